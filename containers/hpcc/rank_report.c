@@ -1,0 +1,199 @@
+/* What every rank saw: written once by each rank to ranks/<rank>.json in its working directory.
+ *
+ * Linked into the benchmark, so that no environment variable has to reach it through a container. Only MPI_Init and
+ * MPI_Finalize are wrapped: no MPI call of the benchmark itself passes through here. All of the work is done before the
+ * benchmark begins or after it has ended.
+ *
+ * Where the ranks were (namespaces, cgroups, processors, memory nodes), what they ran (build identifiers of the executable
+ * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
+ * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed).
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_INTERFACES 64
+
+struct traffic { char name[32]; unsigned long long bytes; };
+
+static struct traffic before[MAX_INTERFACES];
+static int interfaces_before;
+static double started, init_seconds;
+
+/* Bytes received and sent by each interface of this process's network namespace; returns how many interfaces. */
+static int read_traffic(struct traffic *table) {
+  FILE *f = fopen("/proc/self/net/dev", "r");
+  char line[512];
+  int n = 0;
+  if (!f) return 0;
+  while (n < MAX_INTERFACES && fgets(line, sizeof line, f)) {
+    unsigned long long in, out;
+    if (sscanf(line, " %31[^:]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", table[n].name, &in, &out) == 3)
+      table[n++].bytes = in + out;
+  }
+  fclose(f);
+  return n;
+}
+
+/* Value of "key:\tvalue" in /proc/self/status; empty if the kernel has no such line. */
+static void status_value(const char *key, char *value, size_t size) {
+  FILE *f = fopen("/proc/self/status", "r");
+  char line[4096];
+  value[0] = 0;
+  if (!f) return;
+  while (fgets(line, sizeof line, f))
+    if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ':') {
+      char *start = line + strlen(key) + 1;
+      start += strspn(start, " \t");
+      start[strcspn(start, "\n")] = 0;
+      snprintf(value, size, "%s", start);
+    }
+  fclose(f);
+}
+
+static int mapped_segments(void) {
+  FILE *f = fopen("/proc/self/maps", "r");
+  char line[4096], seen[256][64];
+  int n = 0;
+  if (!f) return -1;
+  while (fgets(line, sizeof line, f)) {
+    char *name = strstr(line, "vader_segment");
+    int i;
+    if (!name || n == 256) continue;
+    name[strcspn(name, " \n")] = 0;
+    for (i = 0; i < n && strncmp(seen[i], name, 63); i++);
+    if (i == n) snprintf(seen[n++], 64, "%.63s", name);
+  }
+  fclose(f);
+  return n;
+}
+
+/* Whether one process may read another's memory directly, which Open MPI uses for large messages. */
+static const char *single_copy(void) {
+  char from = 1, to = 0;
+  struct iovec local = {&to, 1}, remote = {&from, 1};
+  if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) return "allowed";
+  return errno == EPERM ? "refused" : "unavailable";
+}
+
+static int write_object(struct dl_phdr_info *info, size_t size, void *out) {
+  /* The main program has no name here; /proc/self/exe would be the loader on bare metal. */
+  const char *name = info->dlpi_name[0] ? info->dlpi_name : program_invocation_name;
+  int i;
+  (void)size;
+  for (i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    const char *note, *end;
+    if (header->p_type != PT_NOTE) continue;
+    note = (const char *)(info->dlpi_addr + header->p_vaddr);
+    end = note + header->p_memsz;
+    while (note + sizeof(ElfW(Nhdr)) < end) {
+      const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)note;
+      const char *label = note + sizeof *n;
+      const unsigned char *bytes = (const unsigned char *)label + ((n->n_namesz + 3) & ~3u);
+      if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(label, "GNU", 4)) {
+        unsigned k;
+        fprintf(out, ",\n  [\"%s\", \"", strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+        for (k = 0; k < n->n_descsz; k++) fprintf(out, "%02x", bytes[k]);
+        fprintf(out, "\"]");
+        return 0;
+      }
+      note = (const char *)bytes + ((n->n_descsz + 3) & ~3u);
+    }
+  }
+  return 0;
+}
+
+static void write_namespaces(FILE *out) {
+  static const char *kinds[] = {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"};
+  char path[64], target[128];
+  unsigned i, written = 0;
+  fprintf(out, "\"namespaces\": {");
+  for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    ssize_t n;
+    snprintf(path, sizeof path, "/proc/self/ns/%s", kinds[i]);
+    n = readlink(path, target, sizeof target - 1);
+    if (n < 0) continue;
+    target[n] = 0;
+    fprintf(out, "%s\"%s\": \"%s\"", written++ ? ", " : "", kinds[i], target);
+  }
+  fprintf(out, "},\n");
+}
+
+static void write_cgroups(FILE *out) {
+  FILE *f = fopen("/proc/self/cgroup", "r");
+  char line[4096];
+  int written = 0;
+  fprintf(out, "\"cgroups\": [");
+  while (f && fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = 0;
+    fprintf(out, "%s\"%s\"", written++ ? ", " : "", line);
+  }
+  if (f) fclose(f);
+  fprintf(out, "],\n");
+}
+
+static void report(double benchmark_seconds) {
+  struct traffic after[MAX_INTERFACES];
+  struct rusage usage;
+  char path[64], temporary[64], host[256] = "", cpus[1024], mems[1024];
+  int rank, n, i, j;
+  FILE *out;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  snprintf(path, sizeof path, "ranks/%d.json", rank);
+  snprintf(temporary, sizeof temporary, "ranks/%d.part", rank);
+  out = fopen(temporary, "w");
+  if (!out) return; /* no ranks/ folder: nobody asked */
+  gethostname(host, sizeof host - 1);
+  status_value("Cpus_allowed_list", cpus, sizeof cpus);
+  status_value("Mems_allowed_list", mems, sizeof mems);
+  getrusage(RUSAGE_SELF, &usage);
+  fprintf(out, "{\"rank\": %d, \"hostname\": \"%s\", \"cpus_allowed\": \"%s\", \"mems_allowed\": \"%s\",\n", rank, host, cpus, mems);
+  write_namespaces(out);
+  write_cgroups(out);
+  fprintf(out, "\"init_seconds\": %.6f, \"benchmark_seconds\": %.6f, \"cpu_seconds\": %.6f,\n", init_seconds, benchmark_seconds,
+          usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+  fprintf(out, "\"context_switches\": {\"voluntary\": %ld, \"involuntary\": %ld},\n", usage.ru_nvcsw, usage.ru_nivcsw);
+  fprintf(out, "\"shared_memory_segments\": %d, \"single_copy\": \"%s\",\n\"network_bytes\": {", mapped_segments(), single_copy());
+  n = read_traffic(after);
+  for (i = 0; i < n; i++) {
+    unsigned long long bytes = after[i].bytes;
+    for (j = 0; j < interfaces_before; j++)
+      if (!strcmp(after[i].name, before[j].name)) bytes -= before[j].bytes;
+    fprintf(out, "%s\"%s\": %llu", i ? ", " : "", after[i].name, bytes);
+  }
+  fprintf(out, "},\n\"objects\": [[\"\", \"\"]");
+  dl_iterate_phdr(write_object, out);
+  fprintf(out, "]}\n");
+  if (!fclose(out)) rename(temporary, path);
+}
+
+int MPI_Init(int *argc, char ***argv) {
+  double begun = 0;
+  struct timespec now;
+  int result;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  begun = now.tv_sec + now.tv_nsec / 1e9;
+  result = PMPI_Init(argc, argv);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  started = now.tv_sec + now.tv_nsec / 1e9;
+  init_seconds = started - begun;
+  interfaces_before = read_traffic(before);
+  return result;
+}
+
+int MPI_Finalize(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  report(now.tv_sec + now.tv_nsec / 1e9 - started);
+  return PMPI_Finalize();
+}

@@ -1,0 +1,25 @@
+"""From records to observations: one tidy table, and the list of what did not become one."""
+
+
+rule collect:
+    input:
+        plan="results/{study}/plan.json",
+        study="config/studies/{study}.yaml",
+        records=lambda wildcards: records(wildcards.study),
+    output:
+        csv="results/{study}/observations.csv",
+        parquet="results/{study}/observations.parquet",
+        runs="results/{study}/runs.csv",
+    shell:
+        "{PLIMSOLL} collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs}"
+
+
+# A figure's own observations: so that a single figure needs only its own runs.
+rule collect_figure:
+    input:
+        plan=ancient("results/{study}/plan.json"),
+        records=figure_records,
+    output:
+        csv="results/{study}/figures/{figure}.observations.csv",
+    shell:
+        "{PLIMSOLL} collect --study {wildcards.study} --figure {wildcards.figure} --csv {output.csv}"

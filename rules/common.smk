@@ -1,0 +1,91 @@
+"""What the rules share: the configuration, checked, and the plan of each study. All of it is plimsoll's own code."""
+
+import sys
+from pathlib import Path
+
+from plimsoll import documents, plan as planning, progress, record, runtimes, study as studies, topology
+from plimsoll.errors import PlimsollError, Unavailable
+
+PLIMSOLL = f"{sys.executable} -m plimsoll"
+
+
+def prepare():
+    """Studies that `all` stands for, and every study's file, plan and profile."""
+    documents.check(dict(config), "config", "config/config.yaml or --config")
+    known = runtimes.known()
+    for name in config["runtimes"]:
+        runtimes.find(name)
+    selected = studies.selected(config["studies"])
+    profile = studies.profile(config["profile"])
+    # Only optional runtimes are tried here; a required one that does not work stops the workflow in the rule `runtimes`.
+    unavailable = {}
+    for name, wish in config["runtimes"].items():
+        if wish == "optional":
+            try:
+                known[name].check()
+            except Unavailable as reason:
+                unavailable[name] = str(reason)
+    loaded = {name: studies.load(studies.STUDIES / f"{name}.yaml") for name in studies.names(studies.STUDIES)}
+    host = topology.discover()
+    plans = {name: planning.make(study, profile, host, config, unavailable) for name, study in loaded.items()}
+    return selected, loaded, plans, unavailable
+
+
+try:
+    SELECTED, STUDIES, PLANS, UNAVAILABLE = prepare()
+except PlimsollError as problem:
+    # One sentence, without Snakemake's traceback around it.
+    print(f"plimsoll: {problem}", file=sys.stderr)
+    sys.stderr.flush()
+    import os
+
+    os._exit(1)
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    figure="fig[0-9]+[a-z]?",
+    repetition="[0-9]+",
+    cell="[a-z]+/[a-z]+/[EO][0-9]+/[a-z-]+/[a-z]+/[a-z]+",
+
+
+def records(study, section=None, experiment=None):
+    """Paths of a study's records; only those of a section or an experiment if given."""
+    runs = planning.runs(PLANS[study], section and {section}, experiment and {experiment})
+    return [f"results/{study}/runs/{cell}/{repetition}.json" for cell, repetition in runs]
+
+
+def figure_records(wildcards):
+    """The records that a figure shows, and no others."""
+    figure = STUDIES[wildcards.study]["figures"][wildcards.figure]
+    metric = STUDIES[wildcards.study]["metrics"][figure["metric"]]
+    return records(wildcards.study, metric["section"], figure["experiment"])
+
+
+PLACES = {
+    name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()
+}
+
+
+def place_in_order(wildcards):
+    """Priority of a run: the earlier in the design's order, the higher."""
+    place = PLACES[wildcards.study].get((wildcards.cell, int(wildcards.repetition)), 0)
+    return 1_000_000 - place
+
+
+def cell_of(wildcards):
+    """The plan's cell of a record, or an empty one for a path that is not in the plan."""
+    return PLANS[wildcards.study]["cells"].get(wildcards.cell, {})
+
+
+def note_queue():
+    """Tell the progress lines which runs this start of the workflow is about to measure."""
+    for name in STUDIES:
+        wanted = {
+            (job.wildcards.cell, int(job.wildcards.repetition))
+            for job in workflow.dag.needrun_jobs()
+            if job.rule.name == "measure" and job.wildcards.study == name
+        }
+        ordered = sorted(wanted, key=lambda run: PLACES[name].get(run, 0))
+        if ordered:
+            progress.begin(Path("results", name, "progress"), [f"{cell}/{number}" for cell, number in ordered])

@@ -1,0 +1,23 @@
+"""One page that holds everything, and needs nothing else."""
+
+
+rule report:
+    input:
+        host="results/host.json",
+        plan="results/{study}/plan.json",
+        image=lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.json",
+        runs="results/{study}/runs.csv",
+        observations="results/{study}/observations.csv",
+        tests="results/{study}/tables/tests.csv",
+        features="results/{study}/tables/table05.csv",
+        figures=lambda wildcards: expand(
+            "results/{study}/figures/{figure}.{kind}",
+            study=wildcards.study,
+            figure=STUDIES[wildcards.study]["figures"],
+            kind=["pdf", "png", "csv"],
+        ),
+        template="scripts/plimsoll/templates/report.html.j2",
+    output:
+        "results/{study}/report.html",
+    shell:
+        "{PLIMSOLL} report --study {wildcards.study} --output {output}"

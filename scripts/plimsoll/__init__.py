@@ -1,0 +1,1 @@
+"""Plimsoll: reproduce published studies of container performance on the machine at hand."""

@@ -1,0 +1,173 @@
+"""Command line of the stages; the workflow calls them, and a person may."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one stage; its exit status. A PlimsollError becomes one line on standard error and status 1."""
+    signal.signal(signal.SIGTERM, _terminated)
+    options = _parser().parse_args(arguments)
+    try:
+        options.stage(options)
+    except PlimsollError as problem:
+        print(f"plimsoll: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("plimsoll: interrupted.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _terminated(*_: object) -> None:
+    # As an exception, so that what a run has started is taken down.
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="plimsoll", description=__doc__)
+    stages = parser.add_subparsers(required=True, metavar="STAGE")
+
+    def stage(function, *options: str, paths: tuple[str, ...] = ()) -> argparse.ArgumentParser:
+        added = stages.add_parser(function.__name__.strip("_"), help=function.__doc__)
+        for option in options:
+            added.add_argument(f"--{option}", required=True)
+        for option in paths:
+            added.add_argument(f"--{option}", required=True, type=Path)
+        added.set_defaults(stage=function)
+        return added
+
+    stage(_measure, "cell", paths=("plan", "image", "record")).add_argument("--repetition", type=int, required=True)
+    stage(_host, paths=("json", "table"))
+    stage(_image, "name", "base", paths=("output",))
+    stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
+    stage(_plan, "study", "config", "unavailable", paths=("output",))
+    collect = stage(_collect, "study", paths=("csv",))
+    collect.add_argument("--figure", help="only what this figure shows")
+    collect.add_argument("--parquet", type=Path)
+    collect.add_argument("--runs", type=Path)
+    stage(_tests, "study", paths=("observations", "output"))
+    stage(_features, "study", paths=("runtimes", "output"))
+    stage(_figure, "study", "figure", paths=("observations", "output"))
+    stage(_report, "study", paths=("output",))
+    return parser
+
+
+# Each stage imports what it needs: measuring must not pay for what drawing imports.
+
+
+def _measure(options: argparse.Namespace) -> None:
+    """measure one run and write its record"""
+    from plimsoll import measure
+
+    measure.measure(options.plan, options.cell, options.repetition, options.record, options.image)
+
+
+def _host(options: argparse.Namespace) -> None:
+    """find out what this machine is"""
+    import json
+
+    from plimsoll import host
+
+    found = host.discover()
+    options.json.write_text(json.dumps(found, indent=1) + "\n")
+    options.table.write_text(host.table(found))
+
+
+def _image(options: argparse.Namespace) -> None:
+    """build an image for every runtime, unless that is done"""
+    import json
+
+    from plimsoll import images
+
+    options.output.write_text(json.dumps(images.build(options.name, options.base), indent=1) + "\n")
+
+
+def _runtimes(options: argparse.Namespace) -> None:
+    """try every runtime and look at it from inside"""
+    import json
+
+    from plimsoll import features
+
+    wishes = dict(wish.split("=") for wish in options.wishes)
+    features.write(features.try_all(wishes, json.loads(options.image.read_text())), options.output)
+
+
+def _plan(options: argparse.Namespace) -> None:
+    """write a study's plan for this machine"""
+    import json
+
+    from plimsoll import plan, study, topology
+
+    config = json.loads(options.config)
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    profile, unavailable = study.profile(config["profile"]), json.loads(options.unavailable)
+    made = plan.make(loaded, profile, topology.discover(), config, unavailable)
+    options.output.write_text(json.dumps(made, indent=1) + "\n")
+
+
+def _collect(options: argparse.Namespace) -> None:
+    """turn records into a table of observations"""
+    from plimsoll import collect, plan, study
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    folder = Path("results") / options.study
+    planned = collect.load_plan(folder)
+    wanted = plan.runs(planned)
+    if options.figure:
+        figure = loaded["figures"][options.figure]
+        section = loaded["metrics"][figure["metric"]]["section"]
+        wanted = plan.runs(planned, {section}, {figure["experiment"]})
+    observations, runs = collect.collect(folder, planned, loaded, wanted)
+    observations.to_csv(options.csv, index=False)
+    if options.parquet:
+        observations.to_parquet(options.parquet, index=False)
+    if options.runs:
+        runs.to_csv(options.runs, index=False)
+
+
+def _tests(options: argparse.Namespace) -> None:
+    """test every cell against its references"""
+    import pandas as pd
+
+    from plimsoll import runtimes, statistics, study
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
+    observations = pd.read_csv(options.observations)
+    statistics.tests(observations, loaded["baseline"], loaded["alpha"], variants).to_csv(options.output, index=False)
+
+
+def _features(options: argparse.Namespace) -> None:
+    """print the features of the runtimes as a table"""
+    import json
+
+    import pandas as pd
+
+    from plimsoll import features, study
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    rows = features.rows(json.loads(options.runtimes.read_text()), loaded.get("paper_features", {}))
+    pd.DataFrame(rows).to_csv(options.output, index=False)
+
+
+def _figure(options: argparse.Namespace) -> None:
+    """run a figure's notebook"""
+    from plimsoll import figures
+
+    figures.render(options.study, options.figure, options.observations, options.output)
+
+
+def _report(options: argparse.Namespace) -> None:
+    """write a study's report"""
+    from plimsoll import report
+
+    options.output.write_text(report.render(options.study, Path("results") / options.study))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""What the workflow asks of a benchmark."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+
+class InvalidOutput(Exception):
+    """The benchmark's output is truncated, or its own checks failed; the text is the reason."""
+
+
+class Benchmark(ABC):
+    """A program that runs as MPI ranks in a working directory of its own.
+
+    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image.
+    """
+
+    name: str
+    program: str
+    sections: tuple[str, ...]
+
+    @abstractmethod
+    def parameters(self, section: str, profile: dict, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
+        """Problem size of a section: plain values, the same for every deployment of as many ranks.
+
+        `memory_bytes` is the memory that a run may use, `cache_bytes` the sum of the last-level caches.
+        """
+
+    @abstractmethod
+    def prepare(self, folder: Path, parameters: dict) -> None:
+        """Write the input files into an empty working directory."""
+
+    @abstractmethod
+    def results(self, folder: Path, parameters: dict) -> dict[str, float]:
+        """Values that the benchmark printed, by the name it gives them; InvalidOutput unless its own checks passed."""

@@ -1,0 +1,23 @@
+"""Processor lists as the kernel writes them, such as 0-3,18-21."""
+
+from collections.abc import Iterable
+
+
+def parse(text: str) -> list[int]:
+    """Processor numbers of a list such as '0-3,18'; an empty text is an empty list. Raises ValueError on other text."""
+    numbers: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
+
+
+def format(numbers: Iterable[int]) -> str:
+    """The shortest list of these numbers, sorted: [0, 1, 2, 18] gives '0-2,18'."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -1,0 +1,93 @@
+"""YAML documents that a person writes: read, checked against a JSON Schema, refused with file and line."""
+
+from pathlib import Path
+
+import yaml
+
+from plimsoll import paths
+from plimsoll.errors import PlimsollError
+
+SCHEMAS = paths.PROJECT / "config/schemas"
+
+
+def load(path: Path, schema: str) -> dict:
+    """Contents of a YAML file that fits config/schemas/<schema>.yaml.
+
+    Raises PlimsollError with the file, the line and the key for a file that is missing, no YAML, or does not fit.
+    """
+    try:
+        text = path.read_text()
+        document = yaml.load(text, Loader=_Loader)
+    except OSError as error:
+        raise PlimsollError(f"{_short(path)} cannot be read: {error.strerror}.") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        problem = getattr(error, "problem", None) or str(error)
+        raise PlimsollError(f"{_short(path)}, line {line}: not valid YAML: {problem}.") from error
+    check(document, schema, _short(path), yaml.compose(text))
+    return document
+
+
+def check(document: object, schema: str, source: str, node: yaml.Node | None = None) -> None:
+    """Raise PlimsollError, naming `source` and the key, if a document does not fit a schema."""
+    import jsonschema  # here, because it is slow to import and the measuring path has no use for it
+
+    rules = yaml.load((SCHEMAS / f"{schema}.yaml").read_text(), Loader=_Loader)
+    errors = sorted(jsonschema.Draft202012Validator(rules).iter_errors(document), key=_depth)
+    if not errors:
+        return
+    error = errors[0]
+    keys = list(error.absolute_path)
+    where = f"{source}, line {_line(node, keys)}" if node is not None else source
+    key = ".".join(str(part) for part in keys) or "the document"
+    raise PlimsollError(f"{where}: {key}: {_sentence(error)}.")
+
+
+class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):
+    """Safe loader that refuses a key given twice, which YAML itself would let the second win."""
+
+
+def _mapping(loader: yaml.Loader, node: yaml.MappingNode) -> dict:
+    seen = set()
+    for key, _ in node.value:
+        if key.value in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
+        seen.add(key.value)
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(paths.PROJECT)) if path.is_relative_to(paths.PROJECT) else str(path)
+
+
+def _depth(error) -> tuple:
+    return (-len(error.absolute_path), str(error.message))
+
+
+def _sentence(error) -> str:
+    if error.validator == "additionalProperties":
+        known = ", ".join(sorted(error.schema.get("properties", {})))
+        unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
+        return f"unknown key {', '.join(map(repr, unknown))}; known keys are {known}"
+    if error.validator == "enum":
+        return f"{error.instance!r} is not one of {', '.join(map(str, error.validator_value))}"
+    return error.message.rstrip(".")
+
+
+def _line(node: yaml.Node, keys: list) -> int:
+    """Line of the deepest node on a path of keys and indexes."""
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            found = next((value for name, value in node.value if name.value == str(key)), None)
+        elif isinstance(node, yaml.SequenceNode):
+            found = node.value[key] if key < len(node.value) else None
+        else:
+            found = None
+        if found is None:
+            break
+        node = found
+    return node.start_mark.line + 1

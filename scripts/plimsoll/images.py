@@ -1,0 +1,152 @@
+"""Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
+
+The three lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
+there is complete, because it is built aside and moved into place.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from plimsoll import elf, launcher, paths
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.runtimes.base import output
+from plimsoll.runtimes.singularity import executable
+
+BOOTSTRAP_TAG = "plimsoll/base:bookworm"
+SUITE = "bookworm"
+# The files whose checksums are recorded: what a rank maps, and the launcher.
+PROGRAMS = ("opt/plimsoll/bin/hpcc", "usr/bin/orterun", "usr/bin/orted")
+
+
+def identity(name: str, base: str) -> str:
+    """Names an image by what it is built from: the files of containers/<name>/ and the base."""
+    digest = hashlib.sha256(base.encode())
+    for path in sorted((paths.PROJECT / "containers" / name).iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def build(name: str, base: str) -> dict:
+    """Build containers/<name>/ unless that is done, and return its description.
+
+    The description has `tag`, `id` (Docker's digest of the image), `sif`, `rootfs` (paths) and `files` (path in the image,
+    sha256 and build identifier of each program and library). Raises PlimsollError if a step fails.
+    """
+    tag = f"plimsoll/{name}:{identity(name, base)}"
+    folder = paths.image_store() / f"{name}-{identity(name, base)}"
+    try:
+        if not (folder / "image.json").is_file() or not _present(tag):
+            if not _present(tag):
+                _build(name, base, tag)
+            _unpack(tag, folder)
+        description = json.loads((folder / "image.json").read_text())
+        if description["id"] != _image_id(tag):
+            _unpack(tag, folder)
+            description = json.loads((folder / "image.json").read_text())
+    except Unavailable as problem:
+        raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
+    return description
+
+
+def _say(text: str) -> None:
+    print(f"images: {text}", file=sys.stderr, flush=True)
+
+
+def _present(tag: str) -> bool:
+    try:
+        output(["docker", "image", "inspect", tag])
+        return True
+    except Unavailable:
+        return False
+
+
+def _image_id(tag: str) -> str:
+    return output(["docker", "image", "inspect", "--format", "{{.Id}}", tag]).strip()
+
+
+def _build(name: str, base: str, tag: str) -> None:
+    if base == "bootstrap":
+        base = BOOTSTRAP_TAG
+        if not _present(base):
+            _bootstrap()
+    _say(f"building {tag}")
+    # The classic builder is there in every engine and takes a base image that no registry has.
+    environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
+    command = ["docker", "build", "--quiet", "--build-arg", f"BASE={base}", "--tag", tag, str(paths.PROJECT / "containers" / name)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        sys.stderr.write(done.stdout + done.stderr)
+        raise Unavailable(f"'docker build' of containers/{name} failed; its output is above")
+
+
+def _bootstrap() -> None:
+    """Debian from its packages, fetched from where this machine's own APT fetches them."""
+    _say(f"bootstrapping Debian {SUITE} from its packages")
+    sources = _apt_sources()
+    temporary = paths.image_store() / f".base-{os.getpid()}.tar"
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        options = ["--quiet", "--variant=minbase", "--include=ca-certificates", SUITE]
+        output(["mmdebstrap", *options, str(temporary), *sources], 900)
+        output(["docker", "import", "--change", 'CMD ["/bin/sh"]', str(temporary), BOOTSTRAP_TAG], 300)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _apt_sources() -> list[str]:
+    """This machine's Debian source as a line for mmdebstrap; none (mmdebstrap's own default) where it is no Debian."""
+    try:
+        targets = output(["apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)"])
+    except Unavailable:
+        return []
+    mirrors = [line.split()[2] for line in targets.splitlines() if line.startswith("Debian main ")]
+    return mirrors[:1]
+
+
+def _unpack(tag: str, folder: Path) -> None:
+    """SIF and file system of an image, checked against each other, moved into place together."""
+    _say(f"unpacking {tag} for Singularity and bare metal")
+    new = folder.with_name(f".{folder.name}-{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    (new / "rootfs").mkdir(parents=True)
+    try:
+        container = output(["docker", "create", "--label", "plimsoll", tag]).strip()
+        try:
+            with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
+                tar = ["tar", "--extract", "--directory", str(new / "rootfs"), "--exclude", "dev/*"]
+                if subprocess.run(tar, stdin=export.stdout).returncode or export.wait():
+                    raise Unavailable("the image's file system could not be unpacked")
+        finally:
+            output(["docker", "rm", container])
+        output(["docker", "save", "--output", str(new / "image.tar"), tag], 300)
+        environment_free = ["--force", "--disable-cache"]
+        output([executable(), "build", *environment_free, str(new / "image.sif"), f"docker-archive://{new}/image.tar"], 900)
+        (new / "image.tar").unlink()
+        description = {
+            "tag": tag,
+            "id": _image_id(tag),
+            "sif": str(folder / "image.sif"),
+            "rootfs": str(folder / "rootfs"),
+            "files": _files(new / "rootfs"),
+        }
+        (new / "image.json").write_text(json.dumps(description, indent=1))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _files(rootfs: Path) -> dict[str, dict]:
+    """Checksum and build identifier of the programs and of every shared library, by path in the image."""
+    found = {}
+    libraries = launcher.libraries(rootfs)
+    for path in [*(rootfs / program for program in PROGRAMS), *sorted(libraries.rglob("*.so*"))]:
+        if path.is_file() and not path.is_symlink() and (build_id := elf.build_id(path)):
+            checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[str(path.relative_to(rootfs))] = {"sha256": checksum, "build_id": build_id}
+    return found

@@ -1,0 +1,57 @@
+"""One measurement at a time on a machine, and a clean start after a killed one."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.errors import Unavailable
+
+# Every process of a run carries it, so that those of a killed run can be found.
+VARIABLE = "PLIMSOLL_RUN"
+
+
+@contextlib.contextmanager
+def machine() -> Iterator[None]:
+    """Hold the machine's lock; wait, and say so, while another workflow measures. Sweeps first if the last holder was killed."""
+    folder = paths.runtime_folder()
+    with open(folder / "plimsoll.lock", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("plimsoll: another workflow is measuring on this machine; waiting for it.", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        marker = folder / "plimsoll.measuring"
+        if marker.exists():
+            sweep()
+        marker.touch()
+        # Not in a finally: after an error the marker stays, and the next start sweeps.
+        yield
+        marker.unlink(missing_ok=True)
+
+
+def sweep() -> None:
+    """Remove the processes, containers, instances and cgroups that a killed run left behind. The lock must be held."""
+    from plimsoll import runtimes
+
+    kill_strays()
+    for runtime in runtimes.known().values():
+        try:
+            runtime.sweep()
+        except Unavailable as problem:
+            print(f"plimsoll: left over from a killed run, and not removed: {problem}.", file=sys.stderr, flush=True)
+
+
+def kill_strays() -> None:
+    """Kill every process of a run that is not this process's."""
+    mine = f"{VARIABLE}={os.environ.get(VARIABLE, '')}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            environment = (folder / "environ").read_bytes().split(b"\0")
+            if any(entry.startswith(f"{VARIABLE}=".encode()) and entry != mine for entry in environment):
+                os.kill(int(folder.name), signal.SIGKILL)
+

@@ -1,0 +1,28 @@
+"""Where things are: the project, its results, and what is shared by all clones on a machine."""
+
+import os
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def tool_prefix() -> Path:
+    """Folder of the tools that set-up unpacked outside the project (scripts/setup/common.sh has the same default)."""
+    return Path(os.environ.get("PLIMSOLL_PREFIX", "/opt/plimsoll"))
+
+
+def image_store() -> Path:
+    """Folder of the built images, one folder per content; shared by the clones of one user."""
+    if "PLIMSOLL_IMAGES" in os.environ:
+        return Path(os.environ["PLIMSOLL_IMAGES"])
+    if os.geteuid() == 0:
+        return Path("/var/cache/plimsoll/images")
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "plimsoll/images"
+
+
+def runtime_folder() -> Path:
+    """Folder for the machine's lock and marker, the same for every clone and user where the system has one."""
+    for folder in (Path("/run/lock"), Path("/tmp")):
+        if os.access(folder, os.W_OK):
+            return folder
+    raise OSError("neither /run/lock nor /tmp can be written")

@@ -1,0 +1,129 @@
+"""One self-contained page: host, what ran, what could not and why, figures, tests, features, deviations."""
+
+import base64
+import json
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from plimsoll import collect, host, runtimes, study
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def render(study_name: str, folder: Path) -> str:
+    """The report of a study from what lies in its results folder."""
+    loaded = study.load(study.STUDIES / f"{study_name}.yaml")
+    plan = collect.load_plan(folder)
+    runs = pd.read_csv(folder / "runs.csv")
+    tests = pd.read_csv(folder / "tables/tests.csv")
+    image = json.loads(Path(f"results/images/{loaded['image']}.json").read_text())
+    found = json.loads(Path("results/host.json").read_text())
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["significant"] = significant
+    return environment.get_template("report.html.j2").render(
+        study=loaded,
+        plan=plan,
+        host_table=host.table(found),
+        host=found,
+        image=image,
+        programs={name: found for name, found in image["files"].items() if "plimsoll" in name or "openblas" in name or "libmpi.so" in name},
+        summary=summarise(runs),
+        not_counted=runs[runs["status"] != "valid"].fillna("").to_dict("records"),
+        repeated=int((runs["attempts"] > 1).sum()),
+        attempts=int(runs["attempts"].sum()),
+        transports=transports(runs),
+        impossible=impossible(plan),
+        figures=figures(folder, loaded),
+        tests=significance(tests),
+        seccomp=seccomp(tests),
+        features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
+        sizes=sizes(plan),
+        labels={name: runtime.label for name, runtime in runtimes.known().items()},
+        minutes=(runs["started"].max() - runs["started"].min()) / 60,
+        version=_version(),
+    )
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("plimsoll")
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number for people: three significant digits; a p too small to print as such is a bound, never 0."""
+    if value == "" or pd.isna(value):
+        return ""
+    if value == 0:
+        return "< 1e-300"
+    return f"{value:.{digits}g}"
+
+
+def summarise(runs: pd.DataFrame) -> list[dict]:
+    """Runs by status."""
+    counts = runs["status"].value_counts()
+    return [{"status": status, "runs": int(number)} for status, number in counts.items()]
+
+
+def transports(runs: pd.DataFrame) -> list[dict]:
+    """What carried the messages, by runtime and number of containers, as seen in every valid run."""
+    valid = runs[runs["status"] == "valid"].assign(several=lambda table: table["containers"] > 1)
+    rows = []
+    for (runtime, several), group in valid.groupby(["runtime", "several"], sort=False):
+        carried = group["transport"].value_counts()
+        copy = ", ".join(sorted(set(group["single_copy"])))
+        text = "; ".join(f"{name}: {number} runs" for name, number in carried.items())
+        rows.append({"runtime": runtime, "containers": "several" if several else "one", "carried": text, "copy": copy})
+    return sorted(rows, key=lambda row: (row["runtime"], row["containers"]))
+
+
+def impossible(plan: dict) -> list[dict]:
+    """Reasons for cells that cannot be measured here, with how many cells each concerns."""
+    reasons: dict[str, int] = {}
+    for cell in plan["cells"].values():
+        if cell["reason"]:
+            reasons[cell["reason"]] = reasons.get(cell["reason"], 0) + 1
+    return [{"reason": reason, "cells": number} for reason, number in reasons.items()]
+
+
+def figures(folder: Path, loaded: dict) -> list[dict]:
+    """Each figure as data for the page, with its caption and what the paper says."""
+    return [
+        {
+            "name": name,
+            "label": loaded["metrics"][figure["metric"]]["label"],
+            "metric": figure["metric"],
+            "image": base64.b64encode((folder / f"figures/{name}.png").read_bytes()).decode(),
+            "caption": (folder / f"figures/{name}.txt").read_text().strip(),
+            "paper": loaded.get("paper_findings", {}).get(name, ""),
+        }
+        for name, figure in loaded["figures"].items()
+    ]
+
+
+def significance(tests: pd.DataFrame) -> list[dict]:
+    """The table of tests, by metric and comparison."""
+    groups = []
+    for (label, comparison), group in tests.groupby(["label", "comparison"], sort=False):
+        groups.append({"label": label, "comparison": comparison, "rows": group.fillna("").to_dict("records")})
+    return groups
+
+
+def seccomp(tests: pd.DataFrame) -> list[dict]:
+    """Tests of Docker with the capability against Docker without it."""
+    return tests[tests["comparison"] == "against docker"].fillna("").to_dict("records") if len(tests) else []
+
+
+def sizes(plan: dict) -> list[dict]:
+    """Problem sizes, one row a section and number of ranks."""
+    seen = {}
+    for cell in plan["cells"].values():
+        if cell["reason"] is None:
+            key = (cell["section"], cell["mode"], cell["ranks"])
+            seen[key] = {"section": cell["section"], "mode": cell["mode"], "ranks": cell["ranks"], "cores": cell["cores"], **cell["parameters"]}
+    return list(seen.values())
+

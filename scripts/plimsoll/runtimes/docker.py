@@ -1,0 +1,103 @@
+"""Docker: a container per group of ranks, each with its own namespaces and cgroup, on a bridge network of the study's own."""
+
+import ipaddress
+import json
+import os
+from pathlib import Path
+
+from plimsoll import cgroup
+from plimsoll.errors import Unavailable
+from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, all_of, output
+
+AGENT = Path(__file__).with_name("docker-agent.sh")
+NETWORK = LABEL
+# Where the network may lie; the first that no route of the host overlaps is taken.
+SUBNETS = [f"10.{second}.0.0/24" for second in range(77, 127)]
+
+
+class DockerDeployment(Deployment):
+    """Containers that sleep; mpirun starts its daemon in each through `docker exec`."""
+
+    def launch(self, program: list[str]) -> list[str]:
+        """mpirun on the host, the containers as its hosts."""
+        return [*self.job.mpirun(), *self.job.agent(AGENT), *program]
+
+    def remove(self) -> None:
+        """Kill and remove the containers; the network stays for the next run."""
+        output(["docker", "rm", "--force", "--volumes", *self.job.names])
+
+
+class Docker(Runtime):
+    """Docker with its default seccomp profile, or with capabilities added to it."""
+
+    daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
+
+    def __init__(self, name: str, label: str, capabilities: tuple[str, ...] = (), variant_of: str | None = None):
+        self.name, self.label, self.capabilities, self.variant_of = name, label, capabilities, variant_of
+
+    def check(self) -> str:
+        """Version of the engine."""
+        return "Docker " + output(["docker", "version", "--format", "{{.Server.Version}}"], 30).strip()
+
+    def deploy(self, job: Job) -> Deployment:
+        """`docker run` of every container, side by side."""
+        _make_network()
+        options = ["--detach", "--init", "--label", LABEL, "--network", NETWORK, "--volume", f"{job.folder}:{job.folder}"]
+        for capability in self.capabilities:
+            options += ["--cap-add", capability]
+        if os.geteuid():
+            options += ["--user", f"{os.geteuid()}:{os.getegid()}"]
+        commands = []
+        for name, place in zip(job.names, job.cell["places"], strict=True):
+            own = ["--name", name, "--hostname", name]
+            if job.cell["restricted"]:
+                own += ["--cpuset-cpus", place["cpus"]]
+            commands.append(["docker", "run", *options, *own, job.image["tag"], "sleep", "infinity"])
+        try:
+            identities = [text.strip() for text in all_of(commands)]
+        except Unavailable:
+            DockerDeployment(job).remove()
+            raise
+        found = cgroup.mounts()
+        return DockerDeployment(job, [group for i in identities if (group := _group(i, found))])
+
+    def sweep(self) -> None:
+        """Remove every container that carries the workflow's label."""
+        names = output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()
+        if names:
+            output(["docker", "rm", "--force", "--volumes", *names])
+
+
+def _group(identity: str, found: dict[str, Path]) -> Path | None:
+    """Cgroup of a container, under either of Docker's two drivers."""
+    root = found.get("cpuacct") or found.get("unified")
+    if root is None:
+        return None
+    candidates = (root / "docker" / identity, root / "system.slice" / f"docker-{identity}.scope")
+    return next((path for path in candidates if path.is_dir()), None)
+
+
+def _make_network() -> None:
+    """The study's own bridge network, with a subnet that is free here: an overlapping one hangs MPI without a word."""
+    try:
+        output(["docker", "network", "inspect", NETWORK])
+        return
+    except Unavailable:
+        pass
+    taken = _routes()
+    for subnet in map(ipaddress.ip_network, SUBNETS):
+        if not any(subnet.overlaps(other) for other in taken):
+            output(["docker", "network", "create", "--label", LABEL, "--subnet", str(subnet), NETWORK])
+            return
+    raise Unavailable("no free subnet was found for a Docker network of the study's own")
+
+
+def _routes() -> list:
+    routes = json.loads(output(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]")
+    return [ipaddress.ip_network(r["dst"], strict=False) for r in routes if r.get("dst", "default") != "default"]
+
+
+RUNTIMES = (
+    Docker("docker", "Docker"),
+    Docker("docker-ptrace", "Docker with CAP_SYS_PTRACE", ("SYS_PTRACE",), "docker"),
+)

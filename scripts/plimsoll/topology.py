@@ -1,0 +1,98 @@
+"""The host's processors, memory nodes and caches, read from sysfs; and the hardware settings that follow from them."""
+
+from pathlib import Path
+
+from plimsoll import cpulist
+
+
+def read(path: Path, default: str = "") -> str:
+    """Text of a file without surrounding blanks; the default if it cannot be read."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return default
+
+
+def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
+    """Topology of the host.
+
+    Returns a dictionary of plain values: `cpus` (one entry an online processor, with its core, socket, node and SMT
+    siblings), `sockets`, `cores`, `nodes` (with distances and memory in bytes), `caches` (one entry a cache, bytes),
+    `memory_bytes`.
+    """
+    cpu_folder = sysfs / "devices/system/cpu"
+    node_folder = sysfs / "devices/system/node"
+    node_of, nodes = {}, []
+    for folder in sorted(node_folder.glob("node[0-9]*"), key=lambda path: int(path.name[4:])):
+        number = int(folder.name[4:])
+        members = cpulist.parse(read(folder / "cpulist"))
+        node_of.update(dict.fromkeys(members, number))
+        total = [line.split() for line in read(folder / "meminfo").splitlines() if "MemTotal" in line]
+        nodes.append(
+            {
+                "node": number,
+                "cpus": members,
+                "distances": [int(d) for d in read(folder / "distance").split()],
+                "memory_bytes": int(total[0][3]) * 1024 if total else None,
+            }
+        )
+    cpus = [_cpu(cpu_folder, number, node_of) for number in cpulist.parse(read(cpu_folder / "online", "0"))]
+    memory = [line.split() for line in read(proc / "meminfo").splitlines() if line.startswith("MemTotal")]
+    memory_bytes = int(memory[0][1]) * 1024 if memory else 0
+    if not nodes:
+        numbers = [cpu["cpu"] for cpu in cpus]
+        nodes = [{"node": 0, "cpus": numbers, "distances": [10], "memory_bytes": memory_bytes}]
+    return {
+        "cpus": cpus,
+        "sockets": len({cpu["socket"] for cpu in cpus}),
+        "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),
+        "nodes": nodes,
+        "caches": _caches(cpu_folder, [cpu["cpu"] for cpu in cpus]),
+        "memory_bytes": memory_bytes,
+    }
+
+
+def _cpu(folder: Path, number: int, node_of: dict[int, int]) -> dict:
+    topology = folder / f"cpu{number}/topology"
+    return {
+        "cpu": number,
+        "core": int(read(topology / "core_id", str(number))),
+        "socket": max(0, int(read(topology / "physical_package_id", "0"))),
+        "node": node_of.get(number, 0),
+        "siblings": cpulist.parse(read(topology / "thread_siblings_list", str(number))),
+    }
+
+
+def _caches(folder: Path, cpus: list[int]) -> list[dict]:
+    """Each cache once, however many processors share it."""
+    seen: dict[tuple, dict] = {}
+    for cpu in cpus:
+        for index in sorted((folder / f"cpu{cpu}/cache").glob("index[0-9]*")):
+            size = read(index / "size")
+            if not size:
+                continue
+            cache = {
+                "level": int(read(index / "level")),
+                "type": read(index / "type"),
+                "bytes": int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]],
+                "cpus": cpulist.parse(read(index / "shared_cpu_list", str(cpu))),
+            }
+            seen.setdefault((cache["level"], cache["type"], tuple(cache["cpus"])), cache)
+    return list(seen.values())
+
+
+def cores_of_sockets(topology: dict) -> dict[int, list[int]]:
+    """First hardware thread of each core, by socket, in order of the processor number."""
+    sockets: dict[int, dict[int, int]] = {}
+    for cpu in sorted(topology["cpus"], key=lambda cpu: cpu["cpu"]):
+        sockets.setdefault(cpu["socket"], {}).setdefault(cpu["core"], cpu["cpu"])
+    return {socket: list(cores.values()) for socket, cores in sorted(sockets.items())}
+
+
+def last_level_cache_bytes(topology: dict) -> int:
+    """Sum over the host's caches of the highest level; 0 if the kernel does not tell."""
+    caches = [cache for cache in topology["caches"] if cache["type"] != "Instruction"]
+    if not caches:
+        return 0
+    highest = max(cache["level"] for cache in caches)
+    return sum(cache["bytes"] for cache in caches if cache["level"] == highest)

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# A Docker engine that answers: the one that runs, or Debian's, started with or without systemd.
+. "$(dirname "$0")/common.sh"
+
+engine_answers() { have docker && docker info >/dev/null 2>&1; }
+engine_answers && exit 0
+
+is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group (or set up rootless Docker), then run again."
+if ! have dockerd || ! have docker; then
+    packages=(docker.io iptables)
+    # From Debian 13 on the client is a package of its own.
+    if apt-cache show docker-cli >/dev/null 2>&1; then packages+=(docker-cli); fi
+    need_packages "Docker" "${packages[@]}"
+fi
+engine_answers && exit 0
+
+log=/var/log/plimsoll-dockerd.log
+say "starting the Docker engine"
+if [ -d /run/systemd/system ]; then
+    systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
+else
+    # A dead engine's pid file keeps the next one from starting.
+    pidfile=/var/run/docker.pid
+    if [ -f "$pidfile" ] && ! grep -qs dockerd "/proc/$(cat "$pidfile")/comm"; then rm -f "$pidfile"; fi
+    # Own session and no inherited streams: the engine outlives this script and must hold no caller's pipe open.
+    # (A list such as 'test || dockerd &' would leave a subshell behind that does hold them.)
+    if ! [ -f "$pidfile" ]; then setsid --fork dockerd >>"$log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; fi
+fi
+for _ in $(seq 120); do
+    engine_answers && exit 0
+    sleep 0.5
+done
+die "the Docker engine did not answer within 60 s: see $log, start it by hand, then run again."

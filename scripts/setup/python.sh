@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The locked Python environment: .venv/ in the project's root, exactly requirements.lock.
+. "$(dirname "$0")/common.sh"
+cd "$PROJECT"
+
+stamp=.venv/.plimsoll-lock
+wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
+if [ -x .venv/bin/snakemake ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
+
+python=$(for p in python3 python3.13 python3.12 python3.11; do
+    if have "$p" && "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then command -v "$p"; break; fi
+done)
+if [ -z "$python" ]; then
+    need_packages "The Python environment" python3
+    python=/usr/bin/python3
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python 3.11 or newer is needed: install it by hand, then run again."
+fi
+
+uv=$(command -v uv || true)
+if [ -z "$uv" ]; then
+    uv=$PROJECT/.cache/uv/bin/uv
+    if ! [ -x "$uv" ]; then
+        "$python" -c 'import ensurepip, venv' 2>/dev/null || need_packages "The Python environment" python3-venv
+        say "fetching uv"
+        rm -rf .cache/uv
+        "$python" -m venv .cache/uv
+        .cache/uv/bin/python -m pip -q install uv || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
+    fi
+fi
+
+say "creating the locked Python environment in .venv"
+rm -f "$stamp"
+[ -x .venv/bin/python ] || "$uv" venv -q --clear --python "$python" .venv
+"$uv" pip sync -q --python .venv/bin/python --require-hashes requirements.lock \
+    || die "the locked Python environment could not be installed: check the network, then run again."
+"$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .
+.venv/bin/python -m compileall -q scripts/plimsoll
+printf '%s\n' "$wanted" >"$stamp"
