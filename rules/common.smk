@@ -3,8 +3,14 @@
 import sys
 from pathlib import Path
 
+from snakemake.logging import logger
+
 from plimsoll import documents, plan as planning, progress, record, runtimes, study as studies, topology
 from plimsoll.errors import PlimsollError, Unavailable
+
+# Two lines a job that say nothing, around one that does (scripts/plimsoll/progress.py).
+CHATTER = ("Select jobs to execute", "Execute ")
+logger.addFilter(lambda message: not message.getMessage().startswith(CHATTER))
 
 PLIMSOLL = f"{sys.executable} -m plimsoll"
 
