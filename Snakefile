@@ -24,6 +24,7 @@ localrules:
 
 
 onstart:
+    hold_folder()
     note_queue()
 
 

@@ -6,8 +6,12 @@ rule tests:
         "results/{study}/observations.csv",
     output:
         "results/{study}/tables/tests.csv",
+    log:
+        "results/{study}/logs/tests.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} tests --study {wildcards.study} --observations {input} --output {output}"
+        "python -m plimsoll tests --study {wildcards.study} --observations {input} --output {output} 2> >(tee {log} >&2)"
 
 
 rule features:
@@ -15,5 +19,9 @@ rule features:
         lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.runtimes.json",
     output:
         "results/{study}/tables/table05.csv",
+    log:
+        "results/{study}/logs/features.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} features --study {wildcards.study} --runtimes {input} --output {output}"
+        "python -m plimsoll features --study {wildcards.study} --runtimes {input} --output {output} 2> >(tee {log} >&2)"

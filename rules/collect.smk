@@ -10,8 +10,12 @@ rule collect:
         csv="results/{study}/observations.csv",
         parquet="results/{study}/observations.parquet",
         runs="results/{study}/runs.csv",
+    log:
+        "results/{study}/logs/collect.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs}"
+        "python -m plimsoll collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
 
 
 # A figure's own observations: so that a single figure needs only its own runs.
@@ -21,5 +25,9 @@ rule collect_figure:
         records=figure_records,
     output:
         csv="results/{study}/figures/{figure}.observations.csv",
+    log:
+        "results/{study}/logs/collect.{figure}.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} collect --study {wildcards.study} --figure {wildcards.figure} --csv {output.csv}"
+        "python -m plimsoll collect --study {wildcards.study} --figure {wildcards.figure} --csv {output.csv} 2> >(tee {log} >&2)"

@@ -1,18 +1,26 @@
 """What the rules share: the configuration, checked, and the plan of each study. All of it is plimsoll's own code."""
 
+import fcntl
+import os
 import sys
 from pathlib import Path
 
 from snakemake.logging import logger
 
-from plimsoll import documents, plan as planning, progress, record, runtimes, study as studies, topology
+from plimsoll import documents, paths, plan as planning, progress, record, runtimes, study as studies, topology
 from plimsoll.errors import PlimsollError, Unavailable
 
 # Two lines a job that say nothing, around one that does (scripts/plimsoll/progress.py).
 CHATTER = ("Select jobs to execute", "Execute ")
 logger.addFilter(lambda message: not message.getMessage().startswith(CHATTER))
 
-PLIMSOLL = f"{sys.executable} -m plimsoll"
+paths.use_this_python()
+
+
+def refuse(problem):
+    """End the workflow with one sentence, without Snakemake's traceback around it."""
+    print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 def prepare():
@@ -40,12 +48,7 @@ def prepare():
 try:
     SELECTED, STUDIES, PLANS, UNAVAILABLE = prepare()
 except PlimsollError as problem:
-    # One sentence, without Snakemake's traceback around it.
-    print(f"plimsoll: {problem}", file=sys.stderr)
-    sys.stderr.flush()
-    import os
-
-    os._exit(1)
+    refuse(problem)
 
 
 wildcard_constraints:
@@ -68,9 +71,7 @@ def figure_records(wildcards):
     return records(wildcards.study, metric["section"], figure["experiment"])
 
 
-PLACES = {
-    name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()
-}
+PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()}
 
 
 def place_in_order(wildcards):
@@ -82,6 +83,16 @@ def place_in_order(wildcards):
 def cell_of(wildcards):
     """The plan's cell of a record, or an empty one for a path that is not in the plan."""
     return PLANS[wildcards.study]["cells"].get(wildcards.cell, {})
+
+
+def hold_folder():
+    """Keep a second workflow out of this folder. A lock of the kernel's, which a killed holder cannot leave behind."""
+    global FOLDER_LOCK
+    FOLDER_LOCK = open(".snakemake/plimsoll.lock", "w")
+    try:
+        fcntl.flock(FOLDER_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        refuse("Another workflow is running in this folder: wait for it to end, or stop it.")
 
 
 def note_queue():

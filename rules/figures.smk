@@ -12,6 +12,10 @@ rule figure:
         csv="results/{study}/figures/{figure}.csv",
         caption="results/{study}/figures/{figure}.txt",
         notebook="results/{study}/notebooks/{figure}.ipynb",
+    log:
+        "results/{study}/logs/{figure}.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} figure --study {wildcards.study} --figure {wildcards.figure} --observations {input.observations}"
-        " --output {output.notebook}"
+        "python -m plimsoll figure --study {wildcards.study} --figure {wildcards.figure} --observations {input.observations}"
+        " --output {output.notebook} 2> >(tee {log} >&2)"

@@ -5,8 +5,12 @@ rule host:
     output:
         json="results/host.json",
         table="results/host.txt",
+    log:
+        "results/logs/host.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} host --json {output.json} --table {output.table}"
+        "python -m plimsoll host --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
 
 
 rule runtimes:
@@ -14,7 +18,11 @@ rule runtimes:
         image="results/images/{image}.json",
     output:
         "results/images/{image}.runtimes.json",
+    log:
+        "results/logs/runtimes.{image}.log",
+    conda:
+        "../envs/plimsoll.yaml"
     params:
         wishes=" ".join(f"{name}={wish}" for name, wish in sorted(config["runtimes"].items())),
     shell:
-        "{PLIMSOLL} runtimes --image {input.image} --output {output} {params.wishes}"
+        "python -m plimsoll runtimes --image {input.image} --output {output} {params.wishes} 2> >(tee {log} >&2)"

@@ -4,12 +4,16 @@
 rule write_plan:
     output:
         "results/{study}/plan.json",
+    log:
+        "results/{study}/logs/plan.log",
+    conda:
+        "../envs/plimsoll.yaml"
     params:
         digest=lambda wildcards: planning.digest(PLANS[wildcards.study]),
         config=lambda wildcards: planning.settings(config),
         unavailable=lambda wildcards: planning.settings(UNAVAILABLE),
     shell:
-        "{PLIMSOLL} plan --study {wildcards.study} --config {params.config:q} --unavailable {params.unavailable:q} --output {output}"
+        "python -m plimsoll plan --study {wildcards.study} --config {params.config:q} --unavailable {params.unavailable:q} --output {output} 2> >(tee {log} >&2)"
 
 
 rule measure:
@@ -20,10 +24,13 @@ rule measure:
     output:
         # update(): a record that is there is not removed beforehand. If it is still what was asked for it is kept.
         update("results/{study}/runs/{cell}/{repetition}.json"),
+    log:
+        "results/{study}/logs/{cell}/{repetition}.log",
+    priority: place_in_order
+    conda:
+        "../envs/plimsoll.yaml"
+    threads: workflow.cores
     params:
         fingerprint=lambda wildcards: cell_of(wildcards).get("fingerprint", ""),
-    priority: place_in_order
-    threads: workflow.cores
     shell:
-        "{PLIMSOLL} measure --plan {input.plan} --image {input.image} --cell {wildcards.cell}"
-        " --repetition {wildcards.repetition} --record {output}"
+        "python -m plimsoll.measure {input.plan} {input.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"

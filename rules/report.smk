@@ -19,5 +19,9 @@ rule report:
         template="scripts/plimsoll/templates/report.html.j2",
     output:
         "results/{study}/report.html",
+    log:
+        "results/{study}/logs/report.log",
+    conda:
+        "../envs/plimsoll.yaml"
     shell:
-        "{PLIMSOLL} report --study {wildcards.study} --output {output}"
+        "python -m plimsoll report --study {wildcards.study} --output {output} 2> >(tee {log} >&2)"

@@ -1,7 +1,6 @@
-"""Command line of the stages; the workflow calls them, and a person may."""
+"""Command line of the stages; the workflow calls them, and a person may. Measuring has its own: plimsoll.measure."""
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from plimsoll.errors import PlimsollError
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status. A PlimsollError becomes one line on standard error and status 1."""
-    signal.signal(signal.SIGTERM, _terminated)
     options = _parser().parse_args(arguments)
     try:
         options.stage(options)
@@ -21,11 +19,6 @@ def main(arguments: list[str] | None = None) -> int:
         print("plimsoll: interrupted.", file=sys.stderr)
         return 130
     return 0
-
-
-def _terminated(*_: object) -> None:
-    # As an exception, so that what a run has started is taken down.
-    raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,7 +34,6 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(stage=function)
         return added
 
-    stage(_measure, "cell", paths=("plan", "image", "record")).add_argument("--repetition", type=int, required=True)
     stage(_host, paths=("json", "table"))
     stage(_image, "name", "base", paths=("output",))
     stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
@@ -57,14 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# Each stage imports what it needs: measuring must not pay for what drawing imports.
-
-
-def _measure(options: argparse.Namespace) -> None:
-    """measure one run and write its record"""
-    from plimsoll import measure
-
-    measure.measure(options.plan, options.cell, options.repetition, options.record, options.image)
+# Each stage imports what it needs: trying a runtime must not wait for what drawing imports.
 
 
 def _host(options: argparse.Namespace) -> None:

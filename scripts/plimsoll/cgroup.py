@@ -1,8 +1,6 @@
 """The little that the workflow does with cgroups, on version 1 and 2: groups of its own, and the processor time of a group."""
 
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -54,30 +52,21 @@ def accounting_root(found: dict[str, Path]) -> Path | None:
     return None
 
 
-@contextlib.contextmanager
-def accounting(name: str, found: dict[str, Path]) -> Iterator[Path | None]:
-    """This process and its children in a version 2 group that only counts their processor time; the group, or None.
+def account(found: dict[str, Path], name: str = "plimsoll") -> Path | None:
+    """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 
     None where the group would be scheduled as one entity too (the cpu controller reaches it) or cannot be made: it must not
-    be one more difference between bare metal and a container.
+    be one more difference between bare metal and a container. The group stays, empty, for the next run.
     """
     root = found.get("unified")
     try:
         if root is None or "cpu" in (root / "cgroup.subtree_control").read_text().split():
-            raise OSError("no group without consequences can be made")
-        home = root / Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip().lstrip("/")
-        group = root / name
-        group.mkdir()
-        (group / "cgroup.procs").write_text(str(os.getpid()))
+            return None
+        (root / name).mkdir(exist_ok=True)
+        (root / name / "cgroup.procs").write_text(str(os.getpid()))
     except OSError:
-        yield None
-        return
-    try:
-        yield group
-    finally:
-        (home / "cgroup.procs").write_text(str(os.getpid()))
-        with contextlib.suppress(OSError):
-            group.rmdir()
+        return None
+    return root / name
 
 
 def of_process(pid: int, found: dict[str, Path]) -> Path | None:

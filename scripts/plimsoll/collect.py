@@ -1,4 +1,4 @@
-"""From records to observations: one metric of one valid run a row. What does not become an observation is listed with the reason."""
+"""From records to observations: one metric of one valid run a row. The other runs are listed with the reason."""
 
 import json
 from pathlib import Path
@@ -85,7 +85,16 @@ def _observations(study: dict, row: dict, found: dict) -> list[dict]:
         if metric["section"] == row["section"]:
             described = {key: metric[key] for key in ("label", "unit", "better")}
             value = found["values"][metric["source"]]
-            rows.append({"study": study["id"], **row, "metric": name, **described, "value": value, **{k: found[k] for k in RUN}})
+            rows.append(
+                {
+                    "study": study["id"],
+                    **row,
+                    "metric": name,
+                    **described,
+                    "value": value,
+                    **{k: found[k] for k in RUN},
+                }
+            )
     return rows
 
 

@@ -65,7 +65,8 @@ def _short(path: Path) -> str:
 
 
 def _depth(error) -> tuple:
-    return (-len(error.absolute_path), str(error.message))
+    # An unknown key before a missing one: it is mostly the same key, mistyped.
+    return (-len(error.absolute_path), error.validator != "additionalProperties", str(error.message))
 
 
 def _sentence(error) -> str:

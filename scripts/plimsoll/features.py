@@ -25,7 +25,11 @@ def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
                 continue
             runtime = runtimes.find(name)
             try:
-                results[name] = {"works": True, "version": runtime.check(), "features": observe(runtime, image)}
+                results[name] = {
+                    "works": True,
+                    "version": runtime.check(),
+                    "features": observe(runtime, image),
+                }
             except Unavailable as reason:
                 if wish == "required":
                     raise PlimsollError(

@@ -39,7 +39,9 @@ def render(study_name: str, figure_name: str, observations: Path, output: Path) 
             config=Config({"KernelManager": {"transport": "ipc"}}),
         )
     except papermill.PapermillExecutionError as problem:
-        raise PlimsollError(f"{figure_name}: its notebook failed with {problem.ename}: {problem.evalue} (see {output}).") from problem
+        raise PlimsollError(
+            f"{figure_name}: its notebook failed with {problem.ename}: {problem.evalue} (see {output})."
+        ) from problem
 
 
 def _cells(plan_path: Path, figure: dict, loaded: dict) -> dict:

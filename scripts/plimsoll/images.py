@@ -77,7 +77,16 @@ def _build(name: str, base: str, tag: str) -> None:
     _say(f"building {tag}")
     # The classic builder is there in every engine and takes a base image that no registry has.
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
-    command = ["docker", "build", "--quiet", "--build-arg", f"BASE={base}", "--tag", tag, str(paths.PROJECT / "containers" / name)]
+    command = [
+        "docker",
+        "build",
+        "--quiet",
+        "--build-arg",
+        f"BASE={base}",
+        "--tag",
+        tag,
+        str(paths.PROJECT / "containers" / name),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.stderr.write(done.stdout + done.stderr)
@@ -125,7 +134,16 @@ def _unpack(tag: str, folder: Path) -> None:
             output(["docker", "rm", container])
         output(["docker", "save", "--output", str(new / "image.tar"), tag], 300)
         environment_free = ["--force", "--disable-cache"]
-        output([executable(), "build", *environment_free, str(new / "image.sif"), f"docker-archive://{new}/image.tar"], 900)
+        output(
+            [
+                executable(),
+                "build",
+                *environment_free,
+                str(new / "image.sif"),
+                f"docker-archive://{new}/image.tar",
+            ],
+            900,
+        )
         (new / "image.tar").unlink()
         description = {
             "tag": tag,

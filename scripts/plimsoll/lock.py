@@ -17,13 +17,17 @@ VARIABLE = "PLIMSOLL_RUN"
 
 @contextlib.contextmanager
 def machine() -> Iterator[None]:
-    """Hold the machine's lock; wait, and say so, while another workflow measures. Sweeps first if the last holder was killed."""
+    """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if the last holder was killed."""
     folder = paths.runtime_folder()
     with open(folder / "plimsoll.lock", "a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("plimsoll: another workflow is measuring on this machine; waiting for it.", file=sys.stderr, flush=True)
+            print(
+                "plimsoll: another workflow is measuring on this machine; waiting for it.",
+                file=sys.stderr,
+                flush=True,
+            )
             fcntl.flock(file, fcntl.LOCK_EX)
         marker = folder / "plimsoll.measuring"
         if marker.exists():
@@ -43,7 +47,11 @@ def sweep() -> None:
         try:
             runtime.sweep()
         except Unavailable as problem:
-            print(f"plimsoll: left over from a killed run, and not removed: {problem}.", file=sys.stderr, flush=True)
+            print(
+                f"plimsoll: left over from a killed run, and not removed: {problem}.",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def kill_strays() -> None:
@@ -54,4 +62,3 @@ def kill_strays() -> None:
             environment = (folder / "environ").read_bytes().split(b"\0")
             if any(entry.startswith(f"{VARIABLE}=".encode()) and entry != mine for entry in environment):
                 os.kill(int(folder.name), signal.SIGKILL)
-

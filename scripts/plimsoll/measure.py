@@ -3,7 +3,6 @@
 Imports nothing but the standard library and the measuring modules: its start-up is part of every run's cost.
 """
 
-import hashlib
 import json
 import os
 import select
@@ -11,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -22,7 +21,18 @@ from plimsoll.runtimes.base import Job
 
 # Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins,
 # of which Open MPI opens other ones where it finds other devices.
-NOT_COMPARED = ("linux-vdso", "mca_", "pmix_mca_", "hwloc_", "libOpenCL", "libXNVCtrl", "libX", "libxcb", "libbsd", "libmd.")
+NOT_COMPARED = (
+    "linux-vdso",
+    "mca_",
+    "pmix_mca_",
+    "hwloc_",
+    "libOpenCL",
+    "libXNVCtrl",
+    "libX",
+    "libxcb",
+    "libbsd",
+    "libmd.",
+)
 # The launcher's own traffic is some 100 kB a rank; more than this a rank is messages.
 MANY_BYTES = 10_000_000
 
@@ -50,7 +60,13 @@ def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, imag
         result = _until_valid(plan, cell, repetition, study_folder, image)
         record.write(target, result)
     headline = _headline(result)
-    progress.finish(study_folder / "progress", f"{cell_path}/{repetition}", time.monotonic() - begun, result["status"], headline)
+    progress.finish(
+        study_folder / "progress",
+        f"{cell_path}/{repetition}",
+        time.monotonic() - begun,
+        result["status"],
+        headline,
+    )
     return result
 
 
@@ -123,28 +139,39 @@ def _raw_folder(study_folder: Path, cell: dict, repetition: int) -> Path:
 def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image: dict) -> dict:
     """One attempt: the part of the record that is its own."""
     folder = _raw_folder(study_folder, cell, repetition)
-    identity = hashlib.sha256(str(folder).encode()).hexdigest()[:10]
+    identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     os.environ[lock.VARIABLE] = identity
     benchmark, runtime = benchmarks.find(plan["benchmark"]), runtimes.find(cell["runtime"])
     benchmark.prepare(folder, cell["parameters"])
     (folder / "ranks").mkdir()
-    attempt: dict = {"started": time.time(), "raw": str(folder.relative_to(study_folder.resolve())), "seconds": {}}
-    machine = noise.Machine()
+    attempt: dict = {
+        "started": time.time(),
+        "raw": str(folder.relative_to(study_folder.resolve())),
+        "seconds": {},
+    }
+    found = cgroup.mounts()
+    machine = noise.Machine(found)
+    # Entering a cgroup waits some 10 ms in the kernel and uses no processor: it goes on beside the look at the machine.
+    entering = threading.Thread(target=lambda: accounts.append(cgroup.account(found)))
+    accounts: list = []
+    entering.start()
     attempt["noise"] = {"before": noise.wait_until_idle(machine, **plan["limits"]["idle"])}
+    entering.join()
     attempt["seconds"]["idle"] = attempt["noise"]["before"]["waited_seconds"]
     if not attempt["noise"]["before"]["idle"]:
         waited = attempt["noise"]["before"]["waited_seconds"]
         return {**attempt, "status": "invalid", "reason": f"the machine was not idle within {waited:.0f} s"}
-    temporary = Path(tempfile.mkdtemp(prefix=f"plimsoll-{identity}-", dir="/tmp"))
+    temporary = Path(f"/tmp/plimsoll-{identity}")
+    temporary.mkdir(mode=0o700)
     try:
         job = Job(identity, folder, temporary, cell, image)
-        attempt.update(_run(job, benchmark, runtime, machine, plan["limits"]["neighbours"], attempt))
+        attempt.update(_run(job, benchmark, runtime, machine, accounts[0], plan["limits"]["neighbours"], attempt))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return attempt
 
 
-def _run(job: Job, benchmark, runtime, machine: noise.Machine, limits: dict, attempt: dict) -> dict:
+def _run(job: Job, benchmark, runtime, machine: noise.Machine, account: Path | None, limits: dict, attempt: dict) -> dict:
     """Deploy, run, take down, and judge."""
     seconds, begun = attempt["seconds"], time.monotonic()
     try:
@@ -155,10 +182,9 @@ def _run(job: Job, benchmark, runtime, machine: noise.Machine, limits: dict, att
     try:
         command = deployment.launch([benchmark.program])
         environment = {**deployment.environment(), lock.VARIABLE: job.identity}
-        with cgroup.accounting(f"plimsoll-{job.identity}", cgroup.mounts()) as account:
-            before = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
-            code = run_bounded(command, environment, job.folder, job.cell["time_limit_seconds"])
-            after = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
+        before = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
+        code = run_bounded(command, environment, job.folder, job.cell["time_limit_seconds"])
+        after = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
     finally:
         begun = time.monotonic()
         try:
@@ -176,7 +202,13 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
     """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit."""
     with open(folder / "stdout.txt", "wb") as out, open(folder / "stderr.txt", "wb") as err:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            process_group=0,
         )
         try:
             # Popen.wait() with a time limit polls, up to 50 ms late.
@@ -205,7 +237,10 @@ def _judge(job: Job, benchmark, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     found: dict = {}
     if code is None:
-        return {"status": "timeout", "reason": f"the run took longer than its limit of {job.cell['time_limit_seconds']:g} s"}
+        return {
+            "status": "timeout",
+            "reason": f"the run took longer than its limit of {job.cell['time_limit_seconds']:g} s",
+        }
     if code:
         return {"status": "failed", "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
     try:
@@ -280,3 +315,31 @@ def _headline(result: dict) -> str:
     if result["status"] != "valid":
         return result["reason"]
     return f"on the {result['attempts']}. attempt" if result["attempts"] > 1 else ""
+
+
+def main(arguments: list[str]) -> int:
+    """Command line of one run, kept apart from the other stages': it is called for every run, and argparse alone would take
+    longer to import than all of this."""
+    signal.signal(signal.SIGTERM, _terminated)
+    if len(arguments) != 5:
+        print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION RECORD", file=sys.stderr)
+        return 2
+    plan, image, cell, repetition, target = arguments
+    try:
+        measure(Path(plan), cell, int(repetition), Path(target), Path(image))
+    except PlimsollError as problem:
+        print(f"plimsoll: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("plimsoll: interrupted.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _terminated(*_: object) -> None:
+    # As an exception, so that what a run has started is taken down.
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

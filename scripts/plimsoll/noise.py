@@ -3,7 +3,6 @@
 import os
 import resource
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll import cgroup
@@ -62,17 +61,13 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
     }
 
 
-@dataclass
 class Snapshot:
     """Processor seconds at one moment: the machine's, this process's and its children's, the containers', the helpers'
     (container daemons, kernel threads, the workflow), and what a hypervisor stole."""
 
-    when: float
-    machine: float
-    launched: float
-    containers: float
-    helpers: float
-    stolen: float
+    def __init__(self, when: float, machine: float, launched: float, containers: float, helpers: float, stolen: float):
+        self.when, self.machine, self.stolen = when, machine, stolen
+        self.launched, self.containers, self.helpers = launched, containers, helpers
 
 
 def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:

@@ -1,6 +1,7 @@
 """Where things are: the project, its results, and what is shared by all clones on a machine."""
 
 import os
+import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -26,3 +27,10 @@ def runtime_folder() -> Path:
         if os.access(folder, os.W_OK):
             return folder
     raise OSError("neither /run/lock nor /tmp can be written")
+
+
+def use_this_python() -> None:
+    """Make `python` in the rules the one that runs the workflow, and `plimsoll` this project's, however it was started."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    modules = [str(PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, modules))

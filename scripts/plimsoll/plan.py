@@ -49,7 +49,9 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
         if row.mode not in experiment["mode"] or (experiment["schemes"] == "single" and row.containers > 1):
             continue
         for runtime in experiment["runtime"]:
-            if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not runtimes.find(runtime).containers):
+            if config["runtimes"].get(runtime, "off") == "off" or (
+                row.containers > 1 and not runtimes.find(runtime).containers
+            ):
                 continue
             for level in experiment["affinity"]:
                 for section in experiment["sections"]:
@@ -116,7 +118,6 @@ def runs(plan: dict, sections: set[str] | None = None, experiments: set[str] | N
     ]
 
 
-
 def digest(plan: dict) -> str:
     """Changes when the plan does."""
     return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
@@ -125,4 +126,7 @@ def digest(plan: dict) -> str:
 def settings(values: dict) -> str:
     """The part of the configuration that a plan is made from, as one JSON argument."""
     keys = ("profile", "seed", "repetitions", "runtimes")
-    return json.dumps({key: value for key, value in values.items() if key in keys or key in runtimes.known()}, sort_keys=True)
+    return json.dumps(
+        {key: value for key, value in values.items() if key in keys or key in runtimes.known()},
+        sort_keys=True,
+    )

@@ -33,28 +33,32 @@ def finish(folder: Path, run: str, seconds: float, status: str, summary: str) ->
 def describe(folder: Path, run: str, seconds: float, status: str, summary: str) -> str:
     """The line of one finished run."""
     try:
-        queue = json.loads((folder / "queue.json").read_text())["queue"]
+        state = json.loads((folder / "queue.json").read_text())
     except (OSError, ValueError):
-        queue = []
+        state = {"queue": [], "started": time.time()}
     done = [json.loads(line) for line in (folder / "done.jsonl").read_text().splitlines()]
-    finished = [name for name, _ in done]
-    total = max(len(queue), len(finished))
-    left = remaining(queue, done)
-    place = f"[{len(finished):>{len(str(total))}}/{total}]"
-    return f"{place} {run:<58} {seconds:6.1f} s  {status:<8} {summary}  {clock(left)} left"
+    total = max(len(state["queue"]), len(done))
+    left = remaining(state["queue"], done, time.time() - state["started"])
+    place = f"[{len(done):>{len(str(total))}}/{total}]"
+    return f"{place} {run:<58} {seconds:6.1f} s  {status:<9} {clock(left)} left" + (f"  {summary}" if summary else "")
 
 
-def remaining(queue: list[str], done: list[list]) -> float:
-    """Seconds that the rest of the queue should take: each run as long as its cell's runs took, or the mean of all."""
+def remaining(queue: list[str], done: list[list], elapsed: float) -> float:
+    """Seconds that the rest of the queue should take.
+
+    Each run as long as its cell's runs took, or the mean of all; and between two runs as much as until now, on average.
+    """
     if not done:
         return 0.0
     by_cell: dict[str, list[float]] = {}
     for run, seconds in done:
         by_cell.setdefault(run.rpartition("/")[0], []).append(seconds)
-    mean = sum(seconds for _, seconds in done) / len(done)
+    total = sum(seconds for _, seconds in done)
+    between = max(0.0, elapsed - total) / len(done)
     expected = {cell: sum(times) / len(times) for cell, times in by_cell.items()}
     finished = {run for run, _ in done}
-    return sum(expected.get(run.rpartition("/")[0], mean) for run in queue if run not in finished)
+    left = [expected.get(run.rpartition("/")[0], total / len(done)) for run in queue if run not in finished]
+    return sum(left) + between * len(left)
 
 
 def clock(seconds: float) -> str:

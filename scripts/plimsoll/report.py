@@ -21,7 +21,11 @@ def render(study_name: str, folder: Path) -> str:
     image = json.loads(Path(f"results/images/{loaded['image']}.json").read_text())
     found = json.loads(Path("results/host.json").read_text())
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
     environment.filters["significant"] = significant
     return environment.get_template("report.html.j2").render(
@@ -30,7 +34,11 @@ def render(study_name: str, folder: Path) -> str:
         host_table=host.table(found),
         host=found,
         image=image,
-        programs={name: found for name, found in image["files"].items() if "plimsoll" in name or "openblas" in name or "libmpi.so" in name},
+        programs={
+            name: found
+            for name, found in image["files"].items()
+            if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
+        },
         summary=summarise(runs),
         not_counted=runs[runs["status"] != "valid"].fillna("").to_dict("records"),
         repeated=int((runs["attempts"] > 1).sum()),
@@ -124,6 +132,11 @@ def sizes(plan: dict) -> list[dict]:
     for cell in plan["cells"].values():
         if cell["reason"] is None:
             key = (cell["section"], cell["mode"], cell["ranks"])
-            seen[key] = {"section": cell["section"], "mode": cell["mode"], "ranks": cell["ranks"], "cores": cell["cores"], **cell["parameters"]}
+            seen[key] = {
+                "section": cell["section"],
+                "mode": cell["mode"],
+                "ranks": cell["ranks"],
+                "cores": cell["cores"],
+                **cell["parameters"],
+            }
     return list(seen.values())
-

@@ -1,4 +1,4 @@
-"""How every figure looks: one colour a runtime everywhere (Okabe and Ito's set, safe for colour-blind readers), sizes for print."""
+"""How every figure looks: one colour a runtime everywhere (Okabe and Ito's set, safe for colour-blind readers)."""
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -12,7 +12,14 @@ COLOURS = {
     "singularity-instance": "#e69f00",
 }
 # A second sign beside the colour, for prints in grey.
-HATCHES = {"bare": "", "docker": "", "docker-ptrace": "..", "singularity": "//", "singularity-cgroup": "xx", "singularity-instance": "\\\\"}
+HATCHES = {
+    "bare": "",
+    "docker": "",
+    "docker-ptrace": "..",
+    "singularity": "//",
+    "singularity-cgroup": "xx",
+    "singularity-instance": "\\\\",
+}
 COLUMN_INCHES = 3.5
 
 

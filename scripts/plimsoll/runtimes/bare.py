@@ -1,6 +1,6 @@
 """Bare metal: the image's files, with their own loader and libraries, in no container."""
 
-import platform
+import os
 
 from plimsoll import launcher
 from plimsoll.runtimes.base import Deployment, Job, Runtime
@@ -12,7 +12,21 @@ class BareDeployment(Deployment):
     def launch(self, program: list[str]) -> list[str]:
         """mpirun on the host, each rank through the image's loader."""
         ranks = str(self.job.cell["ranks"])
-        return [*self.job.on_cores(), *self.job.mpirun(), "-np", ranks, *launcher.loaded(self.job.rootfs, *program)]
+        return [
+            *self.job.on_cores(),
+            *self.job.mpirun(),
+            "-np",
+            ranks,
+            *launcher.loaded(self.job.rootfs, *program),
+        ]
+
+    def environment(self) -> dict[str, str]:
+        """The launcher's, and the image's settings of Open MPI, which a container finds in its own /etc.
+
+        Without them the ranks would open transports that Debian switches off, and which no container opens.
+        """
+        settings = self.job.rootfs / "etc/openmpi/openmpi-mca-params.conf"
+        return {**super().environment(), "OMPI_MCA_mca_base_param_files": str(settings)}
 
 
 class Bare(Runtime):
@@ -24,7 +38,7 @@ class Bare(Runtime):
 
     def check(self) -> str:
         """The kernel's release."""
-        return f"Linux {platform.release()}"
+        return f"Linux {os.uname().release}"
 
     def deploy(self, job: Job) -> Deployment:
         """Nothing to start."""

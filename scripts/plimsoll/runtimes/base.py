@@ -1,9 +1,7 @@
 """What the workflow asks of a runtime."""
 
-import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from plimsoll import launcher
@@ -13,18 +11,20 @@ from plimsoll.errors import Unavailable
 LABEL = "plimsoll"
 
 
-@dataclass(frozen=True)
 class Job:
     """One run to deploy: `identity` is unique on the machine, `folder` its working directory, `cell` a cell of the plan.
 
     `image` holds the paths and names of the built image (plimsoll.images), `temporary` is a short path for sockets.
     """
 
-    identity: str
-    folder: Path
-    temporary: Path
-    cell: dict
-    image: dict
+    def __init__(self, identity: str, folder: Path, temporary: Path, cell: dict, image: dict):
+        self.identity, self.folder, self.temporary, self.cell, self.image = (
+            identity,
+            folder,
+            temporary,
+            cell,
+            image,
+        )
 
     @property
     def rootfs(self) -> Path:
@@ -44,7 +44,8 @@ class Job:
     def agent(self, script: Path) -> list[str]:
         """Options that make mpirun reach the containers through a script, which must lie where they see it too."""
         copy = self.folder / script.name
-        shutil.copy(script, copy)
+        copy.write_bytes(script.read_bytes())
+        copy.chmod(0o755)
         hosts = self.folder / "hosts"
         hosts.write_text("".join(f"{name} slots={self.cell['ranks_per_container']}\n" for name in self.names))
         return ["--hostfile", str(hosts), "--mca", "plm_rsh_agent", str(copy), "-np", str(self.cell["ranks"])]
@@ -57,13 +58,12 @@ class Job:
         return ["taskset", "--cpu-list", cpus]
 
 
-@dataclass
 class Deployment:
     """Containers that are up. `launch` starts a program as the cell's ranks in them; `groups` are the cgroups of the
     containers, whose processor time is the run's own."""
 
-    job: Job
-    groups: list[Path] = field(default_factory=list)
+    def __init__(self, job: Job, groups: list[Path] | None = None):
+        self.job, self.groups = job, groups or []
 
     def launch(self, program: list[str]) -> list[str]:
         """Command that runs the program (a path in the image and its arguments) as the cell's ranks."""
@@ -98,7 +98,7 @@ class Runtime(ABC):
     def deploy(self, job: Job) -> Deployment:
         """Start the cell's containers; Unavailable or CalledProcessError if that fails, with nothing left behind."""
 
-    def sweep(self) -> None:
+    def sweep(self) -> None:  # noqa: B027 - most runtimes leave nothing behind
         """Remove what a killed run left behind."""
 
 

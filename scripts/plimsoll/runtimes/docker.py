@@ -1,6 +1,5 @@
 """Docker: a container per group of ranks, each with its own namespaces and cgroup, on a bridge network of the study's own."""
 
-import ipaddress
 import json
 import os
 from pathlib import Path
@@ -42,7 +41,16 @@ class Docker(Runtime):
     def deploy(self, job: Job) -> Deployment:
         """`docker run` of every container, side by side."""
         _make_network()
-        options = ["--detach", "--init", "--label", LABEL, "--network", NETWORK, "--volume", f"{job.folder}:{job.folder}"]
+        options = [
+            "--detach",
+            "--init",
+            "--label",
+            LABEL,
+            "--network",
+            NETWORK,
+            "--volume",
+            f"{job.folder}:{job.folder}",
+        ]
         for capability in self.capabilities:
             options += ["--cap-add", capability]
         if os.geteuid():
@@ -84,6 +92,8 @@ def _make_network() -> None:
         return
     except Unavailable:
         pass
+    import ipaddress  # here, because almost every run finds the network made
+
     taken = _routes()
     for subnet in map(ipaddress.ip_network, SUBNETS):
         if not any(subnet.overlaps(other) for other in taken):
@@ -93,6 +103,8 @@ def _make_network() -> None:
 
 
 def _routes() -> list:
+    import ipaddress
+
     routes = json.loads(output(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]")
     return [ipaddress.ip_network(r["dst"], strict=False) for r in routes if r.get("dst", "default") != "default"]
 

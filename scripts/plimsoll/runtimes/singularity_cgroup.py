@@ -24,7 +24,15 @@ class CgroupDeployment(Deployment):
         for number, group in enumerate(self.members):
             separator = [":"] if number else []
             ranks = ["-np", str(self.job.cell["ranks_per_container"])]
-            command += [*separator, *ranks, str(JOIN), str(group), *launcher.CLEAN, *execute(self.job), *program]
+            command += [
+                *separator,
+                *ranks,
+                str(JOIN),
+                str(group),
+                *launcher.CLEAN,
+                *execute(self.job),
+                *program,
+            ]
         return command
 
     def remove(self) -> None:

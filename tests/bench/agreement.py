@@ -1,0 +1,88 @@
+"""A measurement through the workflow against the same command typed by hand, interleaved; the ratio and its interval.
+
+By hand means: the command line of the record, in a shell, with containers started and removed by `docker run` and `docker rm`
+as one would type them, and none of the workflow's code between.
+"""
+
+import json
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from plimsoll import benchmarks, images, measure, plan, runtimes, statistics, study, topology
+from plimsoll.runtimes.base import Job
+
+from tests.conftest import PROJECT
+
+REPETITIONS = 12
+CASES = (
+    ("uma/exact/E1/bare/any/dgemm", "dgemm_gflops"),
+    ("uma/exact/E2/docker/any/beff", "pingpong_latency"),
+)
+
+
+def main() -> None:
+    """Print the ratio of the means for each case and metric."""
+    import yaml
+
+    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+    loaded = study.load(study.STUDIES / "liu2020.yaml")
+    made = plan.make(loaded, study.profile("quick"), topology.discover(), config, {})
+    image = images.build("hpcc", "bootstrap")
+    for path, metric in CASES:
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            through, by_hand = measured(Path(folder), made, image, path, loaded["metrics"][metric]["source"])
+        result = statistics.compare(through, by_hand)
+        print(
+            f"{path} {metric}: workflow/by hand = {result['ratio']:.3f} [{result['ratio_low']:.3f}, {result['ratio_high']:.3f}]"
+            f", {result['test']} p = {result['p']:.2g}, n = {result['n_a']} + {result['n_b']}"
+        )
+
+
+def measured(folder: Path, made: dict, image: dict, path: str, source: str) -> tuple[list[float], list[float]]:
+    """Values through the workflow and by hand, taken in turn."""
+    (folder / "plan.json").write_text(json.dumps(made))
+    (folder / "image.json").write_text(json.dumps(image))
+    through, by_hand = [], []
+    for number in range(1, REPETITIONS + 1):
+        repetition = (number - 1) % made["repetitions"] + 1
+        found = measure.measure(folder / "plan.json", path, repetition, folder / f"{number}.json", folder / "image.json")
+        if found["status"] == "valid":
+            through.append(found["values"][source])
+        by_hand.append(typed(folder / f"hand{number}", made, image, path, source))
+    return through, by_hand
+
+
+def typed(folder: Path, made: dict, image: dict, path: str, source: str) -> float:
+    """One run as a person would do it: a shell, docker run, mpirun, docker rm."""
+    (folder / "ranks").mkdir(parents=True)
+    cell = made["cells"][path]
+    benchmark = benchmarks.find(made["benchmark"])
+    benchmark.prepare(folder, cell["parameters"])
+    job = Job(f"hand{folder.name}", folder, folder, cell, image)
+    runtime = runtimes.find(cell["runtime"])
+    lines = []
+    if cell["runtime"] == "docker":
+        for name in job.names:
+            lines.append(
+                f"docker run --detach --init --network plimsoll --hostname {name} --name {name} "
+                f"--volume {folder}:{folder} {image['tag']} sleep infinity >/dev/null"
+            )
+        lines.append("trap 'docker rm --force " + " ".join(job.names) + " >/dev/null' EXIT")
+        deployment = __import__("plimsoll.runtimes.docker", fromlist=["DockerDeployment"]).DockerDeployment(job)
+    else:
+        deployment = runtime.deploy(job)
+    lines.append(shlex.join(deployment.launch([benchmark.program])))
+    subprocess.run(
+        ["sh", "-ec", "\n".join(lines)],
+        cwd=folder,
+        env=deployment.environment(),
+        check=True,
+        capture_output=True,
+    )
+    return benchmark.results(folder, cell["parameters"])[source]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from plimsoll import paths
+
+PROJECT = Path(__file__).resolve().parents[1]
+DATA = Path(__file__).parent / "data"
+
+
+def host_of(
+    sockets: int,
+    cores: int,
+    nodes: int | None = None,
+    threads: int = 1,
+    memory: int = 128 * 2**30,
+    l3: int = 45 * 2**20,
+) -> dict:
+    """A topology as discover() gives it; sockets of `cores` cores, numbered socket by socket, siblings after all cores."""
+    nodes = sockets if nodes is None else nodes
+    total = sockets * cores
+    cpus = []
+    for thread in range(threads):
+        for number in range(total):
+            socket = number // cores
+            siblings = [number + t * total for t in range(threads)]
+            cpus.append(
+                {
+                    "cpu": number + thread * total,
+                    "core": number,
+                    "socket": socket,
+                    "node": socket % nodes,
+                    "siblings": siblings,
+                }
+            )
+    return {
+        "cpus": cpus,
+        "sockets": sockets,
+        "cores": total,
+        "nodes": [
+            {
+                "node": n,
+                "cpus": [c["cpu"] for c in cpus if c["node"] == n],
+                "distances": [10],
+                "memory_bytes": memory,
+            }
+            for n in range(nodes)
+        ],
+        "caches": [
+            {"level": 3, "type": "Unified", "bytes": l3, "cpus": [c["cpu"] for c in cpus if c["socket"] == s]}
+            for s in range(sockets)
+        ],
+        "memory_bytes": memory * nodes,
+    }
+
+
+@pytest.fixture
+def paper_host() -> dict:
+    """liu2020's host: two sockets of 18 cores, no SMT."""
+    return host_of(2, 18)
+
+
+@pytest.fixture
+def small_host() -> dict:
+    return host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20)
+
+
+@pytest.fixture
+def config() -> dict:
+    return yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+
+
+@pytest.fixture
+def liu2020() -> dict:
+    from plimsoll import study
+
+    return study.load(paths.PROJECT / "config/studies/liu2020.yaml")
+
+
+@pytest.fixture
+def python() -> str:
+    return sys.executable

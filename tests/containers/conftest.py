@@ -1,0 +1,102 @@
+"""Real containers: the runtimes that work here, the image, and runs of a tiny HPC Challenge through the workflow's own code."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from plimsoll import cgroup, images, lock, measure, plan, record, runtimes, study, topology
+from plimsoll.errors import Unavailable
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.containers)
+
+
+@pytest.fixture(scope="session")
+def image() -> dict:
+    return images.build("hpcc", "bootstrap")
+
+
+@pytest.fixture
+def working(request):
+    """Skips a test, with the reason, where one of its runtimes does not work."""
+
+    def working(*names):
+        for name in names:
+            try:
+                runtimes.find(name).check()
+            except Unavailable as reason:
+                pytest.skip(f"{name} does not work here: {reason}")
+
+    return working
+
+
+@pytest.fixture
+def workspace(tmp_path, image, liu2020, config):
+    """A study's results folder with the plan of the ci profile; `run` measures one run in it."""
+
+    class Workspace:
+        folder = tmp_path / "results/liu2020"
+        image_path = tmp_path / "image.json"
+
+        def __init__(self):
+            self.folder.mkdir(parents=True)
+            self.image_path.write_text(json.dumps(image))
+            self.plan = plan.make(liu2020, study.profile("ci"), topology.discover(), {**config, "profile": "ci"}, {})
+            # A test machine need not be quiet: what is tested is not the numbers.
+            self.plan["limits"]["idle"].update(busy_share=1.0)
+            self.plan["limits"]["neighbours"].update(share=1.0)
+
+        def run(self, path, repetition=1, **changes):
+            cell = self.plan["cells"][path]
+            cell.update(changes)
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+            target = record.path_of(self.folder / "runs", path, repetition)
+            return measure.measure(self.folder / "plan.json", path, repetition, target, self.image_path)
+
+    return Workspace()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """After every test the machine is as it was: no container, instance, cgroup or process of ours."""
+    home = own_group()
+    yield
+    if home:
+        # A measurement ends with its process; here the process goes on, and what it starts is not the run's.
+        (home / "cgroup.procs").write_text(str(os.getpid()))
+    assert leftovers() == []
+
+
+def own_group() -> Path | None:
+    """The version 2 cgroup that this process is in."""
+    root = cgroup.mounts().get("unified")
+    return root and root / Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip().lstrip("/")
+
+
+def leftovers() -> list[str]:
+    from plimsoll.runtimes import base, singularity_instance
+
+    found = []
+    for name in ("docker", "singularity-instance"):
+        try:
+            runtimes.find(name).check()
+        except Unavailable:
+            continue
+        if name == "docker":
+            found += base.output(["docker", "ps", "--all", "--quiet", "--filter", f"label={base.LABEL}"]).split()
+        else:
+            found += [instance["instance"] for instance in singularity_instance.listed(base.LABEL)]
+    root = cgroup.cpu_root(cgroup.mounts())
+    if root and (root / base.LABEL).is_dir():
+        found += [str(path) for path in (root / base.LABEL).iterdir() if path.is_dir()]
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{lock.VARIABLE}=".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return [name for name in found if "pytest" not in name]

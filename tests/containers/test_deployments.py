@@ -1,0 +1,142 @@
+"""The five deployments do what their names say: seen from inside, with real messages between real ranks."""
+
+import pytest
+from plimsoll import features, runtimes
+from plimsoll.benchmarks import hpcc
+from plimsoll.measure import run_bounded
+from plimsoll.runtimes.base import Job
+
+CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
+ISOLATED = {"docker", "singularity-instance"}
+
+
+@pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
+def test_one_container_talks_over_shared_memory(workspace, working, runtime):
+    working(runtime)
+    found = workspace.run(f"uma/exact/E1/{runtime}/any/beff")
+    assert found["status"] == "valid", found["reason"]
+    assert found["transport"]["carried_by"] == "shared memory"
+    assert found["values"]["AvgPingPongLatency_usec"] < 5
+
+
+@pytest.mark.parametrize("runtime", CONTAINERS)
+def test_several_containers_talk_as_their_networks_let_them(workspace, working, runtime):
+    working(runtime)
+    found = workspace.run(f"uma/exact/E2/{runtime}/any/beff")
+    assert found["status"] == "valid", found["reason"]
+    isolated = runtime in ISOLATED
+    assert found["transport"]["carried_by"] == ("TCP" if isolated else "shared memory")
+    # The benchmark's own answer: loopback TCP is some 10 us, shared memory a fraction of one.
+    assert (found["values"]["AvgPingPongLatency_usec"] > 4) == isolated
+    assert (found["transport"]["network_bytes"] > 1e8) == isolated
+
+
+@pytest.mark.parametrize("runtime", CONTAINERS)
+def test_over_subscribed_groups_hold_the_ranks_that_table_4_gives_them(workspace, working, runtime):
+    working(runtime)
+    path = f"uma/over/O2/{runtime}/any/fft"
+    cell = workspace.plan["cells"][path]
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    groups = {}
+    for rank in found["ranks"]:
+        place = (
+            rank["hostname"] if runtime in ISOLATED else rank["cgroups"][0] if runtime == "singularity" else cpu_cgroup(rank)
+        )
+        groups.setdefault(place, []).append(rank["rank"])
+    if runtime == "singularity":
+        assert len(groups) == 1
+        return
+    assert sorted(map(len, groups.values())) == [cell["ranks_per_container"]] * cell["containers"]
+    # Container by container: neighbouring ranks together.
+    assert all(max(ranks) - min(ranks) == len(ranks) - 1 for ranks in groups.values())
+    if runtime in ISOLATED:
+        assert found["transport"]["carried_by"] == "shared memory and TCP"
+
+
+def cpu_cgroup(rank: dict) -> str:
+    for line in rank["cgroups"]:
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            return path
+    return rank["cgroups"][0].split(":", 2)[2]
+
+
+def test_cgroups_of_singularity_are_children_of_one_parent(workspace, working):
+    working("singularity-cgroup")
+    found = workspace.run("uma/exact/E2/singularity-cgroup/any/fft")
+    paths = {cpu_cgroup(rank) for rank in found["ranks"]}
+    assert len(paths) == 2
+    parents = {path.rsplit("/", 1)[0] for path in paths}
+    assert len(parents) == 1 and parents.pop().startswith("/plimsoll/")
+
+
+def test_docker_s_seccomp_profile_refuses_single_copy_and_the_capability_allows_it(workspace, working):
+    working("docker", "docker-ptrace")
+    assert workspace.run("uma/exact/E1/docker/any/beff")["transport"]["single_copy"] == "refused"
+    assert workspace.run("uma/exact/E1/docker-ptrace/any/beff")["transport"]["single_copy"] == "allowed"
+    assert workspace.run("uma/exact/E1/bare/any/beff")["transport"]["single_copy"] == "allowed"
+
+
+def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(workspace, working, image):
+    working("bare", *CONTAINERS)
+    records = {name: workspace.run(f"uma/exact/E1/{name}/any/dgemm") for name in ("bare", *CONTAINERS)}
+    first = records["bare"]["bits"]
+    assert {"hpcc", "libmpi.so.40", "libopenblas.so.0", "libc.so.6"} <= set(first)
+    for name, found in records.items():
+        assert found["bits"] == first, name
+    assert set(first.values()) <= {file["build_id"] for file in image["files"].values()}
+
+
+def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
+    working("bare")
+    found = workspace.run("uma/exact/E1/bare/any/dgemm")
+    # The reference BLAS reaches some 3 to 6 GFLOP/s a core.
+    assert found["values"]["StarDGEMM_Gflops"] > 10
+    assert "libopenblas.so.0" in found["bits"]
+
+
+@pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
+def test_every_section_runs_alone_and_is_valid(workspace, working, section):
+    working("bare")
+    path = "uma/exact/E1/bare/any/beff"
+    parameters = {**workspace.plan["cells"][path]["parameters"], "section": section, "order": 1000}
+    found = workspace.run(path, parameters=parameters)
+    assert found["status"] == "valid", found["reason"]
+    every = {name for _, names in hpcc.SECTIONS.values() for name in names}
+    measured = {name for name in every if found["values"].get(name, -1) > 0}
+    assert measured == set(hpcc.SECTIONS[section][1])
+
+
+@pytest.mark.parametrize("runtime", CONTAINERS)
+def test_features_are_those_that_the_paper_s_table_5_states(image, working, liu2020, runtime):
+    working(runtime)
+    seen = features.observe(runtimes.find(runtime), image)
+    printed = liu2020["paper_features"][runtime]
+    isolating = [kind for kind in seen["namespaces"] if kind != "mnt"]
+    assert bool(isolating) == (printed["namespaces"] == "yes")
+    assert seen["own_cgroup"] == (printed["cgroup"] == "yes")
+    assert seen["network"].split()[0] == printed["network"]
+    if runtime in ISOLATED:
+        assert {"net", "pid", "uts"} <= set(seen["separate_namespaces"])
+
+
+def test_bare_metal_has_no_feature(image):
+    seen = features.observe(runtimes.find("bare"), image)
+    assert seen["namespaces"] == [] and not seen["own_cgroup"] and seen["network"] == "host"
+
+
+def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
+    """The patch selects sections and changes no result: EP-DGEMM of Debian's own binary, run whole, is as fast."""
+    working("bare")
+    path = "uma/exact/E1/bare/any/dgemm"
+    ours = workspace.run(path, parameters={**workspace.plan["cells"][path]["parameters"], "order": 1500})
+    folder = tmp_path / "debian"
+    folder.mkdir()
+    cell = workspace.plan["cells"][path]
+    hpcc.Hpcc().prepare(folder, cell["parameters"])
+    deployment = runtimes.find("bare").deploy(Job("debian", folder, tmp_path, cell, image))
+    assert run_bounded(deployment.launch(["/usr/bin/hpcc"]), deployment.environment(), folder, 120) == 0
+    theirs = hpcc.parse((folder / "hpccoutf.txt").read_text())
+    assert theirs["Success"] == 1 and theirs["HPL_Tflops"] > 0, "Debian's binary runs every section"
+    assert ours["values"]["StarDGEMM_Gflops"] / theirs["StarDGEMM_Gflops"] == pytest.approx(1, abs=0.5)

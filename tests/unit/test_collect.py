@@ -1,0 +1,119 @@
+import pytest
+from plimsoll import collect, record
+from plimsoll.errors import PlimsollError
+
+CELLS = ("uma/exact/E1/bare/any/beff", "uma/exact/E1/docker/any/beff")
+
+
+def cell(path):
+    hardware, mode, scheme, runtime, affinity, section = path.split("/")
+    return {
+        **{
+            "path": path,
+            "hardware": hardware,
+            "mode": mode,
+            "scheme": scheme,
+            "runtime": runtime,
+            "affinity": affinity,
+            "section": section,
+        },
+        **{"containers": 1, "ranks": 2, "ranks_per_container": 2, "fingerprint": "f", "reason": None},
+    }
+
+
+def found(path, repetition=1, **changes):
+    return {
+        **{
+            "format": 1,
+            "study": "liu2020",
+            "cell": cell(path),
+            "repetition": repetition,
+            "fingerprint": "f",
+            "status": "valid",
+        },
+        **{
+            "reason": None,
+            "attempts": 1,
+            "invalid_attempts": [],
+            "image": {"id": "sha256:1"},
+            "bits": {"hpcc": "aa", "libmpi.so.40": "bb"},
+        },
+        **{
+            "transport": {"carried_by": "shared memory", "single_copy": "allowed", "network_bytes": 0},
+            "seconds": {"run": 1.0},
+        },
+        **{
+            "noise": {"before": {"busy_share": 0.01}, "during": {"neighbour_share": 0.0}},
+            "place_in_order": 1,
+            "started": 0.0,
+        },
+        **{"raw": "raw/x", "profile": "quick", "values": VALUES},
+        **changes,
+    }
+
+
+VALUES = {
+    "AvgPingPongBandwidth_GBytes": 17.0,
+    "AvgPingPongLatency_usec": 0.13,
+    "RandomlyOrderedRingBandwidth_GBytes": 16.0,
+    "RandomlyOrderedRingLatency_usec": 0.12,
+}
+
+
+@pytest.fixture
+def gather(tmp_path, liu2020):
+    def gather(*records):
+        for one in records:
+            record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
+        plan = {"cells": {path: cell(path) for path in CELLS}}
+        wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
+        return collect.collect(tmp_path, plan, liu2020, wanted)
+
+    return gather
+
+
+def test_one_metric_of_one_valid_run_is_a_row(gather):
+    observations, runs = gather(found(CELLS[0]), found(CELLS[1]))
+    assert len(observations) == 8 and len(runs) == 2
+    latency = observations[observations["metric"] == "pingpong_latency"]
+    assert list(latency["value"]) == [0.13, 0.13]
+    assert set(latency["unit"]) == {"us"} and set(latency["better"]) == {"lower"}
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "invalid", "disturbed"])
+def test_a_run_that_does_not_count_is_listed_and_is_no_observation(gather, status):
+    observations, runs = gather(found(CELLS[0]), found(CELLS[1], status=status, reason="why"))
+    assert set(observations["runtime"]) == {"bare"}
+    assert list(runs["status"]) == ["valid", status]
+    assert runs["reason"].iloc[1] == "why"
+
+
+def test_other_bits_stop_the_analysis(gather):
+    with pytest.raises(PlimsollError, match="docker did not run the same bits as bare in .*: libmpi.so.40 is cc"):
+        gather(found(CELLS[0]), found(CELLS[1], bits={"hpcc": "aa", "libmpi.so.40": "cc"}))
+
+
+def test_another_image_stops_the_analysis(gather):
+    with pytest.raises(PlimsollError, match="the image is sha256:2"):
+        gather(found(CELLS[0]), found(CELLS[1], image={"id": "sha256:2"}))
+
+
+def test_a_record_of_other_parameters_is_listed_as_stale(gather):
+    observations, runs = gather(found(CELLS[0]), found(CELLS[1], fingerprint="old"))
+    assert len(observations) == 4
+    assert list(runs["status"]) == ["valid", "stale"]
+
+
+def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
+    gather(found(CELLS[0]), found(CELLS[1]))
+    path = record.path_of(tmp_path / "runs", CELLS[1], 1)
+    path.write_text(path.read_text()[:100])
+    plan = {"cells": {p: cell(p) for p in CELLS}}
+    from plimsoll import study
+
+    loaded = study.load(study.STUDIES / "liu2020.yaml")
+    observations, runs = collect.collect(tmp_path, plan, loaded, [(p, 1) for p in CELLS])
+    assert len(observations) == 4
+    assert list(runs["status"]) == ["valid", "damaged"]
+    assert "no complete JSON" in runs["reason"].iloc[1]
+    assert path.read_text(), "a damaged record is left where it is"

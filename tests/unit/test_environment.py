@@ -1,0 +1,43 @@
+import re
+import subprocess
+
+import yaml
+
+from tests.conftest import PROJECT
+
+
+def locked() -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;]+)", (PROJECT / "requirements.lock").read_text(), re.M))
+
+
+def test_the_conda_environment_agrees_with_the_lock_file():
+    names = {
+        "snakemake-minimal": "snakemake",
+        "jupyter_client": "jupyter-client",
+        "matplotlib-base": "matplotlib",
+    }
+    for entry in yaml.safe_load((PROJECT / "envs/plimsoll.yaml").read_text())["dependencies"]:
+        name, _, version = entry.partition("=")
+        if not name.startswith("python>"):
+            assert locked()[names.get(name, name)] == version
+
+
+def test_every_dependency_is_locked():
+    import tomllib
+
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    assert {re.match(r"[a-z0-9-]+", name).group() for name in wanted} <= set(locked())
+
+
+def test_shell_scripts_are_valid():
+    scripts = [*PROJECT.glob("scripts/**/*.sh"), PROJECT / ".ci/run"]
+    assert len(scripts) >= 8
+    for script in scripts:
+        first = script.read_text().splitlines()[0]
+        shell = "sh" if first == "#!/bin/sh" else "bash"
+        subprocess.run([shell, "-n", str(script)], check=True)
+
+
+def test_the_snakefile_only_composes():
+    assert len((PROJECT / "Snakefile").read_text().splitlines()) < 100

@@ -1,0 +1,126 @@
+import pytest
+from plimsoll import benchmarks
+from plimsoll.benchmarks import hpcc
+from plimsoll.benchmarks.base import InvalidOutput
+from plimsoll.errors import PlimsollError
+
+from tests.conftest import DATA
+
+
+def sample(section: str) -> str:
+    """A complete hpccoutf.txt of one section, from a run on two cores."""
+    return (DATA / f"hpcc_{section}.txt").read_text()
+
+
+@pytest.mark.parametrize("section", ["ptrans", "randomaccess", "beff"])
+def test_real_output_is_accepted(section, tmp_path):
+    (tmp_path / "hpccoutf.txt").write_text(sample(section))
+    values = benchmarks.find("hpcc").results(tmp_path, {"section": section})
+    for name in hpcc.SECTIONS[section][1]:
+        assert values[name] > 0
+
+
+def test_values_are_those_of_the_file():
+    summary = hpcc.parse(sample("beff"))
+    line = next(line for line in sample("beff").splitlines() if line.startswith("AvgPingPongLatency_usec="))
+    assert summary["AvgPingPongLatency_usec"] == float(line.split("=")[1])
+
+
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.9, 0.96])
+def test_truncated_output_is_refused(share):
+    text = sample("ptrans")
+    with pytest.raises(InvalidOutput, match="exactly one complete run"):
+        hpcc.parse(text[: int(len(text) * share)])
+
+
+def test_output_of_two_runs_is_refused():
+    with pytest.raises(InvalidOutput, match="exactly one complete run"):
+        hpcc.parse(sample("ptrans") * 2)
+
+
+def test_no_output_is_refused(tmp_path):
+    with pytest.raises(InvalidOutput, match="no hpccoutf.txt"):
+        benchmarks.find("hpcc").results(tmp_path, {"section": "beff"})
+
+
+def test_a_failed_run_is_refused():
+    summary = {**hpcc.parse(sample("beff")), "Success": 0.0}
+    with pytest.raises(InvalidOutput, match="no Success=1"):
+        hpcc.check(summary, "beff")
+
+
+def test_a_section_that_did_not_run_is_refused():
+    with pytest.raises(InvalidOutput, match="StarDGEMM_Gflops=-1"):
+        hpcc.check(hpcc.parse(sample("beff")), "dgemm")
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "wrong"),
+    [
+        ("ptrans", "PTRANS_residual", 17.0),
+        ("ptrans", "PTRANS_residual", float("nan")),
+        ("randomaccess", "MPIRandomAccess_ErrorsFraction", 0.02),
+    ],
+)
+def test_wrong_answers_are_refused(section, name, wrong):
+    with pytest.raises(InvalidOutput, match=f"check of {section} failed"):
+        hpcc.check({**hpcc.parse(sample(section)), name: wrong}, section)
+
+
+def test_hpl_is_judged_by_its_scaled_residual():
+    good = {
+        "HPL_RnormI": 1e-12,
+        "HPL_AnormI": 250.0,
+        "HPL_XnormI": 10.0,
+        "HPL_BnormI": 0.5,
+        "HPL_dMACH_EPS": 1.1e-16,
+        "HPL_N": 1000.0,
+    }
+    assert hpcc.hpl_residual(good) == pytest.approx(1e-12 / (1.1e-16 * 2500.5 * 1000))
+    summary = {"Success": 1.0, "HPL_Tflops": 0.05, **good}
+    hpcc.check(summary, "hpl")
+    with pytest.raises(InvalidOutput, match="check of hpl failed"):
+        hpcc.check({**summary, "HPL_RnormI": 1e-8}, "hpl")
+
+
+@pytest.mark.parametrize(("ranks", "expected"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (8, (2, 4)), (16, (4, 4))])
+def test_process_grid(ranks, expected):
+    assert hpcc.grid(ranks) == expected
+
+
+PROFILE = {
+    "hpcc": {
+        "memory_share": 0.3,
+        "block": 80,
+        "stream": {"order": 100, "cache_multiple": 4},
+        "dgemm": {"order": 6000},
+    }
+}
+
+
+def test_stream_s_arrays_are_four_times_the_caches():
+    cache = 32 * 2**20
+    order = hpcc.Hpcc().parameters("stream", PROFILE, 2, 24 * 2**30, cache)["order"]
+    # HPCC splits the matrix's memory into three arrays.
+    assert (order + 1) ** 2 * 8 / 3 >= 4 * cache
+    assert (order - 1) ** 2 * 8 / 3 <= 4 * cache
+
+
+def test_no_section_takes_more_than_its_share_of_memory():
+    memory = 2**28
+    order = hpcc.Hpcc().parameters("dgemm", PROFILE, 2, memory, 0)["order"]
+    assert order < 6000
+    assert order**2 * 8 <= 0.3 * memory
+
+
+def test_input_files(tmp_path):
+    benchmark = hpcc.Hpcc()
+    benchmark.prepare(tmp_path, benchmark.parameters("dgemm", PROFILE, 4, 2**34, 0))
+    assert (tmp_path / "hpccsections.txt").read_text() == "StarDGEMM\n"
+    lines = (tmp_path / "hpccinf.txt").read_text().splitlines()
+    assert [lines[n].split()[0] for n in (5, 7, 10, 11)] == ["6000", "80", "2", "2"]
+
+
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(PlimsollError, match="There is no benchmark 'linpack'; known are hpcc"):
+        benchmarks.find("linpack")

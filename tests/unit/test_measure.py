@@ -1,0 +1,149 @@
+"""Judging a run, from what its ranks reported."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from plimsoll import lock, measure, record
+from plimsoll.benchmarks.base import InvalidOutput
+from plimsoll.errors import PlimsollError
+
+
+def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
+    return {
+        "shared_memory_segments": segments,
+        "network_bytes": {"lo": network},
+        "single_copy": single_copy,
+        "objects": [["", ""], *map(list, objects)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("segments", "network", "carried"),
+    [
+        ([2, 2], 1000, "shared memory"),
+        ([0, 0], 3e9, "TCP"),
+        ([1, 1], 1000, "TCP"),
+        ([2, 2, 2, 2], 1000, "shared memory and TCP"),
+        ([4, 4, 4, 4], 1000, "shared memory"),
+        ([2, 2], 3e9, "shared memory and TCP"),
+        ([1], 0, "nothing"),
+    ],
+)
+def test_transport(segments, network, carried):
+    found = measure.transport([rank(s, network) for s in segments])
+    assert found["carried_by"] == carried
+
+
+def test_bits_leave_out_what_is_no_part_of_the_benchmark():
+    ranks = [rank(objects=[("hpcc", "aa"), ("linux-vdso.so.1", "01"), ("mca_btl_tcp.so", "02")])]
+    assert measure.bits(ranks) == {"hpcc": "aa"}
+
+
+def test_ranks_with_other_bits_are_refused():
+    with pytest.raises(InvalidOutput, match="did not all run the same libmpi"):
+        measure.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
+
+
+def test_a_command_s_end_is_seen_at_once(tmp_path):
+    begun = time.monotonic()
+    assert measure.run_bounded([sys.executable, "-S", "-c", "import sys; sys.exit(3)"], {}, tmp_path, 10) == 3
+    assert time.monotonic() - begun < 1
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_its_children(tmp_path):
+    script = "import subprocess, sys, time; subprocess.Popen(['sleep', '987654']); time.sleep(60)"
+    assert measure.run_bounded([sys.executable, "-c", script], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5) is None
+    time.sleep(0.2)
+    assert subprocess.run(["pgrep", "-f", "sleep 987654"], capture_output=True).stdout == b""
+
+
+def test_a_command_that_ignores_sigterm_is_killed(tmp_path):
+    script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+    begun = time.monotonic()
+    assert measure.run_bounded([sys.executable, "-c", script], {}, tmp_path, 0.5) is None
+    assert time.monotonic() - begun < 10
+
+
+CELL = {"path": "uma/exact/E1/bare/any/beff", "fingerprint": "new", "reason": None}
+
+
+def plan_of(folder, **changes):
+    path = folder / "plan.json"
+    path.write_text(json.dumps({"study": "s", "cells": {CELL["path"]: {**CELL, **changes}}}))
+    return path
+
+
+def old_record(fingerprint="new", status="valid"):
+    return {
+        "format": 1,
+        "study": "s",
+        "cell": {},
+        "repetition": 1,
+        "fingerprint": fingerprint,
+        "status": status,
+        "attempts": 1,
+        "precious": True,
+    }
+
+
+def test_a_record_that_is_what_was_asked_for_is_kept(tmp_path):
+    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
+    record.write(target, old_record())
+    kept = measure.measure(plan_of(tmp_path), CELL["path"], 1, target, tmp_path / "image.json")
+    assert kept["precious"]
+    assert record.read(target) == old_record()
+
+
+def test_a_record_of_another_profile_goes_to_the_archive_and_comes_back(tmp_path):
+    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
+    record.write(target, old_record("quick"))
+    assert measure._kept(tmp_path, {**CELL, "fingerprint": "paper"}, 1, target) is None
+    assert not target.exists()
+    assert [record.read(p)["precious"] for p in (tmp_path / "archive/quick").iterdir()] == [True]
+    assert measure._kept(tmp_path, {**CELL, "fingerprint": "quick"}, 1, target)["precious"]
+    assert record.read(target) == old_record("quick")
+
+
+def test_a_damaged_record_is_set_aside(tmp_path, capsys):
+    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
+    target.parent.mkdir(parents=True)
+    target.write_text('{"format": 1, "tru')
+    assert measure._kept(tmp_path, CELL, 1, target) is None
+    assert [p.read_text() for p in (tmp_path / "archive/damaged").iterdir()] == ['{"format": 1, "tru']
+    assert "set aside and measured again" in capsys.readouterr().err
+
+
+def test_a_cell_that_is_not_in_the_plan_is_refused(tmp_path):
+    with pytest.raises(PlimsollError, match="has no cell uma/exact/E9"):
+        measure.measure(plan_of(tmp_path), "uma/exact/E9/bare/any/beff", 1, tmp_path / "1.json", tmp_path / "image.json")
+
+
+def test_a_cell_that_cannot_be_measured_here_is_refused_with_the_reason(tmp_path):
+    path = plan_of(tmp_path, reason="this host has one socket")
+    with pytest.raises(PlimsollError, match="cannot be measured here: this host has one socket"):
+        measure.measure(path, CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json")
+
+
+def test_the_measuring_path_imports_no_heavy_library():
+    script = (
+        "import sys, plimsoll.measure; print([m for m in ('pandas', 'scipy', 'numpy', 'yaml', 'argparse') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_strays_of_a_killed_run_are_found_by_their_environment():
+    stray = subprocess.Popen(["sleep", "300"], env={lock.VARIABLE: "killed", "PATH": "/usr/bin:/bin"})
+    other = subprocess.Popen(["sleep", "300"], env={"PATH": "/usr/bin:/bin"})
+    try:
+        time.sleep(0.1)
+        lock.kill_strays()
+        assert stray.wait(timeout=5) == -9
+        assert other.poll() is None
+    finally:
+        stray.kill()
+        other.kill()
+        other.wait()

@@ -1,0 +1,96 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import cgroup, noise
+
+BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
+
+
+@pytest.fixture
+def neighbour():
+    process = subprocess.Popen(BURN)
+    time.sleep(0.2)
+    yield
+    process.kill()
+    process.wait()
+
+
+def snapshot(**changes):
+    parts = {"when": 0.0, "machine": 0.0, "launched": 0.0, "containers": 0.0, "helpers": 0.0, "stolen": 0.0}
+    return noise.Snapshot(**{**parts, **changes})
+
+
+def test_a_busy_neighbour_is_seen(neighbour):
+    machine = noise.Machine()
+    found = noise.wait_until_idle(machine, 0.3 / machine.processors, 0.05, 0.2)
+    assert not found["idle"]
+    assert found["busy_share"] > 0.6 / machine.processors
+    assert found["waited_seconds"] >= 0.2
+
+
+def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
+    machine = noise.Machine()
+    account = cgroup.account(cgroup.mounts(), "plimsoll-test")
+    before = noise.snapshot(machine, account, [], ())
+    subprocess.run(
+        [sys.executable, "-c", "import time\nend = time.time() + 0.5\nwhile time.time() < end: pass"],
+        check=True,
+    )
+    after = noise.snapshot(machine, account, [], ())
+    found = noise.neighbours(before, after, machine.processors, 0.05, 0.05)
+    seconds = found["seconds"]
+    assert found["disturbed"]
+    assert 0.5 * seconds < found["neighbour_seconds"] < 1.5 * seconds
+    assert found["own_seconds"] > 0.2
+
+
+def test_what_the_run_and_its_helpers_used_is_not_a_neighbour_s():
+    after = snapshot(when=1.0, machine=1.9, launched=0.5, containers=1.0, helpers=0.36)
+    found = noise.neighbours(snapshot(), after, 2, 0.03, 0.03)
+    assert found["neighbour_seconds"] == pytest.approx(0.04)
+    assert not found["disturbed"]
+
+
+@pytest.mark.parametrize(("used", "disturbed"), [(0.05, False), (0.14, False), (0.2, True)])
+def test_thresholds(used, disturbed):
+    found = noise.neighbours(snapshot(), snapshot(when=2.0, machine=used), 2, 0.03, 0.15)
+    assert found["disturbed"] is disturbed
+
+
+def test_stolen_time_disturbs():
+    assert noise.neighbours(snapshot(), snapshot(when=1.0, stolen=0.5), 2, 0.03, 0.15)["disturbed"]
+
+
+def test_the_accounting_group_is_not_scheduled_as_one():
+    """Where the cpu controller reaches version 2, the group would be: then there is none."""
+    found = cgroup.mounts()
+    group = cgroup.account(found, "plimsoll-test")
+    if group is not None:
+        assert "cpu" not in (group / "cgroup.controllers").read_text().split()
+        assert str(group.name) in Path("/proc/self/cgroup").read_text()
+
+
+@pytest.fixture(autouse=True)
+def leave_the_group():
+    """The process goes back to where it was, and the test's group goes."""
+    yield
+    root = cgroup.mounts().get("unified")
+    if root and (root / "plimsoll-test").is_dir():
+        (root / "cgroup.procs").write_text(str(os.getpid()))
+        (root / "plimsoll-test").rmdir()
+
+
+def test_cgroup_mounts():
+    hybrid = "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n"
+    assert {k: str(v) for k, v in cgroup.mounts(hybrid).items()} == {
+        "cpu": "/sys/fs/cgroup/cpu,cpuacct",
+        "cpuacct": "/sys/fs/cgroup/cpu,cpuacct",
+        "unified": "/sys/fs/cgroup/unified",
+    }
+    assert cgroup.version(cgroup.mounts(hybrid)) == "1"
+    assert cgroup.version(cgroup.mounts("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")) == "2"
+    assert cgroup.version({}) == "none"

@@ -1,0 +1,87 @@
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plimsoll import affinity, cpulist, scheme
+from plimsoll.errors import PlimsollError, Unavailable
+
+from tests.conftest import DATA, host_of
+
+
+def test_the_paper_s_host_gives_the_paper_s_table_4(paper_host):
+    printed = pd.read_csv(DATA / "liu2020_table4_schemes.csv")
+    ours = []
+    for hardware in ("numa", "uma"):
+        setting = scheme.setting(hardware, paper_host, 16)
+        for row in scheme.schemes(setting):
+            place = affinity.any_core(setting, row)[0]
+            ours.append(
+                (
+                    row.name,
+                    row.mode,
+                    row.containers,
+                    row.ranks_per_container,
+                    row.ranks,
+                    hardware,
+                    cpulist.format(place.cpus),
+                )
+            )
+    columns = ["scheme", "mode", "containers", "processes_per_container", "processes", "hardware", "cores"]
+    assert sorted(ours) == sorted(printed[columns].itertuples(index=False, name=None))
+
+
+def test_any_is_equation_2(paper_host):
+    printed = pd.read_csv(DATA / "liu2020_affinity_any.csv")
+    for hardware in ("numa", "uma"):
+        setting = scheme.setting(hardware, paper_host, 16)
+        for row in scheme.schemes(setting):
+            rows = printed[(printed["hardware"] == hardware) & (printed["scheme"] == row.name)]
+            places = affinity.any_core(setting, row)
+            assert [(cpulist.format(p.cpus), cpulist.format(p.nodes)) for p in places] == [
+                (cpus, str(mems)) for cpus, mems in zip(rows["cpus"], rows["mems"], strict=True)
+            ]
+
+
+@pytest.mark.parametrize(
+    ("cores", "exact", "over"),
+    [
+        (1, [(1, 1)], [(1, 2)]),
+        (2, [(1, 2), (2, 2)], [(1, 4), (2, 4)]),
+        (6, [(1, 4), (2, 4), (4, 4)], [(1, 8), (2, 8), (4, 8)]),
+    ],
+)
+def test_a_smaller_host_is_scaled(cores, exact, over):
+    rows = scheme.schemes(scheme.setting("uma", host_of(1, cores), 16))
+    assert [(r.containers, r.ranks) for r in rows if r.mode == "exact"] == exact
+    assert [(r.containers, r.ranks) for r in rows if r.mode == "over"] == over
+    assert {r.cores for r in rows} == {2 ** (cores.bit_length() - 1)}
+
+
+@given(st.integers(1, 2), st.integers(1, 64))
+def test_every_rank_has_a_container_and_containers_are_alike(sockets, cores):
+    host = host_of(sockets, cores)
+    for name in ("uma", "numa")[:sockets]:
+        setting = scheme.setting(name, host, 16)
+        for row in scheme.schemes(setting):
+            assert row.containers * row.ranks_per_container == row.ranks
+            places = affinity.any_core(setting, row)
+            assert len(places) == row.containers
+            assert {len(set(place.cpus)) for place in places} == {row.cores}
+
+
+def test_smt_siblings_are_one_core():
+    setting = scheme.setting("uma", host_of(1, 4, threads=2), 16)
+    assert setting.cores == 4
+    assert setting.sockets == ((0, 1, 2, 3),)
+
+
+def test_numa_needs_two_nodes():
+    with pytest.raises(Unavailable, match="needs 2 sockets with a memory node each, and this host has 1 socket"):
+        scheme.setting("numa", host_of(1, 8), 16)
+    with pytest.raises(Unavailable, match="2 socket\\(s\\) and 1 memory node"):
+        scheme.setting("numa", host_of(2, 8, nodes=1), 16)
+
+
+def test_ranks_that_do_not_divide_are_refused():
+    with pytest.raises(PlimsollError, match="12 ranks cannot be divided evenly among the 8 containers"):
+        scheme.schemes(scheme.setting("uma", host_of(1, 16), 12))

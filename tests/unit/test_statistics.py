@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import statistics
+from scipy import stats
+
+from tests.conftest import DATA
+
+
+def ranks_with(u: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two samples of ten whose Mann-Whitney statistic is u, far from normal, without ties."""
+    above, left = divmod(u, 10)
+    places = [float(n) for n in range(10 - above - (left > 0))]
+    if left:
+        # One value of a above `left` values of b, which are numbered from 100 on.
+        places.append(100 + left - 0.5)
+    places += [200.0 + n for n in range(above)]
+    return np.exp(np.array(places) / 10), np.exp((100 + np.arange(10.0)) / 10)
+
+
+@pytest.mark.parametrize("u", range(0, 51))
+def test_mann_whitney_gives_the_known_p_of_10_against_10(u):
+    known = pd.read_csv(DATA / "mannwhitney_10_vs_10.csv").set_index("u").loc[u]
+    a, b = ranks_with(u)
+    # The largest value far out, in the sample that holds it: no rank changes, and that sample is not normal.
+    (a if a.max() > b.max() else b)[-1] *= 1e6
+    assert stats.mannwhitneyu(a, b).statistic == u
+    result = statistics.compare(a, b)
+    assert result["test"] == "Mann-Whitney"
+    assert result["p"] == pytest.approx(known["p_asymptotic_continuity"], rel=1e-3)
+    assert result["p_exact"] == pytest.approx(known["p_exact"], rel=1e-3)
+
+
+def test_complete_separation_gives_the_paper_s_recurring_p():
+    a, b = np.exp(np.arange(10) / 2), np.exp(20 + np.arange(10) / 2)
+    assert f"{statistics.compare(a, b)['p']:.1e}" == "1.8e-04"
+
+
+@pytest.fixture
+def normal():
+    return stats.norm.ppf((np.arange(10) + 0.5) / 10)
+
+
+def test_equal_variances_are_tested_by_student(normal):
+    a, b = 10 + normal, 12 + normal
+    result = statistics.compare(a, b)
+    assert result["test"] == "Student"
+    assert result["p"] == pytest.approx(stats.ttest_ind(a, b).pvalue)
+
+
+def test_unequal_variances_are_tested_by_welch(normal):
+    a, b = 100 + normal, 120 + 10 * normal
+    result = statistics.compare(a, b)
+    assert result["f_test"] < 0.05
+    assert result["test"] == "Welch"
+    assert result["p"] == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+
+
+def test_f_test_agrees_with_its_definition(normal):
+    a, b = normal, 3 * normal
+    ratio = np.var(a, ddof=1) / np.var(b, ddof=1)
+    assert statistics.f_test(a, b) == pytest.approx(2 * stats.f.cdf(ratio, 9, 9))
+    assert statistics.f_test(a, b) == pytest.approx(statistics.f_test(b, a))
+    assert statistics.f_test(a, a) == pytest.approx(1)
+
+
+def test_one_sample_that_is_not_normal_is_enough_for_mann_whitney(normal):
+    assert statistics.compare(10 + normal, np.exp(3 * normal))["test"] == "Mann-Whitney"
+
+
+def test_the_ratio_is_of_geometric_means_and_its_interval_holds_it(normal):
+    a, b = 2 * np.exp(0.01 * normal), np.exp(0.01 * normal)
+    result = statistics.compare(a, b)
+    assert result["ratio"] == pytest.approx(2)
+    assert result["ratio_low"] < 2 < result["ratio_high"]
+    swapped = statistics.compare(b, a)
+    assert swapped["ratio_low"] == pytest.approx(1 / result["ratio_high"])
+
+
+def test_the_interval_of_the_ratio_covers_as_it_says():
+    random = np.random.default_rng(1)
+    covered = 0
+    for _ in range(1000):
+        a, b = np.exp(random.normal(0, 0.2, 6)), np.exp(random.normal(0, 0.05, 6))
+        result = statistics.compare(a, b)
+        covered += result["ratio_low"] < 1 < result["ratio_high"]
+    assert 930 <= covered <= 975
+
+
+def test_effect_sizes(normal):
+    result = statistics.compare(normal + 12, normal + 10)
+    pooled = normal.std(ddof=1)
+    assert result["hedges_g"] == pytest.approx(2 / pooled * (1 - 3 / (4 * 18 - 1)), rel=1e-3)
+    assert 0.5 < result["superiority"] <= 1
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
+def test_too_few_values_are_not_tested(values):
+    result = statistics.compare(np.array(values), np.arange(1.0, 11))
+    assert result["test"] == "none: too few valid runs"
+    assert np.isnan(result["p"])
+
+
+def test_a_constant_sample_is_not_taken_for_a_normal_one():
+    result = statistics.compare(np.ones(6), np.arange(2.0, 8))
+    assert result["test"] == "Mann-Whitney"
+    assert 0 < result["p"] < 0.05
+
+
+def observations(cells: dict) -> pd.DataFrame:
+    rows = []
+    for (scheme, runtime), values in cells.items():
+        for value in values:
+            rows.append(
+                {
+                    **{
+                        "hardware": "uma",
+                        "mode": "exact",
+                        "scheme": scheme,
+                        "runtime": runtime,
+                        "affinity": "any",
+                        "metric": "m",
+                    },
+                    **{"label": "M", "unit": "s", "better": "lower", "value": value},
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
+    cells = {
+        ("E1", "bare"): 5 + normal / 10,
+        ("E1", "docker"): 5 + normal / 10,
+        ("E2", "docker"): 9 + normal / 10,
+    }
+    table = statistics.tests(observations(cells), "bare", 0.05, {})
+    found = {(row.comparison, row.scheme, row.reference) for row in table.itertuples()}
+    assert found == {
+        ("against bare metal", "E1", "uma/exact/E1/bare/any"),
+        ("against bare metal", "E2", "uma/exact/E1/bare/any"),
+        ("against one container", "E2", "uma/exact/E1/docker/any"),
+    }
+    significant = table.set_index(["comparison", "scheme"])["significant"].to_dict()
+    assert significant == {
+        ("against bare metal", "E1"): False,
+        ("against bare metal", "E2"): True,
+        ("against one container", "E2"): True,
+    }
+
+
+def test_holm_adjusts_over_the_comparisons_of_a_kind(normal):
+    cells = {("E1", "bare"): 5 + normal, ("E1", "docker"): 5.9 + normal, ("E1", "singularity"): 6.2 + normal}
+    table = statistics.tests(observations(cells), "bare", 0.05, {})
+    small, large = sorted(table["p"])
+    assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(2 * small, large)]))
+
+
+def test_a_variant_is_compared_with_what_it_varies(normal):
+    cells = {("E1", "docker"): 5 + normal, ("E1", "docker-ptrace"): 6 + normal}
+    table = statistics.tests(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
+    assert list(table["comparison"]) == ["against docker"]

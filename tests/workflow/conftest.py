@@ -1,0 +1,85 @@
+"""The workflow as a user runs it: a copy of the project in an empty folder, Snakemake on the command line, real containers."""
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.workflow)
+
+
+class Project:
+    """A copy of the project; `snakemake` runs it on the ci profile with one repetition."""
+
+    settings = ("profile=ci", "repetitions=1")
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for name in listed.stdout.splitlines():
+            if (PROJECT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(PROJECT / name, folder / name)
+        # As set-up does.
+        compileall.compile_dir(folder / "scripts", quiet=1)
+
+    def command(self, *arguments: str, config: tuple[str, ...] | None = None) -> list[str]:
+        settings = self.settings if config is None else config
+        return [sys.executable, "-m", "snakemake", "--cores", "1", *arguments, "--config", *settings]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.folder / "scripts")}
+
+    def snakemake(
+        self, *arguments: str, config: tuple[str, ...] | None = None, **environment: str
+    ) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            self.command(*arguments, config=config),
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=1500,
+        )
+
+    def jobs(self, *arguments: str) -> dict[str, int]:
+        """Rules that a dry run would run, with how often."""
+        done = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
+        assert done.returncode == 0, done.stderr
+        counts = {}
+        for line in (done.stdout + done.stderr).splitlines():
+            name, _, number = line.rpartition(" ")
+            if number.isdigit() and name.strip().isidentifier():
+                counts[name.strip()] = int(number)
+        counts.pop("total", None)
+        return counts
+
+    def files(self, pattern: str) -> list[str]:
+        return sorted(str(p.relative_to(self.folder)) for p in self.folder.glob(pattern))
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory) -> Project:
+    return Project(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture
+def fresh(tmp_path) -> Project:
+    return Project(tmp_path)

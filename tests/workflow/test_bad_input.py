@@ -1,0 +1,75 @@
+"""Bad input: one clear sentence, an exit status that is not 0, and nothing measured is touched."""
+
+import pytest
+
+
+def refused(done) -> str:
+    """The one line that plimsoll said."""
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
+    assert len(said) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return said[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (("studies=liu2021",), "There is no study 'liu2021'"),
+        (("profile=slow",), "There is no profile 'slow'"),
+        (("runtimes={'podman': 'required'}",), "There is no runtime 'podman'"),
+        (
+            ("runtimes={'docker': 'perhaps'}",),
+            "runtimes.docker: 'perhaps' is not one of required, optional, off",
+        ),
+        (("repetitions=0",), "repetitions: 0 is less than the minimum of 1"),
+        (("sead=1",), "unknown key 'sead'"),
+    ],
+)
+def test_configuration(project, config, sentence):
+    assert sentence in refused(project.snakemake("--dry-run", "all", config=config))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("alpha: 0.05", "alfa: 0.05", "unknown key 'alfa'"),
+        ("    affinity: [any]", "    affinity: [anywhere]", "'anywhere' is not one of"),
+        ("processes: 16", "processes: 1.5", "factors.processes: 1.5 is not of type 'integer'"),
+        ("metric: randomring_bandwidth}", "metric: ringing}", "'ringing' is not one of"),
+    ],
+)
+def test_study_file(fresh, old, new, sentence):
+    path = fresh.folder / "config/studies/liu2020.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    said = refused(fresh.snakemake("--dry-run", "all"))
+    assert "liu2020.yaml" in said and sentence in said
+
+
+def test_a_required_runtime_that_does_not_work_stops_before_anything_is_measured(fresh):
+    done = fresh.snakemake("results/liu2020/figures/fig06.pdf", DOCKER_HOST="unix:///nonexistent.sock")
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
+    assert len(said) == 1 and "Traceback" not in done.stderr, done.stderr
+    assert "docker" in said[0].lower()
+    assert fresh.files("results/liu2020/runs/**/*.json") == []
+
+
+def test_an_optional_runtime_that_does_not_work_is_listed_with_the_reason(fresh):
+    import json
+
+    wishes = "runtimes={'bare': 'required', 'singularity': 'required', 'docker': 'optional'}"
+    done = fresh.snakemake("results/liu2020/plan.json", config=("profile=ci", wishes), DOCKER_HOST="unix:///nonexistent.sock")
+    assert done.returncode == 0, done.stderr
+    cells = json.loads((fresh.folder / "results/liu2020/plan.json").read_text())["cells"]
+    reasons = {cell["reason"] for cell in cells.values() if cell["runtime"] == "docker" and cell["hardware"] == "uma"}
+    assert len(reasons) == 1 and "docker" in reasons.pop()
+    assert {cell["runtime"] for cell in cells.values() if cell["reason"] is None} == {"bare", "singularity"}
+
+
+def test_the_plan_can_be_made_without_docker(fresh):
+    empty = fresh.folder / "empty"
+    empty.mkdir()
+    done = fresh.snakemake("--dry-run", "all", PATH="/usr/bin:/bin", DOCKER_HOST="unix:///nonexistent.sock")
+    assert done.returncode == 0, done.stderr
+    assert "measure" in done.stdout + done.stderr

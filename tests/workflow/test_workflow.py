@@ -1,0 +1,222 @@
+"""One figure, then everything, then everything again; interrupted, damaged and resumed. The tests build on each other."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+
+RUNS = "results/liu2020/runs"
+FIGURES = ["fig05", "fig06", "fig09", "fig10", "fig11", "fig12", "fig13"]
+
+
+@pytest.fixture(scope="module")
+def one_figure(project):
+    done = project.snakemake("results/liu2020/figures/fig09.pdf")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_one_figure_measures_what_it_shows_and_nothing_else(project, one_figure):
+    runs = project.files(f"{RUNS}/**/*.json")
+    assert {path.split("/")[-2] for path in runs} == {"randomaccess"}
+    assert "docker-ptrace" not in {path.split("/")[6] for path in runs}
+    figure = project.folder / "results/liu2020/figures/fig09.pdf"
+    assert figure.read_bytes().startswith(b"%PDF")
+    data = pd.read_csv(figure.with_suffix(".csv"))
+    assert len(data) == len(runs) and set(data["n"]) == {1}
+
+
+def test_the_order_taken_is_the_design_s(project, one_figure):
+    records = [json.loads((project.folder / path).read_text()) for path in project.files(f"{RUNS}/**/*.json")]
+    taken = [r["cell"]["path"] for r in sorted(records, key=lambda r: r["started"])]
+    planned = [r["cell"]["path"] for r in sorted(records, key=lambda r: r["place_in_order"])]
+    assert taken == planned
+    assert taken != sorted(taken)
+
+
+def test_progress_tells_which_run_of_how_many_and_the_time_left(project, one_figure):
+    total = len(project.files(f"{RUNS}/**/*.json"))
+    lines = [line for line in one_figure.stderr.splitlines() if line.startswith("[")]
+    assert len(lines) == total
+    assert lines[-1].startswith(f"[{total}/{total}] uma/") and lines[-1].rstrip().endswith("0:00 left")
+    log = (project.folder / "results/liu2020/progress/measure.log").read_text()
+    assert all(line.strip() in log for line in lines)
+
+
+@pytest.fixture(scope="module")
+def everything(project, one_figure):
+    before = {path: (project.folder / path).stat().st_mtime_ns for path in project.files(f"{RUNS}/**/*.json")}
+    done = project.snakemake("all")
+    assert done.returncode == 0, done.stderr
+    return before
+
+
+def test_what_was_measured_is_not_measured_again(project, everything):
+    for path, written in everything.items():
+        assert (project.folder / path).stat().st_mtime_ns == written
+
+
+def test_every_output_is_there(project, everything):
+    results = project.folder / "results/liu2020"
+    for figure in FIGURES:
+        for kind in ("pdf", "png", "csv"):
+            assert (results / f"figures/{figure}.{kind}").stat().st_size > 200
+        notebook = json.loads((results / f"notebooks/{figure}.ipynb").read_text())
+        assert all(cell.get("execution_count") for cell in notebook["cells"] if cell["cell_type"] == "code")
+    observations = pd.read_csv(results / "observations.csv")
+    assert set(observations["metric"]) == {
+        *("dgemm_gflops", "stream_bandwidth", "fft_gflops", "ptrans_bandwidth", "randomaccess_rate"),
+        *("pingpong_bandwidth", "pingpong_latency", "randomring_bandwidth", "randomring_latency"),
+    }
+    pd.testing.assert_frame_equal(observations, pd.read_parquet(results / "observations.parquet"), check_dtype=False)
+    tests = pd.read_csv(results / "tables/tests.csv")
+    assert {"against bare metal", "against one container", "against docker"} == set(tests["comparison"])
+    features = pd.read_csv(results / "tables/table05.csv")
+    assert len(features) == 6
+
+
+def test_the_numbers_are_those_that_hpcc_printed(project, everything):
+    """From the raw output to the figure's data, by another way than the workflow's."""
+    results = project.folder / "results/liu2020"
+    data = pd.read_csv(results / "figures/fig06.csv").set_index(["scheme", "runtime"])
+    for path in project.files(f"{RUNS}/**/beff/1.json"):
+        found = json.loads((project.folder / path).read_text())
+        printed = (results / found["raw"] / "hpccoutf.txt").read_text()
+        value = float(printed.split("AvgPingPongBandwidth_GBytes=")[1].split()[0])
+        cell = found["cell"]
+        if cell["runtime"] != "docker-ptrace":
+            assert data.loc[(cell["scheme"], cell["runtime"]), "mean"] == pytest.approx(value)
+
+
+def test_the_report_holds_everything_and_needs_nothing(project, everything):
+    page = (project.folder / "results/liu2020/report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(FIGURES)
+    for part in (
+        "the numa setting needs 2 sockets",
+        "Significance tests",
+        "Deviations from the paper",
+        "sha256",
+        "uma",
+        "seccomp",
+    ):
+        assert part in page
+    assert "http://" not in page and "https://" not in page and "<script" not in page
+
+
+def test_a_second_start_has_nothing_to_do(project, everything):
+    begun = time.monotonic()
+    done = project.snakemake("all")
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout + done.stderr or "[" not in done.stderr
+    assert project.jobs("all") == {}
+    assert time.monotonic() - begun < 60
+
+
+def test_a_deleted_figure_is_drawn_again_and_nothing_else(project, everything):
+    (project.folder / "results/liu2020/figures/fig12.pdf").unlink()
+    jobs = project.jobs("all")
+    assert jobs.pop("figure") == 1
+    assert set(jobs) <= {"all", "report"}
+    assert project.snakemake("all").returncode == 0
+
+
+def test_a_deleted_record_is_measured_again_and_no_other(project, everything):
+    path = project.folder / f"{RUNS}/uma/exact/E2/docker/any/beff/1.json"
+    path.unlink()
+    assert project.jobs("all")["measure"] == 1
+    before = set(project.files("results/liu2020/raw/**/hpccoutf.txt"))
+    assert project.snakemake("all").returncode == 0
+    new = set(project.files("results/liu2020/raw/**/hpccoutf.txt")) - before
+    assert len(new) == 1 and "E2/docker/any/beff" in new.pop()
+
+
+def test_other_sizes_are_measured_and_the_old_records_kept_and_found_again(project, everything):
+    target = f"{RUNS}/uma/exact/E1/bare/any/beff/1.json"
+    old = (project.folder / target).read_text()
+    assert project.snakemake(target, config=("profile=quick",)).returncode == 0
+    assert json.loads((project.folder / target).read_text())["fingerprint"] != json.loads(old)["fingerprint"]
+    assert [(project.folder / p).read_text() for p in project.files("results/liu2020/archive/*/1-*.json")] == [old]
+    assert project.snakemake(target).returncode == 0
+    assert (project.folder / target).read_text() == old
+
+
+def test_a_truncated_record_stops_nothing_and_is_named(project, everything):
+    path = project.folder / f"{RUNS}/uma/exact/E1/bare/any/fft/1.json"
+    whole = path.read_text()
+    path.write_text(whole[:200])
+    try:
+        done = project.snakemake("results/liu2020/runs.csv")
+        assert done.returncode == 0, done.stderr
+        runs = pd.read_csv(project.folder / "results/liu2020/runs.csv")
+        damaged = runs[runs["status"] == "damaged"]
+        assert len(damaged) == 1 and "1.json is no complete JSON" in damaged["reason"].iloc[0]
+        assert path.read_text() == whole[:200]
+    finally:
+        path.write_text(whole)
+
+
+def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everything):
+    path = project.folder / f"{RUNS}/uma/exact/E1/docker/any/fft/1.json"
+    whole = path.read_text()
+    changed = json.loads(whole)
+    changed["bits"]["libopenblas.so.0"] = "0" * 40
+    path.write_text(json.dumps(changed))
+    try:
+        done = project.snakemake("results/liu2020/observations.csv")
+        said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
+        assert done.returncode != 0 and len(said) == 1
+        assert "did not run the same bits" in said[0] and "libopenblas.so.0" in said[0]
+    finally:
+        path.write_text(whole)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
+    target = "results/liu2020/figures/fig13.pdf"
+    process = subprocess.Popen(
+        fresh.command(target),
+        cwd=fresh.folder,
+        env=fresh.environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 240
+    while len(fresh.files(f"{RUNS}/**/*.json")) < 3:
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, how)
+    process.wait(timeout=60)
+    kept = {path: (fresh.folder / path).read_text() for path in fresh.files(f"{RUNS}/**/*.json")}
+    done = fresh.snakemake(target)
+    assert done.returncode == 0, done.stderr
+    for path, text in kept.items():
+        assert (fresh.folder / path).read_text() == text
+    assert all(json.loads((fresh.folder / p).read_text())["status"] == "valid" for p in fresh.files(f"{RUNS}/**/*.json"))
+
+
+def test_a_second_workflow_in_the_same_folder_is_refused(fresh):
+    target = "results/liu2020/figures/fig13.pdf"
+    process = subprocess.Popen(
+        fresh.command(target),
+        cwd=fresh.folder,
+        env=fresh.environment,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        end = time.monotonic() + 240
+        while not fresh.files(f"{RUNS}/**/*.json"):
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.05)
+        done = fresh.snakemake(target)
+        assert done.returncode != 0
+        assert "plimsoll: Another workflow is running in this folder" in done.stderr
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(timeout=60)
