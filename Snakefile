@@ -28,10 +28,13 @@ onstart:
     note_queue()
 
 
-# Everything about the studies that the configuration names.
+# Everything about the studies that the configuration names. Records and figures are named too: what is deleted of them is made
+# again, although the report that was made from them is there.
 rule all:
     input:
         [f"results/{name}/report.html" for name in SELECTED],
+        [path for name in SELECTED for path in records(name)],
+        [path for name in SELECTED for path in figures(name)],
 
 
 # Only the measuring: what to leave running overnight.

@@ -6,13 +6,16 @@ import sys
 from pathlib import Path
 
 from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from plimsoll import documents, paths, plan as planning, progress, record, runtimes, study as studies, topology
 from plimsoll.errors import PlimsollError, Unavailable
 
-# Two lines a job that say nothing, around one that does (scripts/plimsoll/progress.py).
-CHATTER = ("Select jobs to execute", "Execute ")
-logger.addFilter(lambda message: not message.getMessage().startswith(CHATTER))
+# Lines that Snakemake prints for every job, around the one that says which run it was (scripts/plimsoll/progress.py).
+CHATTER = ("Select jobs to execute", "Execute ", "Finished jobid")
+logger.addFilter(
+    lambda message: not message.getMessage().startswith(CHATTER) and getattr(message, "event", None) != LogEvent.PROGRESS
+)
 
 paths.use_this_python()
 
@@ -62,6 +65,11 @@ def records(study, section=None, experiment=None):
     """Paths of a study's records; only those of a section or an experiment if given."""
     runs = planning.runs(PLANS[study], section and {section}, experiment and {experiment})
     return [f"results/{study}/runs/{cell}/{repetition}.json" for cell, repetition in runs]
+
+
+def figures(study):
+    """Paths of everything that is a study's figures."""
+    return [f"results/{study}/figures/{name}.{kind}" for name in STUDIES[study]["figures"] for kind in ("pdf", "png", "csv")]
 
 
 def figure_records(wildcards):

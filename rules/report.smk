@@ -10,12 +10,7 @@ rule report:
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
         features="results/{study}/tables/table05.csv",
-        figures=lambda wildcards: expand(
-            "results/{study}/figures/{figure}.{kind}",
-            study=wildcards.study,
-            figure=STUDIES[wildcards.study]["figures"],
-            kind=["pdf", "png", "csv"],
-        ),
+        figures=lambda wildcards: figures(wildcards.study),
         template="scripts/plimsoll/templates/report.html.j2",
     output:
         "results/{study}/report.html",

@@ -1,7 +1,11 @@
 """The little that the workflow does with cgroups, on version 1 and 2: groups of its own, and the processor time of a group."""
 
+import contextlib
 import os
+import time
 from pathlib import Path
+
+from plimsoll.errors import Unavailable
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
@@ -102,13 +106,15 @@ def make(parent: str, children: list[str], found: dict[str, Path]) -> list[Path]
     return groups
 
 
-def remove(parent: str, found: dict[str, Path]) -> None:
-    """Remove a group and those below it; processes must be gone."""
+def remove(parent: str, found: dict[str, Path], seconds: float = 5) -> None:
+    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them."""
     root = cpu_root(found)
-    if root is None or not (root / parent).is_dir():
-        return
-    for folder, _, _ in os.walk(root / parent, topdown=False):
-        try:
-            os.rmdir(folder)
-        except OSError:
-            continue  # a process is still leaving it: the next start removes it
+    end = time.monotonic() + seconds
+    while root is not None and (root / parent).is_dir():
+        for folder, _, _ in os.walk(root / parent, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        if time.monotonic() > end:
+            raise Unavailable(f"the cgroup {root / parent} cannot be removed: a process is in it")
+        if (root / parent).is_dir():
+            time.sleep(0.01)

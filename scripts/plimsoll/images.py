@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from plimsoll import elf, launcher, paths
+from plimsoll import elf, launcher, paths, runtimes
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.runtimes.base import output
 from plimsoll.runtimes.singularity import executable
@@ -40,6 +40,8 @@ def build(name: str, base: str) -> dict:
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = paths.image_store() / f"{name}-{identity(name, base)}"
     try:
+        # Before anything that takes time: all three forms come from a Docker build.
+        runtimes.find("docker").check()
         if not (folder / "image.json").is_file() or not _present(tag):
             if not _present(tag):
                 _build(name, base, tag)

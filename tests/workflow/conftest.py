@@ -61,7 +61,7 @@ class Project:
 
     def jobs(self, *arguments: str) -> dict[str, int]:
         """Rules that a dry run would run, with how often."""
-        done = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
+        done = self.snakemake("--dry-run", *arguments)
         assert done.returncode == 0, done.stderr
         counts = {}
         for line in (done.stdout + done.stderr).splitlines():

@@ -209,7 +209,8 @@ def caption(summary: pd.DataFrame, plan: dict) -> str:
     size = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
     text = (
         f"Bars: mean of {size} valid runs a cell ({plan['repetitions']} planned); whiskers: 95 % interval of the mean "
-        "(Student's t); dots: single runs. Below each scheme: containers x ranks per container. Numbers above bars: ratio of the mean to bare "
+        "(Student's t); dots: single runs. Below each scheme: containers x ranks per container. "
+        "Numbers above bars: ratio of the mean to bare "
         f"metal's, where it differs by more than {LABELLED:.0%}. Affinity ANY. Profile {plan['profile']}."
     )
     for reason in plan["impossible"]:
