@@ -25,6 +25,7 @@ localrules:
 
 onstart:
     hold_folder()
+    write_plans()
     note_queue()
 
 

@@ -3,7 +3,6 @@
 
 rule collect:
     input:
-        plan="results/{study}/plan.json",
         study="config/studies/{study}.yaml",
         records=lambda wildcards: records(wildcards.study),
     output:
@@ -14,6 +13,8 @@ rule collect:
         "results/{study}/logs/collect.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
     shell:
         "python -m plimsoll collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
 
@@ -21,7 +22,6 @@ rule collect:
 # A figure's own observations: so that a single figure needs only its own runs.
 rule collect_figure:
     input:
-        plan=ancient("results/{study}/plan.json"),
         records=figure_records,
     output:
         csv="results/{study}/figures/{figure}.observations.csv",
@@ -29,5 +29,7 @@ rule collect_figure:
         "results/{study}/logs/collect.{figure}.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        plan=figure_digest,
     shell:
         "python -m plimsoll collect --study {wildcards.study} --figure {wildcards.figure} --csv {output.csv} 2> >(tee {log} >&2)"

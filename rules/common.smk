@@ -82,6 +82,20 @@ def figure_records(wildcards):
 PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()}
 
 
+def plan_digest(wildcards):
+    """Changes when the study's plan does: a parameter of everything that reads the plan."""
+    return planning.digest(PLANS[wildcards.study])
+
+
+def figure_digest(wildcards):
+    """Changes when the part of the plan does that a figure shows."""
+    figure = STUDIES[wildcards.study]["figures"][wildcards.figure]
+    section = STUDIES[wildcards.study]["metrics"][figure["metric"]]["section"]
+    made = PLANS[wildcards.study]
+    shown = {path: cell for path, cell in made["cells"].items() if cell["section"] == section}
+    return planning.digest({"cells": shown, "repetitions": made["repetitions"]})
+
+
 def place_in_order(wildcards):
     """Priority of a run: the earlier in the design's order, the higher."""
     place = PLACES[wildcards.study].get((wildcards.cell, int(wildcards.repetition)), 0)
@@ -101,6 +115,16 @@ def hold_folder():
         fcntl.flock(FOLDER_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         refuse("Another workflow is running in this folder: wait for it to end, or stop it.")
+
+
+def write_plans():
+    """Put every study's plan where the jobs read it.
+
+    Not by a job that the measuring depends on. Snakemake does not look at the parameters of a job whose input is about to be
+    made anew, and whether a run is still what was asked for is a matter of its parameters alone.
+    """
+    for name, made in PLANS.items():
+        planning.write(made, Path("results", name, "plan.json"))
 
 
 def note_queue():

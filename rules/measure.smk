@@ -1,6 +1,7 @@
 """Measuring: one job a run, one at a time, in the order of the design."""
 
 
+# For who asks for the plan alone; the workflow itself writes it when it starts (rules/common.smk).
 rule write_plan:
     output:
         "results/{study}/plan.json",
@@ -9,7 +10,7 @@ rule write_plan:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        digest=lambda wildcards: planning.digest(PLANS[wildcards.study]),
+        digest=plan_digest,
         config=lambda wildcards: planning.settings(config),
         unavailable=lambda wildcards: planning.settings(UNAVAILABLE),
     shell:
@@ -18,7 +19,6 @@ rule write_plan:
 
 rule measure:
     input:
-        plan=ancient("results/{study}/plan.json"),
         image=lambda wildcards: ancient(f"results/images/{STUDIES[wildcards.study]['image']}.json"),
         runtimes=lambda wildcards: ancient(f"results/images/{STUDIES[wildcards.study]['image']}.runtimes.json"),
     output:
@@ -33,4 +33,4 @@ rule measure:
     params:
         fingerprint=lambda wildcards: cell_of(wildcards).get("fingerprint", ""),
     shell:
-        "python -m plimsoll.measure {input.plan} {input.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll.measure results/{wildcards.study}/plan.json {input.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"

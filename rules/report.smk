@@ -4,7 +4,6 @@
 rule report:
     input:
         host="results/host.json",
-        plan="results/{study}/plan.json",
         image=lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.json",
         runs="results/{study}/runs.csv",
         observations="results/{study}/observations.csv",
@@ -18,5 +17,7 @@ rule report:
         "results/{study}/logs/report.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
     shell:
         "python -m plimsoll report --study {wildcards.study} --output {output} 2> >(tee {log} >&2)"

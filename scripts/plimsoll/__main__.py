@@ -92,7 +92,7 @@ def _plan(options: argparse.Namespace) -> None:
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     profile, unavailable = study.profile(config["profile"]), json.loads(options.unavailable)
     made = plan.make(loaded, profile, topology.discover(), config, unavailable)
-    options.output.write_text(json.dumps(made, indent=1) + "\n")
+    plan.write(made, options.output)
 
 
 def _collect(options: argparse.Namespace) -> None:

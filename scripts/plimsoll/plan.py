@@ -5,6 +5,8 @@ Pure: the plan of any host can be made on any machine.
 
 import hashlib
 import json
+import os
+from pathlib import Path
 
 from plimsoll import affinity, benchmarks, cpulist, order, runtimes, scheme, topology
 from plimsoll.errors import Unavailable
@@ -130,3 +132,14 @@ def settings(values: dict) -> str:
         {key: value for key, value in values.items() if key in keys or key in runtimes.known()},
         sort_keys=True,
     )
+
+
+def write(plan: dict, path: Path) -> None:
+    """Put a plan in place in one step; a file that holds it already is left alone."""
+    text = json.dumps(plan, separators=(",", ":")) + "\n"
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.rename(path)
