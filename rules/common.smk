@@ -19,6 +19,11 @@ logger.addFilter(
 
 paths.use_this_python()
 
+# Snakemake 9 looks at all waiting jobs again a second after each start of a job, and again a second after each such look: after
+# some hundred runs it keeps a core busy beside the measurement. Without a limit on job starts there is no such look.
+if workflow.scheduling_settings is not None:
+    object.__setattr__(workflow.scheduling_settings, "max_jobs_per_timespan", None)
+
 
 def refuse(problem):
     """End the workflow with one sentence, without Snakemake's traceback around it."""

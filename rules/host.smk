@@ -2,6 +2,8 @@
 
 
 rule host:
+    input:
+        sorted({f"results/images/{STUDIES[name]['image']}.runtimes.json" for name in SELECTED}),
     output:
         json="results/host.json",
         table="results/host.txt",
@@ -10,7 +12,7 @@ rule host:
     conda:
         "../envs/plimsoll.yaml"
     shell:
-        "python -m plimsoll host --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
+        "python -m plimsoll host --runtimes {input} --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
 
 
 rule runtimes:

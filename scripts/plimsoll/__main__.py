@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(stage=function)
         return added
 
-    stage(_host, paths=("json", "table"))
+    stage(_host, paths=("json", "table")).add_argument("--runtimes", nargs="+", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",))
     stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
@@ -58,7 +58,10 @@ def _host(options: argparse.Namespace) -> None:
 
     from plimsoll import host
 
-    found = host.discover()
+    tried = {}
+    for path in options.runtimes:
+        tried.update(json.loads(path.read_text()))
+    found = host.discover(tried)
     options.json.write_text(json.dumps(found, indent=1) + "\n")
     options.table.write_text(host.table(found))
 

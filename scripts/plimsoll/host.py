@@ -13,12 +13,14 @@ from plimsoll.topology import read
 COUNTERS = ("context-switches", "cpu-migrations", "instructions", "cycles", "cache-misses")
 
 
-def discover(largest: int = 16) -> dict:
-    """Everything about the host that a reader of results may ask for; `largest` is the cores a setting may use at most."""
+def discover(tried: dict[str, dict] | None = None, largest: int = 16) -> dict:
+    """Everything about the host that a reader of results may ask for.
+
+    `tried` is what trying the runtimes gave (plimsoll.features.try_all), `largest` the cores a setting may use at most.
+    """
     found = cgroup.mounts()
     machine = topology.discover()
     return {
-        "cpu_model": _cpu_model(),
         "architecture": platform.machine(),
         **machine,
         "settings": _settings(machine, largest),
@@ -35,14 +37,8 @@ def discover(largest: int = 16) -> dict:
         "address_space_randomisation": read(Path("/proc/sys/kernel/randomize_va_space"), "not readable"),
         "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled"), "not readable"),
         "counters": _counters(),
+        "runtimes": tried or {},
     }
-
-
-def _cpu_model() -> str:
-    for line in read(Path("/proc/cpuinfo")).splitlines():
-        if line.startswith(("model name", "Model", "cpu model")):
-            return line.partition(":")[2].strip()
-    return "unknown"
 
 
 def _distribution() -> str:
@@ -118,9 +114,14 @@ def table(host: dict) -> str:
         ("address space randomisation", host["address_space_randomisation"]),
         ("transparent huge pages", host["transparent_huge_pages"]),
         *[(f"counter {name}", state) for name, state in host["counters"].items()],
+        *[(f"runtime {name}", _runtime(result)) for name, result in host["runtimes"].items()],
     ]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def _runtime(result: dict) -> str:
+    return f"works: {result['version']}" if result["works"] else f"does not work: {result['reason']}"
 
 
 def _node(node: dict) -> str:

@@ -97,6 +97,8 @@ def _build(name: str, base: str, tag: str) -> None:
 
 def _bootstrap() -> None:
     """Debian from its packages, fetched from where this machine's own APT fetches them."""
+    if not shutil.which("mmdebstrap"):
+        raise Unavailable("mmdebstrap is not installed (install it, or name an image of a registry as base_image)")
     _say(f"bootstrapping Debian {SUITE} from its packages")
     sources = _apt_sources()
     temporary = paths.image_store() / f".base-{os.getpid()}.tar"

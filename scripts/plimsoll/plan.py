@@ -59,6 +59,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
                 for section in experiment["sections"]:
                     cell = _cell(study, row, hardware, runtime, level, section)
                     cell["reason"] = reason or unavailable.get(runtime)
+                    cell["host"] = topology.identity(host)
                     if setting is not None:
                         cell.update(_details(study, profile, host, setting, row, level, section))
                         cell["fingerprint"] = fingerprint(cell)
@@ -106,7 +107,7 @@ def _details(study, profile, host, setting, row, level, section) -> dict:
 
 def fingerprint(cell: dict) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    keys = ("path", "containers", "ranks", "places", "mpi_parameters", "parameters")
+    keys = ("path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters")
     return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
 
 

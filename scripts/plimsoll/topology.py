@@ -16,7 +16,7 @@ def read(path: Path, default: str = "") -> str:
 def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
     """Topology of the host.
 
-    Returns a dictionary of plain values: `cpus` (one entry an online processor, with its core, socket, node and SMT
+    Returns a dictionary of plain values: `cpu_model`, `cpus` (an entry an online processor, with its core, socket, node and SMT
     siblings), `sockets`, `cores`, `nodes` (with distances and memory in bytes), `caches` (one entry a cache, bytes),
     `memory_bytes`.
     """
@@ -43,6 +43,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
         numbers = [cpu["cpu"] for cpu in cpus]
         nodes = [{"node": 0, "cpus": numbers, "distances": [10], "memory_bytes": memory_bytes}]
     return {
+        "cpu_model": cpu_model(read(proc / "cpuinfo")),
         "cpus": cpus,
         "sockets": len({cpu["socket"] for cpu in cpus}),
         "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),
@@ -96,3 +97,23 @@ def last_level_cache_bytes(topology: dict) -> int:
         return 0
     highest = max(cache["level"] for cache in caches)
     return sum(cache["bytes"] for cache in caches if cache["level"] == highest)
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """Name of the processor, as /proc/cpuinfo gives it on most architectures."""
+    for line in cpuinfo.splitlines():
+        if line.startswith(("model name", "Model", "cpu model")):
+            return line.partition(":")[2].strip()
+    return "unknown"
+
+
+def identity(host: dict) -> list:
+    """What makes a host another one, where this one's measurements do not count: processor, cores, nodes, memory in GiB."""
+    return [
+        host.get("cpu_model", "unknown"),
+        host["sockets"],
+        host["cores"],
+        len(host["cpus"]),
+        len(host["nodes"]),
+        round(host["memory_bytes"] / 2**30),
+    ]

@@ -29,8 +29,9 @@ if [ -z "$uv" ]; then
 fi
 
 say "creating the locked Python environment in .venv"
+# Without the stamp an earlier set-up was killed half-way: from scratch, out of uv's cache.
+if ! [ -f "$stamp" ]; then "$uv" venv -q --clear --python "$python" .venv; fi
 rm -f "$stamp"
-[ -x .venv/bin/python ] || "$uv" venv -q --clear --python "$python" .venv
 "$uv" pip sync -q --python .venv/bin/python --require-hashes requirements.lock \
     || die "the locked Python environment could not be installed: check the network, then run again."
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .

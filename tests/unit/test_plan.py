@@ -104,6 +104,13 @@ def test_fingerprints_follow_what_is_measured_not_how_often(make, small_host):
             assert other["cells"][path]["fingerprint"] != cell["fingerprint"]
 
 
+def test_another_host_s_measurements_do_not_count_for_this_one(make, small_host):
+    here, there = make(small_host), make({**small_host, "cpu_model": "another processor"})
+    for path, cell in here["cells"].items():
+        if cell["reason"] is None:
+            assert there["cells"][path]["fingerprint"] != cell["fingerprint"]
+
+
 def test_a_profile_without_a_number_of_cores_that_divides_is_refused(liu2020, config):
     odd = {**liu2020, "factors": {**liu2020["factors"], "processes": 12}}
     with pytest.raises(PlimsollError, match="cannot be divided evenly"):

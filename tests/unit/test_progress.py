@@ -5,11 +5,11 @@ from plimsoll import progress
 
 def test_time_left_is_that_of_the_same_cells():
     queue = ["a/1", "b/1", "a/2", "b/2", "c/1"]
-    done = [["a/1", 2.0], ["b/1", 10.0]]
+    done = [["a/1", 2.0, 102.0], ["b/1", 10.0, 112.0]]
     # a again 2, b again 10, c not known: the mean 6
-    assert progress.remaining(queue, done, elapsed=12.0) == 18
+    assert progress.remaining(queue, done) == 18
     # and half a second between two runs
-    assert progress.remaining(queue, done, elapsed=13.0) == 18 + 3 * 0.5
+    assert progress.remaining(queue, [done[0], ["b/1", 10.0, 112.5]]) == 18 + 3 * 0.5
 
 
 def test_a_line_says_which_of_how_many_and_what(tmp_path, capsys):
@@ -25,7 +25,7 @@ def test_a_second_start_counts_anew_and_keeps_the_log(tmp_path):
     for _ in range(2):
         progress.begin(tmp_path, ["a/1"])
         progress.finish(tmp_path, "a/1", 1.0, "valid", "")
-    assert [json.loads(line) for line in (tmp_path / "done.jsonl").read_text().splitlines()] == [["a/1", 1.0]]
+    assert [json.loads(line)[:2] for line in (tmp_path / "done.jsonl").read_text().splitlines()] == [["a/1", 1.0]]
     assert len((tmp_path / "measure.log").read_text().splitlines()) == 2
 
 
