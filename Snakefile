@@ -25,6 +25,7 @@ localrules:
 
 onstart:
     hold_folder()
+    keep_quiet()
     write_plans()
     note_queue()
 

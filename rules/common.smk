@@ -19,11 +19,6 @@ logger.addFilter(
 
 paths.use_this_python()
 
-# Snakemake 9 looks at all waiting jobs again a second after each start of a job, and again a second after each such look: after
-# some hundred runs it keeps a core busy beside the measurement. Without a limit on job starts there is no such look.
-if workflow.scheduling_settings is not None:
-    object.__setattr__(workflow.scheduling_settings, "max_jobs_per_timespan", None)
-
 
 def refuse(problem):
     """End the workflow with one sentence, without Snakemake's traceback around it."""
@@ -120,6 +115,15 @@ def hold_folder():
         fcntl.flock(FOLDER_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         refuse("Another workflow is running in this folder: wait for it to end, or stop it.")
+
+
+def keep_quiet():
+    """Keep Snakemake from working beside a measurement.
+
+    Its limit on job starts makes it look at all waiting jobs again a second after each start, and again a second after each
+    such look: after some hundred runs it keeps a core busy. Without a limit there is no such look.
+    """
+    workflow.scheduler.job_rate_limiter = None
 
 
 def write_plans():
