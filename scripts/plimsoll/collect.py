@@ -98,11 +98,6 @@ def _observations(study: dict, row: dict, found: dict) -> list[dict]:
     return rows
 
 
-def invalid_share(runs: pd.DataFrame) -> float:
-    """Share of the runs that gave no observation."""
-    return float((runs["status"] != "valid").mean()) if len(runs) else 0.0
-
-
 def load_plan(folder: Path) -> dict:
     """The plan that lies in a study's results."""
     plan = json.loads((folder / "plan.json").read_text())

@@ -25,7 +25,7 @@ def render(study_name: str, figure_name: str, observations: Path, output: Path) 
         "output": str((observations.parent / figure_name).resolve()),
         "title": f"{figure_name}: {loaded['metrics'][figure['metric']]['label']}",
         "metric": figure["metric"],
-        "plan": json.loads(json.dumps(_cells(observations.parent.parent / "plan.json", figure, loaded))),
+        "plan": _cells(observations.parent.parent / "plan.json", figure, loaded),
     }
     notebook = paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb"
     try:
