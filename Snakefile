@@ -24,6 +24,7 @@ localrules:
 
 
 onstart:
+    stay_at_home()
     hold_folder()
     keep_quiet()
     write_plans()

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -34,16 +35,18 @@ def prepare():
         runtimes.find(name)
     selected = studies.selected(config["studies"])
     profile = studies.profile(config["profile"])
+    host = topology.discover()
+    if config.get("host_file"):
+        host = topology.described(documents.load(Path(config["host_file"]), "host"))
     # Only optional runtimes are tried here; a required one that does not work stops the workflow in the rule `runtimes`.
     unavailable = {}
     for name, wish in config["runtimes"].items():
-        if wish == "optional":
+        if wish == "optional" and not config.get("host_file"):
             try:
                 known[name].check()
             except Unavailable as reason:
                 unavailable[name] = str(reason)
     loaded = {name: studies.load(studies.STUDIES / f"{name}.yaml") for name in studies.names(studies.STUDIES)}
-    host = topology.discover()
     plans = {name: planning.make(study, profile, host, config, unavailable) for name, study in loaded.items()}
     return selected, loaded, plans, unavailable
 
@@ -54,17 +57,27 @@ except PlimsollError as problem:
     refuse(problem)
 
 
+# In a dry run the plan is printed: what would be measured, what cannot be, and how long it may take.
+if any(re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*|--dry-?run", word) for word in sys.argv):
+    for name in SELECTED:
+        print(planning.summary(PLANS[name]), file=sys.stderr, flush=True)
+
+
 wildcard_constraints:
     study="|".join(STUDIES),
     figure="fig[0-9]+[a-z]?",
     repetition="[0-9]+",
-    cell="[a-z]+/[a-z]+/[EO][0-9]+/[a-z-]+/[a-z]+/[a-z]+",
+    cell="[a-z]+/[a-z]+/[EO][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+",
 
 
-def records(study, section=None, experiment=None):
-    """Paths of a study's records; only those of a section or an experiment if given."""
-    runs = planning.runs(PLANS[study], section and {section}, experiment and {experiment})
+def paths_of(study, runs):
+    """Paths of the records of runs."""
     return [f"results/{study}/runs/{cell}/{repetition}.json" for cell, repetition in runs]
+
+
+def records(study):
+    """Paths of a study's records."""
+    return paths_of(study, PLANS[study]["order"])
 
 
 def figures(study):
@@ -73,10 +86,9 @@ def figures(study):
 
 
 def figure_records(wildcards):
-    """The records that a figure shows, and no others."""
-    figure = STUDIES[wildcards.study]["figures"][wildcards.figure]
-    metric = STUDIES[wildcards.study]["metrics"][figure["metric"]]
-    return records(wildcards.study, metric["section"], figure["experiment"])
+    """The records that a figure is made from, and no others."""
+    runs = planning.figure_runs(PLANS[wildcards.study], STUDIES[wildcards.study], wildcards.figure)
+    return paths_of(wildcards.study, runs)
 
 
 PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()}
@@ -89,10 +101,8 @@ def plan_digest(wildcards):
 
 def figure_digest(wildcards):
     """Changes when the part of the plan does that a figure shows."""
-    figure = STUDIES[wildcards.study]["figures"][wildcards.figure]
-    section = STUDIES[wildcards.study]["metrics"][figure["metric"]]["section"]
     made = PLANS[wildcards.study]
-    shown = {path: cell for path, cell in made["cells"].items() if cell["section"] == section}
+    shown = planning.shown(made, STUDIES[wildcards.study], wildcards.figure)
     return planning.digest({"cells": shown, "repetitions": made["repetitions"]})
 
 
@@ -105,6 +115,12 @@ def place_in_order(wildcards):
 def cell_of(wildcards):
     """The plan's cell of a record, or an empty one for a path that is not in the plan."""
     return PLANS[wildcards.study]["cells"].get(wildcards.cell, {})
+
+
+def stay_at_home():
+    """Measure only what was planned for this machine."""
+    if config.get("host_file"):
+        refuse(f"{config['host_file']} describes another host, which can be planned for but not measured: add --dry-run.")
 
 
 def hold_folder():

@@ -6,10 +6,22 @@ Pure: the plan of any host can be made on any machine.
 import hashlib
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 from plimsoll import affinity, benchmarks, cpulist, order, runtimes, scheme, topology
-from plimsoll.errors import Unavailable
+from plimsoll.errors import PlimsollError, Unavailable
+
+# The factors of a cell, in the order of its path, which ends with the benchmark's section.
+FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes")
+# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40).
+CHOICES = {
+    "all": lambda row: not row.beyond,
+    "single": lambda row: row.containers == 1,
+    "several": lambda row: row.containers > 1 and not row.beyond,
+    "ends": lambda row: row.containers in (1, row.cores),
+    "extended": lambda row: True,
+}
 
 
 def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> dict:
@@ -19,11 +31,19 @@ def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict
     here. A cell that cannot be measured is in the plan with a `reason`; it has no runs.
     """
     repetitions = config.get("repetitions") or profile["repetitions"]
+    wanted = [
+        (name, cell)
+        for name, experiment in study["experiments"].items()
+        for hardware in experiment["hardware"]
+        for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
+    ]
+    # What one experiment leaves undefined another may define (by letting containers share cores): it is then the other's alone.
+    defined = {cell["path"] for _, cell in wanted if not cell["undefined"]}
     cells: dict[str, dict] = {}
-    for name, experiment in study["experiments"].items():
-        for hardware in experiment["hardware"]:
-            for cell in _cells(study, profile, host, config, unavailable, experiment, hardware):
-                cells.setdefault(cell["path"], cell)["experiments"].append(name)
+    for name, cell in wanted:
+        if cell["undefined"] and cell["path"] in defined:
+            continue
+        cells.setdefault(cell["path"], cell)["experiments"].append(name)
     measurable = [path for path, cell in cells.items() if cell["reason"] is None]
     return {
         "study": study["id"],
@@ -32,6 +52,7 @@ def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict
         "seed": config["seed"],
         "repetitions": repetitions,
         "profile": config["profile"],
+        "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
         "limits": {key: profile[key] for key in ("attempts", "idle", "neighbours")},
         "cells": cells,
         "order": order.blocks(measurable, repetitions, config["seed"]),
@@ -41,30 +62,40 @@ def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict
 def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[dict]:
     largest = study["factors"]["processes"]
     try:
-        setting = scheme.setting(hardware, host, largest)
-        rows, reason = scheme.schemes(setting), None
-    except Unavailable as missing:
-        # The names of the cells that a host with this setting would have: so that they can be listed.
-        setting, rows, reason = None, scheme.schemes(_paper_setting(hardware, largest)), str(missing)
+        setting, missing = scheme.setting(hardware, host, largest), None
+    except Unavailable as reason:
+        # The cells that a host with this setting would have: so that they can be listed.
+        setting, missing = _paper_setting(hardware, largest), str(reason)
     cells = []
-    for row in rows:
-        if row.mode not in experiment["mode"] or (experiment["schemes"] == "single" and row.containers > 1):
-            continue
-        for runtime in experiment["runtime"]:
-            if config["runtimes"].get(runtime, "off") == "off" or (
-                row.containers > 1 and not runtimes.find(runtime).containers
+    for row in filter(CHOICES[experiment["schemes"]], scheme.schemes(setting)):
+        yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
+        levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
+        for runtime, level, yielding, section in levels:
+            if (
+                row.mode not in experiment["mode"]
+                or config["runtimes"].get(runtime, "off") == "off"
+                or (row.containers > 1 and not _several(runtime, level))
             ):
                 continue
-            for level in experiment["affinity"]:
-                for section in experiment["sections"]:
-                    cell = _cell(study, row, hardware, runtime, level, section)
-                    cell["reason"] = reason or unavailable.get(runtime)
-                    cell["host"] = topology.identity(host)
-                    if setting is not None:
-                        cell.update(_details(study, profile, host, setting, row, level, section))
-                        cell["fingerprint"] = fingerprint(cell)
-                    cells.append(cell)
+            cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
+            cell["host"] = topology.identity(host)
+            cell["reason"] = missing or unavailable.get(runtime)
+            try:
+                places = affinity.places(level, setting, row, experiment.get("share_cores", False))
+            except affinity.Undefined as reason:
+                cell.update(undefined=True, reason=f"{level} is not defined here: {reason}")
+            else:
+                if missing is None:
+                    _refuse_outside(cell["path"], places, host)
+                    cell.update(_details(study, profile, host, cell, places, row))
+                    cell["fingerprint"] = fingerprint(cell)
+            cells.append(cell)
     return cells
+
+
+def _several(runtime: str, level: str) -> bool:
+    """Whether a runtime has several deployments at a level: bare metal only where groups of ranks have cores of their own."""
+    return runtimes.find(runtime).containers or affinity.LEVELS[level].by_container
 
 
 def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
@@ -72,53 +103,142 @@ def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
     return scheme.Setting(hardware, tuple(tuple(range(largest)) for _ in range(count)), tuple(range(count)), largest)
 
 
-def _cell(study: dict, row: scheme.Scheme, hardware: str, runtime: str, level: str, section: str) -> dict:
+def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
+    sizes = experiment.get("sizes", "standard")
     return {
-        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{section}",
+        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{section}",
         "hardware": hardware,
         "mode": row.mode,
         "scheme": row.name,
         "runtime": runtime,
         "affinity": level,
+        "yield": yielding,
+        "sizes": sizes,
         "section": section,
         "containers": row.containers,
         "ranks": row.ranks,
         "ranks_per_container": row.ranks_per_container,
-        "mpi_parameters": study["mpi_parameters"].get(row.mode, {}),
+        "cores": row.cores,
+        "mpi_parameters": study["factors"]["yield"][yielding],
+        # A run that hits its limit is then an observation of its own: at least this slow.
+        "keep_timeouts": experiment.get("keep_timeouts", False),
+        "undefined": False,
         "experiments": [],
     }
 
 
-def _details(study, profile, host, setting, row, level, section) -> dict:
-    places = affinity.LEVELS[level](setting, row)
+def _details(study: dict, profile: dict, host: dict, cell: dict, places: list[affinity.Place], row: scheme.Scheme) -> dict:
+    benchmark = benchmarks.find(study["benchmark"])
     memory = min(node["memory_bytes"] or host["memory_bytes"] for node in host["nodes"])
-    everything = sorted(cpu["cpu"] for cpu in host["cpus"])
+    everything = topology.everything(host)
+    logical = topology.logical_cores(host)
+    if len({place.cpus for place in places}) == 1:
+        # All of the launcher's processes are then confined to these cores, and Open MPI counts only what it may use.
+        visible = sorted(logical[core] for core in places[0].cpus)
+        logical = {core: visible.index(number) for core, number in logical.items() if number in visible}
+    described = [
+        {
+            "cpus": cpulist.format(place.cpus),
+            "nodes": cpulist.format(place.nodes),
+            "cores": list(place.cores),
+            "slots": [logical[core] for core in place.cores],
+        }
+        for place in places
+    ]
+    parameters = benchmark.parameters(
+        cell["section"], profile, cell["sizes"], row.ranks, memory, topology.last_level_cache_bytes(host)
+    )
     return {
-        "cores": row.cores,
-        "places": [{"cpus": cpulist.format(p.cpus), "nodes": cpulist.format(p.nodes)} for p in places],
+        "places": described,
         # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
-        "restricted": any(sorted(place.cpus) != everything for place in places),
-        "parameters": benchmarks.find(study["benchmark"]).parameters(
-            section, profile, row.ranks, memory, topology.last_level_cache_bytes(host)
-        ),
-        "time_limit_seconds": profile["time_limit_seconds"][row.mode],
+        "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
+        "everything": everything,
+        "parameters": parameters,
+        "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][row.mode],
+        "expected_seconds": benchmark.expected_seconds(parameters, row.ranks, row.cores),
     }
+
+
+def _refuse_outside(path: str, places: list[affinity.Place], host: dict) -> None:
+    """PlimsollError if a place names a processor or memory node that the host has not."""
+    for what, wanted, there in (
+        ("processors", {c for p in places for c in (*p.cpus, *p.cores)}, {cpu["cpu"] for cpu in host["cpus"]}),
+        ("memory nodes", {n for p in places for n in p.nodes}, {node["node"] for node in host["nodes"]}),
+    ):
+        if wanted - there:
+            raise PlimsollError(
+                f"The cell {path} would use the {what} {cpulist.format(wanted)}, and this host has "
+                f"{cpulist.format(there)}: the host's description does not fit together."
+            )
 
 
 def fingerprint(cell: dict) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    keys = ("path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters")
+    keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
+    if cell["keep_timeouts"]:
+        keys.append("time_limit_seconds")
     return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def runs(plan: dict, sections: set[str] | None = None, experiments: set[str] | None = None) -> list[tuple[str, int]]:
-    """The plan's runs (cell path, repetition) in order; only those of some sections or experiments if given."""
+def shown(plan: dict, study: dict, name: str) -> list[dict]:
+    """The plan's cells that a figure shows, those that cannot be measured here as well."""
+    figure = study["figures"][name]
+    sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
+    levels = figure.get("affinity", list(affinity.LEVELS))
     return [
-        (path, repetition)
-        for path, repetition in plan["order"]
-        if (sections is None or plan["cells"][path]["section"] in sections)
-        and (experiments is None or experiments & set(plan["cells"][path]["experiments"]))
+        cell
+        for cell in plan["cells"].values()
+        if figure["experiment"] in cell["experiments"]
+        and cell["affinity"] in levels
+        and (not sections or cell["section"] in sections)
     ]
+
+
+def why_not(plan: dict, study: dict, name: str) -> str | None:
+    """Why nothing of a figure can be measured here; None if something can.
+
+    A figure that compares the levels of a factor (`compares`) needs each of them.
+    """
+    cells, factor = shown(plan, study, name), study["figures"][name].get("compares")
+    by_level: dict[str, list[dict]] = {}
+    for cell in cells:
+        by_level.setdefault(cell[factor] if factor else "", []).append(cell)
+    for of_level in by_level.values():
+        reasons = {cell["reason"] for cell in of_level}
+        if None not in reasons:
+            return "; ".join(sorted(reasons))
+    return None if cells else "the configuration leaves out every cell of it"
+
+
+def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
+    """The runs that a figure is made from, in order: none for a drawing of the design, or if it cannot be made here."""
+    if not study["figures"][name].get("metrics") or why_not(plan, study, name):
+        return []
+    paths = {cell["path"] for cell in shown(plan, study, name)}
+    return [(path, repetition) for path, repetition in plan["order"] if path in paths]
+
+
+def summary(plan: dict) -> str:
+    """What a plan comes to, for people: cells and runs by experiment and hardware setting, what cannot be measured, hours."""
+    lines = [f"{plan['study']}: {len(plan['order'])} runs, {plan['repetitions']} of each cell (profile {plan['profile']})"]
+    counts: dict[tuple, list[float]] = {}
+    for cell in plan["cells"].values():
+        for experiment in cell["experiments"]:
+            row = counts.setdefault((experiment, cell["hardware"]), [0, 0, 0.0])
+            row[0 if cell["reason"] is None else 1] += 1
+            row[2] += 0 if cell["reason"] else cell["expected_seconds"] * plan["repetitions"] / 3600
+    lines += [f"  {'experiment':<20} {'setting':<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
+    for (experiment, hardware), (cells, cannot, hours) in counts.items():
+        lines.append(f"  {experiment:<20} {hardware:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    hours = sum(cell["expected_seconds"] for cell in measurable) * plan["repetitions"] / 3600
+    lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")
+    reasons: dict[str, int] = {}
+    for cell in plan["cells"].values():
+        if cell["reason"]:
+            reasons[cell["reason"]] = reasons.get(cell["reason"], 0) + 1
+    lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in reasons.items()]
+    return "\n".join(lines)
 
 
 def digest(plan: dict) -> str:

@@ -39,6 +39,16 @@ class Scheme:
         """N_mpi of the paper."""
         return self.ranks // self.containers
 
+    @property
+    def beyond(self) -> bool:
+        """More containers than cores: not in table 4."""
+        return self.containers > self.cores
+
+    @property
+    def ratio(self) -> int:
+        """r of the paper: ranks a core."""
+        return self.ranks // self.cores
+
 
 def _power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)
@@ -66,7 +76,8 @@ def schemes(hardware: Setting) -> list[Scheme]:
     """E1.. and O1.. of a setting.
 
     With the paper's 16 cores this is its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8.
-    With fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores.
+    With fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores. Over-subscribed schemes go on to
+    more containers than cores, up to one rank a container (figures 15 and 40); `beyond` tells those from table 4's.
     """
     cores = hardware.cores
     full = cores == hardware.largest
@@ -75,7 +86,7 @@ def schemes(hardware: Setting) -> list[Scheme]:
 
 
 def _series(letter: str, mode: str, ranks: int, cores: int) -> list[Scheme]:
-    rows = [Scheme(f"{letter}{i + 1}", mode, 2**i, ranks, cores) for i in range(cores.bit_length())]
+    rows = [Scheme(f"{letter}{i + 1}", mode, 2**i, ranks, cores) for i in range(ranks.bit_length())]
     for row in rows:
         if row.ranks % row.containers:
             raise PlimsollError(

@@ -8,7 +8,7 @@ from plimsoll.errors import PlimsollError
 STUDIES = paths.PROJECT / "config/studies"
 PROFILES = paths.PROJECT / "config/profiles"
 # Factors that an experiment names levels of.
-FACTORS = ("hardware", "mode", "runtime", "affinity")
+FACTORS = ("hardware", "mode", "runtime", "yield")
 
 
 def names(folder: Path) -> list[str]:
@@ -52,19 +52,38 @@ def load(path: Path) -> dict:
     refer("image", [study["image"]], sorted(p.name for p in (paths.PROJECT / "containers").iterdir()))
     refer("factors.runtime", factors["runtime"], sorted(runtimes.known()))
     refer("baseline", [study["baseline"]], factors["runtime"])
-    refer("mpi_parameters", list(study["mpi_parameters"]), factors["mode"])
+    refer("factors.affinity", factors["affinity"], list(affinity.LEVELS))
+    refer("yield_by_mode", list(study["yield_by_mode"]), factors["mode"])
+    refer("yield_by_mode", list(study["yield_by_mode"].values()), list(factors["yield"]))
     for name, metric in study["metrics"].items():
         refer(f"metrics.{name}.section", [metric["section"]], sections)
     for name, experiment in study["experiments"].items():
         for factor in FACTORS:
-            refer(f"experiments.{name}.{factor}", experiment[factor], factors[factor])
-        refer(f"experiments.{name}.affinity", experiment["affinity"], sorted(affinity.LEVELS))
+            refer(f"experiments.{name}.{factor}", experiment.get(factor, []), list(factors[factor]))
+        _resolve_affinity(source, name, experiment)
+        for levels in experiment["affinity"].values():
+            refer(f"experiments.{name}.affinity", levels, factors["affinity"])
         refer(f"experiments.{name}.sections", experiment["sections"], sections)
     for name, figure in study["figures"].items():
         refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
-        refer(f"figures.{name}.metric", [figure["metric"]], list(study["metrics"]))
         experiment = study["experiments"][figure["experiment"]]
-        refer(f"figures.{name}.metric", [study["metrics"][figure["metric"]]["section"]], experiment["sections"])
+        refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))
+        for metric in figure.get("metrics", []):
+            refer(f"figures.{name}.metrics", [study["metrics"][metric]["section"]], experiment["sections"])
+        refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
         if not (paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb").is_file():
             raise PlimsollError(f"{source}: figures.{name}.notebook: there is no notebooks/{figure['notebook']}.ipynb.")
     return study
+
+
+def _resolve_affinity(source: str, name: str, experiment: dict) -> None:
+    """Turn a list of levels for all settings into one a setting; PlimsollError for a level that a setting cannot have."""
+    key = f"{source}: experiments.{name}.affinity"
+    if isinstance(experiment["affinity"], list):
+        experiment["affinity"] = dict.fromkeys(experiment["hardware"], experiment["affinity"])
+    if set(experiment["affinity"]) != set(experiment["hardware"]):
+        raise PlimsollError(f"{key}: it must give levels for {', '.join(experiment['hardware'])}, and for nothing else.")
+    for hardware, levels in experiment["affinity"].items():
+        for level in levels:
+            if level in affinity.LEVELS and (reason := affinity.refusal(level, hardware)):
+                raise PlimsollError(f"{key}: {reason}.")

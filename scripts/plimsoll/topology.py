@@ -17,8 +17,8 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
     """Topology of the host.
 
     Returns a dictionary of plain values: `cpu_model`, `cpus` (an entry an online processor, with its core, socket, node and SMT
-    siblings), `sockets`, `cores`, `nodes` (with distances and memory in bytes), `caches` (one entry a cache, bytes),
-    `memory_bytes`.
+    siblings), `usable` (the processors that this process may use), `sockets`, `cores`, `nodes` (with distances and memory in
+    bytes), `caches` (one entry a cache, bytes), `memory_bytes`.
     """
     cpu_folder = sysfs / "devices/system/cpu"
     node_folder = sysfs / "devices/system/node"
@@ -37,6 +37,8 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
             }
         )
     cpus = [_cpu(cpu_folder, number, node_of) for number in cpulist.parse(read(cpu_folder / "online", "0"))]
+    allowed = [line.split()[1] for line in read(proc / "self/status").splitlines() if line.startswith("Cpus_allowed_list")]
+    usable = set(cpulist.parse(allowed[0])) if allowed else {cpu["cpu"] for cpu in cpus}
     memory = [line.split() for line in read(proc / "meminfo").splitlines() if line.startswith("MemTotal")]
     memory_bytes = int(memory[0][1]) * 1024 if memory else 0
     if not nodes:
@@ -45,6 +47,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
     return {
         "cpu_model": cpu_model(read(proc / "cpuinfo")),
         "cpus": cpus,
+        "usable": [cpu["cpu"] for cpu in cpus if cpu["cpu"] in usable],
         "sockets": len({cpu["socket"] for cpu in cpus}),
         "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),
         "nodes": nodes,
@@ -83,11 +86,70 @@ def _caches(folder: Path, cpus: list[int]) -> list[dict]:
 
 
 def cores_of_sockets(topology: dict) -> dict[int, list[int]]:
-    """First hardware thread of each core, by socket, in order of the processor number."""
+    """First usable hardware thread of each core, by socket, in order of the processor number."""
     sockets: dict[int, dict[int, int]] = {}
-    for cpu in sorted(topology["cpus"], key=lambda cpu: cpu["cpu"]):
+    usable = set(topology.get("usable", [cpu["cpu"] for cpu in topology["cpus"]]))
+    for cpu in sorted((cpu for cpu in topology["cpus"] if cpu["cpu"] in usable), key=lambda cpu: cpu["cpu"]):
         sockets.setdefault(cpu["socket"], {}).setdefault(cpu["core"], cpu["cpu"])
     return {socket: list(cores.values()) for socket, cores in sorted(sockets.items())}
+
+
+def logical_cores(topology: dict) -> dict[int, int]:
+    """hwloc's logical number of each core, by the number of each of its processors: socket by socket, in each by the lowest
+    processor. What Open MPI's rankfiles want, whichever way the kernel numbers processors."""
+    members: dict[int, dict[int, list[int]]] = {}
+    for cpu in topology["cpus"]:
+        members.setdefault(cpu["socket"], {}).setdefault(cpu["core"], []).append(cpu["cpu"])
+    sockets = sorted((sorted(map(sorted, cores.values())) for cores in members.values()), key=lambda cores: cores[0])
+    flat = [processors for cores in sockets for processors in cores]
+    return {processor: number for number, processors in enumerate(flat) for processor in processors}
+
+
+def described(file: dict) -> dict:
+    """Topology of a host that a file describes (config/schemas/host.yaml): sockets of equal cores numbered one after the other,
+    second hardware threads after all cores, a memory node a socket."""
+    sockets, per_socket, threads = file["sockets"], file["cores_per_socket"], file["threads_per_core"]
+    total = sockets * per_socket
+    numbers = range(total * threads)
+    cpus = [
+        {
+            "cpu": number,
+            "core": number % total,
+            "socket": number % total // per_socket,
+            "node": number % total // per_socket,
+            "siblings": [number % total + thread * total for thread in range(threads)],
+        }
+        for number in numbers
+    ]
+    of_socket = [[cpu["cpu"] for cpu in cpus if cpu["socket"] == socket] for socket in range(sockets)]
+    memory, cache = round(file["memory_gib"] * 2**30), round(file["l3_mib_per_socket"] * 2**20)
+    near, far = file["distances"]["local"], file["distances"]["remote"]
+    return {
+        "cpu_model": file["cpu_model"],
+        "cpus": cpus,
+        "usable": list(numbers),
+        "sockets": sockets,
+        "cores": total,
+        "nodes": [
+            {
+                "node": node,
+                "cpus": of_socket[node],
+                "distances": [near if other == node else far for other in range(sockets)],
+                "memory_bytes": memory // sockets,
+            }
+            for node in range(sockets)
+        ],
+        "caches": [{"level": 3, "type": "Unified", "bytes": cache, "cpus": cpus} for cpus in of_socket],
+        "memory_bytes": memory,
+    }
+
+
+def everything(topology: dict) -> dict[str, str]:
+    """All processors and all memory nodes, as the kernel lists them: `cpus` and `nodes`."""
+    return {
+        "cpus": cpulist.format(cpu["cpu"] for cpu in topology["cpus"]),
+        "nodes": cpulist.format(node["node"] for node in topology["nodes"]),
+    }
 
 
 def last_level_cache_bytes(topology: dict) -> int:

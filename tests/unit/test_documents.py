@@ -31,11 +31,12 @@ def line_of(path, part: str) -> int:
         ("baseline: bare", "baseline: podman", "baseline: 'podman' is not one of"),
         ("image: hpcc", "image: linpack", "image: 'linpack' is not one of hpcc"),
         ("    affinity: [any]", "    affinity: [anywhere]", "affinity: 'anywhere' is not one of any, pin"),
-        ("    affinity: [any]", "    affinity: [pin]", "affinity: 'pin' is not one of any"),
+        ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),
+        ("{numa: [any, cpu, cpumem], uma: [any, cpumem]}", "{uma: [any]}", "it must give levels for numa, uma"),
         (
-            "metric: randomring_bandwidth}",
-            "metric: ringing}",
-            "figures.fig05.metric: 'ringing' is not one of",
+            "fig05: {notebook: granularity, experiment: granularity, metrics: [randomring_bandwidth]}",
+            "fig05: {notebook: granularity, experiment: granularity, metrics: [ringing]}",
+            "figures.fig05.metrics: 'ringing' is not one of",
         ),
         (
             "{section: dgemm,",

@@ -92,15 +92,14 @@ PROFILE = {
     "hpcc": {
         "memory_share": 0.3,
         "block": 80,
-        "stream": {"order": 100, "cache_multiple": 4},
-        "dgemm": {"order": 6000},
+        "standard": {"stream": {"order": 100, "cache_multiple": 4}, "dgemm": {"order": 6000}},
     }
 }
 
 
 def test_stream_s_arrays_are_four_times_the_caches():
     cache = 32 * 2**20
-    order = hpcc.Hpcc().parameters("stream", PROFILE, 2, 24 * 2**30, cache)["order"]
+    order = hpcc.Hpcc().parameters("stream", PROFILE, "standard", 2, 24 * 2**30, cache)["order"]
     # HPCC splits the matrix's memory into three arrays.
     assert (order + 1) ** 2 * 8 / 3 >= 4 * cache
     assert (order - 1) ** 2 * 8 / 3 <= 4 * cache
@@ -108,14 +107,14 @@ def test_stream_s_arrays_are_four_times_the_caches():
 
 def test_no_section_takes_more_than_its_share_of_memory():
     memory = 2**28
-    order = hpcc.Hpcc().parameters("dgemm", PROFILE, 2, memory, 0)["order"]
+    order = hpcc.Hpcc().parameters("dgemm", PROFILE, "standard", 2, memory, 0)["order"]
     assert order < 6000
     assert order**2 * 8 <= 0.3 * memory
 
 
 def test_input_files(tmp_path):
     benchmark = hpcc.Hpcc()
-    benchmark.prepare(tmp_path, benchmark.parameters("dgemm", PROFILE, 4, 2**34, 0))
+    benchmark.prepare(tmp_path, benchmark.parameters("dgemm", PROFILE, "standard", 4, 2**34, 0))
     assert (tmp_path / "hpccsections.txt").read_text() == "StarDGEMM\n"
     lines = (tmp_path / "hpccinf.txt").read_text().splitlines()
     assert [lines[n].split()[0] for n in (5, 7, 10, 11)] == ["6000", "80", "2", "2"]

@@ -8,12 +8,23 @@ from plimsoll.errors import PlimsollError, Unavailable
 from tests.conftest import DATA, host_of
 
 
+def table4(setting):
+    return [row for row in scheme.schemes(setting) if not row.beyond]
+
+
+def test_over_subscribed_schemes_go_on_to_one_rank_a_container(paper_host):
+    for setting in (scheme.setting("uma", paper_host, 16), scheme.setting("uma", host_of(1, 2), 16)):
+        beyond = [row for row in scheme.schemes(setting) if row.beyond]
+        assert [row.mode for row in beyond] == ["over"]
+        assert beyond[0].containers == beyond[0].ranks == 2 * beyond[0].cores
+
+
 def test_the_paper_s_host_gives_the_paper_s_table_4(paper_host):
     printed = pd.read_csv(DATA / "liu2020_table4_schemes.csv")
     ours = []
     for hardware in ("numa", "uma"):
         setting = scheme.setting(hardware, paper_host, 16)
-        for row in scheme.schemes(setting):
+        for row in table4(setting):
             place = affinity.any_core(setting, row)[0]
             ours.append(
                 (
@@ -30,18 +41,6 @@ def test_the_paper_s_host_gives_the_paper_s_table_4(paper_host):
     assert sorted(ours) == sorted(printed[columns].itertuples(index=False, name=None))
 
 
-def test_any_is_equation_2(paper_host):
-    printed = pd.read_csv(DATA / "liu2020_affinity_any.csv")
-    for hardware in ("numa", "uma"):
-        setting = scheme.setting(hardware, paper_host, 16)
-        for row in scheme.schemes(setting):
-            rows = printed[(printed["hardware"] == hardware) & (printed["scheme"] == row.name)]
-            places = affinity.any_core(setting, row)
-            assert [(cpulist.format(p.cpus), cpulist.format(p.nodes)) for p in places] == [
-                (cpus, str(mems)) for cpus, mems in zip(rows["cpus"], rows["mems"], strict=True)
-            ]
-
-
 @pytest.mark.parametrize(
     ("cores", "exact", "over"),
     [
@@ -51,7 +50,7 @@ def test_any_is_equation_2(paper_host):
     ],
 )
 def test_a_smaller_host_is_scaled(cores, exact, over):
-    rows = scheme.schemes(scheme.setting("uma", host_of(1, cores), 16))
+    rows = table4(scheme.setting("uma", host_of(1, cores), 16))
     assert [(r.containers, r.ranks) for r in rows if r.mode == "exact"] == exact
     assert [(r.containers, r.ranks) for r in rows if r.mode == "over"] == over
     assert {r.cores for r in rows} == {2 ** (cores.bit_length() - 1)}

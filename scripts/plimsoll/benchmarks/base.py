@@ -19,11 +19,16 @@ class Benchmark(ABC):
     sections: tuple[str, ...]
 
     @abstractmethod
-    def parameters(self, section: str, profile: dict, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
+    def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
         """Problem size of a section: plain values, the same for every deployment of as many ranks.
 
-        `memory_bytes` is the memory that a run may use, `cache_bytes` the sum of the last-level caches.
+        `sizes` names one of the profile's sets of sizes, `memory_bytes` is the memory that a run may use, `cache_bytes` the sum
+        of the last-level caches.
         """
+
+    @abstractmethod
+    def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
+        """About how long a run takes where ranks share memory: for a plan's estimate, not for a limit."""
 
     @abstractmethod
     def prepare(self, folder: Path, parameters: dict) -> None:

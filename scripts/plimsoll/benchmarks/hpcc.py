@@ -29,6 +29,9 @@ RESIDUAL = 16.0
 # HPCC prints G-FFT's largest error unscaled; a right transform of any size that fits a machine stays far below this.
 FFT_ERROR = 1e-10
 
+# Core seconds for each word of the N * N, for a plan's estimate.
+SECONDS_A_WORD = {"fft": 1.3e-8, "ptrans": 3.4e-8, "stream": 2.1e-8}
+
 INPUT = """\
 HPLinpack benchmark input file
 written by Plimsoll
@@ -82,18 +85,33 @@ class Hpcc(Benchmark):
     program = "/opt/plimsoll/bin/hpcc"
     sections = tuple(SECTIONS)
 
-    def parameters(self, section: str, profile: dict, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
+    def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
         """Order N, block and process grid of a section.
 
         N is the profile's, raised for STREAM until each of its three arrays is `cache_multiple` times the last-level caches
         (the rule of STREAM's author), and lowered to the profile's share of the memory.
         """
-        sizes = profile["hpcc"]
-        wanted = sizes["dgemm" if section == "hpl" else section]
+        limits = profile["hpcc"]
+        wanted = limits[sizes]["dgemm" if section == "hpl" else section]
         order = max(wanted["order"], math.isqrt(int(3 * wanted.get("cache_multiple", 0) * cache_bytes / 8)))
-        order = min(order, math.isqrt(int(sizes["memory_share"] * memory_bytes / 8)))
+        order = min(order, math.isqrt(int(limits["memory_share"] * memory_bytes / 8)))
         rows, columns = grid(ranks)
-        return {"section": section, "order": order, "block": sizes["block"], "rows": rows, "columns": columns}
+        return {"section": section, "order": order, "block": limits["block"], "rows": rows, "columns": columns}
+
+    def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
+        """From operation counts and rates seen on two cores of an AMD EPYC and two sockets' worth of caution: right to a factor
+        of two or so.
+
+        G-RandomAccess is far slower over-subscribed, and stops after a minute by itself.
+        """
+        words, ratio = parameters["order"] ** 2, ranks / cores
+        if parameters["section"] in ("dgemm", "hpl"):
+            seconds = 1.5 * ratio * 2 * (words / (3 * ranks)) ** 1.5 / 35e9
+        elif parameters["section"] == "randomaccess":
+            seconds = min(60, 1e-7 * words / cores * (30 if ratio > 1 else 1))
+        else:
+            seconds = SECONDS_A_WORD.get(parameters["section"], 0) * words / cores
+        return 1.0 + 0.05 * ranks + seconds
 
     def prepare(self, folder: Path, parameters: dict) -> None:
         """Write hpccinf.txt and the list of sections."""
