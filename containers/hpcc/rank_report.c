@@ -6,7 +6,8 @@
  *
  * Where the ranks were (namespaces, cgroups, processors, memory nodes), what they ran (build identifiers of the executable
  * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
- * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed).
+ * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed),
+ * and whether Open MPI yields the processor while it waits.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -75,6 +76,21 @@ static int mapped_segments(void) {
   }
   fclose(f);
   return n;
+}
+
+/* Whether Open MPI yields the processor while it waits: asked for, or its own decision where it sees more ranks than slots. */
+static const char *yields_when_idle(void) {
+  int provided, index, count, value = 0;
+  const char *answer = "unknown";
+  MPI_T_cvar_handle handle;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return answer;
+  if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+    if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) answer = value ? "yes" : "no";
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  return answer;
 }
 
 /* Whether one process may read another's memory directly, which Open MPI uses for large messages. */
@@ -162,6 +178,7 @@ static void report(double benchmark_seconds) {
   write_cgroups(out);
   fprintf(out, "\"init_seconds\": %.6f, \"benchmark_seconds\": %.6f, \"cpu_seconds\": %.6f,\n", init_seconds, benchmark_seconds,
           usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+  fprintf(out, "\"yields_when_idle\": \"%s\",\n", yields_when_idle());
   fprintf(out, "\"context_switches\": {\"voluntary\": %ld, \"involuntary\": %ld},\n", usage.ru_nvcsw, usage.ru_nivcsw);
   fprintf(out, "\"shared_memory_segments\": %d, \"single_copy\": \"%s\",\n\"network_bytes\": {", mapped_segments(), single_copy());
   n = read_traffic(after);
@@ -177,6 +194,17 @@ static void report(double benchmark_seconds) {
   if (!fclose(out)) rename(temporary, path);
 }
 
+/* An empty ranks/<rank>.begun: its time tells how long a run that was stopped had been going. */
+static void mark_beginning(void) {
+  char path[64];
+  int rank;
+  FILE *file;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  snprintf(path, sizeof path, "ranks/%d.begun", rank);
+  file = fopen(path, "w");
+  if (file) fclose(file);
+}
+
 int MPI_Init(int *argc, char ***argv) {
   double begun = 0;
   struct timespec now;
@@ -188,6 +216,7 @@ int MPI_Init(int *argc, char ***argv) {
   started = now.tv_sec + now.tv_nsec / 1e9;
   init_seconds = started - begun;
   interfaces_before = read_traffic(before);
+  mark_beginning();
   return result;
 }
 

@@ -9,7 +9,7 @@ from plimsoll.errors import Unavailable
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
-    """Where the cpu and cpuacct controllers are mounted ('cpu', 'cpuacct'), and version 2 ('unified')."""
+    """Where the cpu, cpuacct and cpuset controllers are mounted ('cpu', 'cpuacct', 'cpuset'), and version 2 ('unified')."""
     if text is None:
         text = Path("/proc/self/mounts").read_text()
     found: dict[str, Path] = {}
@@ -18,7 +18,7 @@ def mounts(text: str | None = None) -> dict[str, Path]:
         if kind == "cgroup2":
             found.setdefault("unified", Path(where))
         elif kind == "cgroup":
-            for controller in {"cpu", "cpuacct"} & set(options.split(",")):
+            for controller in {"cpu", "cpuacct", "cpuset"} & set(options.split(",")):
                 found.setdefault(controller, Path(where))
     return found
 
@@ -56,7 +56,7 @@ def accounting_root(found: dict[str, Path]) -> Path | None:
     return None
 
 
-def account(found: dict[str, Path], name: str = "plimsoll") -> Path | None:
+def account(found: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
     """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 
     None where the group would be scheduled as one entity too (the cpu controller reaches it) or cannot be made: it must not
@@ -90,16 +90,34 @@ def of_process(pid: int, found: dict[str, Path]) -> Path | None:
 
 def make(parent: str, children: list[str], found: dict[str, Path]) -> list[Path]:
     """Groups with the cpu controller, all under one parent, as liu2020 (section 4.3) asks for. OSError if that is refused."""
-    root = cpu_root(found)
+    return _make("cpu", cpu_root(found), parent, children, found)
+
+
+def make_cpusets(parent: str, places: list[dict], found: dict[str, Path]) -> list[Path]:
+    """Groups c0, c1, .. with the cpuset controller, each confined to its place's `cpus` and `nodes`. OSError if refused."""
+    root = found.get("cpuset") or (None if "cpu" in found else found.get("unified"))
+    groups = _make("cpuset", root, parent, [f"c{i}" for i in range(len(places))], found)
+    for group, place in zip(groups, places, strict=True):
+        (group / "cpuset.cpus").write_text(place["cpus"])
+        (group / "cpuset.mems").write_text(place["nodes"])
+    return groups
+
+
+def _make(controller: str, root: Path | None, parent: str, children: list[str], found: dict[str, Path]) -> list[Path]:
     if root is None:
-        raise OSError("no cpu controller is mounted")
+        raise OSError(f"no {controller} controller is mounted")
     top = root / parent
     for folder in (*reversed([p for p in top.parents if root in p.parents]), top):
         folder.mkdir(exist_ok=True)
-        if version(found) == "2":
-            (folder.parent / "cgroup.subtree_control").write_text("+cpu")
-    if version(found) == "2":
-        (top / "cgroup.subtree_control").write_text("+cpu")
+        if root == found.get("unified"):
+            (folder.parent / "cgroup.subtree_control").write_text(f"+{controller}")
+        elif controller == "cpuset":
+            # A new group of version 1 has no processors, and its children could have none.
+            for file in ("cpuset.cpus", "cpuset.mems"):
+                if not (folder / file).read_text().strip():
+                    (folder / file).write_text((folder.parent / file).read_text())
+    if root == found.get("unified"):
+        (top / "cgroup.subtree_control").write_text(f"+{controller}")
     groups = [top / child for child in children]
     for group in groups:
         group.mkdir(exist_ok=True)
@@ -108,9 +126,13 @@ def make(parent: str, children: list[str], found: dict[str, Path]) -> list[Path]
 
 def remove(parent: str, found: dict[str, Path], seconds: float = 5) -> None:
     """Remove a group and those below it, waiting a while for processes that have just been killed to leave them."""
-    root = cpu_root(found)
+    for root in {found[key] for key in ("cpu", "cpuset", "unified") if key in found}:
+        _remove(root, parent, seconds)
+
+
+def _remove(root: Path, parent: str, seconds: float) -> None:
     end = time.monotonic() + seconds
-    while root is not None and (root / parent).is_dir():
+    while (root / parent).is_dir():
         for folder, _, _ in os.walk(root / parent, topdown=False):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)

@@ -52,7 +52,7 @@ def observe(runtime: Runtime, image: dict) -> dict:
         "cores": containers,
         "mpi_parameters": {},
         "restricted": False,
-        "places": [{"cpus": "", "nodes": ""}] * containers,
+        "places": [{"cpus": "", "nodes": "", "cores": [], "slots": []}] * containers,
     }
     os.environ[lock.VARIABLE] = identity = f"probe{os.getpid()}"
     job = Job(identity, folder, temporary, cell, image)

@@ -155,12 +155,24 @@ def _unpack(tag: str, folder: Path) -> None:
             "sif": str(folder / "image.sif"),
             "rootfs": str(folder / "rootfs"),
             "files": _files(new / "rootfs"),
+            "versions": _versions(new / "rootfs"),
         }
         (new / "image.json").write_text(json.dumps(description, indent=1))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _versions(rootfs: Path) -> dict[str, str]:
+    """Versions of what liu2020's table 3 lists, in the image: what the build noted, and Debian's packages."""
+    noted = dict(line.split(": ", 1) for line in (rootfs / "opt/plimsoll/versions.txt").read_text().splitlines())
+    packages = {}
+    for paragraph in (rootfs / "var/lib/dpkg/status").read_text().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
+        packages[fields.get("Package")] = fields.get("Version")
+    found = {"Open MPI": packages["openmpi-bin"], "HPCC": noted["HPCC"], "BLAS": f"OpenBLAS {packages['libopenblas0-serial']}"}
+    return {**found, "compiler": noted["compiler"]}
 
 
 def _files(rootfs: Path) -> dict[str, dict]:

@@ -1,12 +1,19 @@
 """One Open MPI launcher for all deployments: the image's own mpirun, run on the host from the unpacked image.
 
-It needs nothing installed on the host: the image's loader starts it with the image's libraries, and two variables tell
-Open MPI and PMIx where their files are. They hold for the launcher only; `clean` takes them away before a container.
+Only where all ranks are in one container with namespaces of its own does it run in there, as one would type it: Open MPI
+sees that there are more ranks than slots only on the node where mpirun itself runs (its remote daemons never do).
+
+On the host it needs nothing installed: the image's loader starts it with the image's libraries, and variables tell Open MPI
+and PMIx where their files are. They hold for the launcher only; `CLEAN` takes them away before a container.
 """
 
 import os
 from pathlib import Path
 
+from plimsoll import cpulist
+
+BIND = Path(__file__).with_name("bind-rank.sh")
+MPIRUN = "/usr/bin/orterun"
 RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
 # Takes the launcher's own variables out of the environment of what follows.
 CLEAN = ("env", *(word for name in RELOCATION for word in ("-u", name)))
@@ -41,15 +48,56 @@ def environment(rootfs: Path) -> dict[str, str]:
     }
 
 
-def mpirun(rootfs: Path, temporary: Path, parameters: dict, oversubscribe: bool) -> list[str]:
-    """mpirun and its options up to where hosts, ranks and programs begin.
-
-    Binding is off explicitly: Open MPI binds to cores by itself when there are two ranks or fewer, and with two containers
-    both ranks would be bound to the same core.
-    """
-    options = ["--noprefix", "--bind-to", "none", "--mca", "orte_tmpdir_base", str(temporary)]
+def options(temporary: Path, parameters: dict, where: list[str]) -> list[str]:
+    """mpirun's options up to where ranks and programs begin; `where` says which rank goes where (`placement`)."""
+    words = ["--noprefix", *where, "--mca", "orte_tmpdir_base", str(temporary)]
     for name, value in parameters.items():
-        options += ["--mca", name, str(value)]
-    if oversubscribe:
+        words += ["--mca", name, str(value)]
+    return words
+
+
+def mpirun(rootfs: Path, words: list[str]) -> list[str]:
+    """mpirun on the host with these options."""
+    return loaded(rootfs, MPIRUN, *words)
+
+
+def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) -> list[str]:
+    """Options for hosts, mapping and binding: as many ranks on each host as on the others, in order.
+
+    `places` are the plan's, one a host. Ranks are bound to their cores by a rankfile, but on hosts with different cores: Open
+    MPI takes hosts that look alike for the same, and binds by the cores of the one that answered first. There a rank binds
+    itself (`self_bound`). The host file tells the truth: a host has as many slots as processors that its ranks
+    may use, so that Open MPI's own view of over-subscription is right as far as it can see. Binding is always explicit: Open
+    MPI binds to cores by itself when there are two ranks or fewer, and with two containers both would get the same core.
+    """
+    file = folder / "hosts"
+    slots = [len(cpulist.parse(place["cpus"])) or ranks for place in places]
+    file.write_text("".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True)))
+    each = ranks // len(hosts)
+    options = ["--hostfile", str(file)]
+    if any(count < each for count in slots):
         options.append("--oversubscribe")
-    return loaded(rootfs, "/usr/bin/orterun", *options)
+    apart = len({place["cpus"] for place in places}) > 1
+    if not places[0]["cores"] or apart:
+        # On one host the ranks may be of several program specifications, which ppr does not know how to divide.
+        mapping = f"ppr:{each}:node" if len(hosts) > 1 else "slot"
+        return [*options, "--map-by", mapping, "--bind-to", "none"]
+    (folder / "rankfile").write_text(rankfile(hosts, places))
+    return [*options, "--rankfile", str(folder / "rankfile")]
+
+
+def rankfile(hosts: list[str], places: list[dict]) -> str:
+    """Open MPI's rankfile: each rank on its host, bound to the core that is `slot` among those that Open MPI sees. Ranks are
+    counted host by host."""
+    slots = [(host, slot) for host, place in zip(hosts, places, strict=True) for slot in place["slots"]]
+    return "".join(f"rank {rank}={host} slot={slot}\n" for rank, (host, slot) in enumerate(slots))
+
+
+def self_bound(folder: Path, places: list[dict], program: list[str]) -> list[str]:
+    """The program through a script that binds each rank to its core, by its number."""
+    cores = [core for place in places for core in place["cores"]]
+    (folder / "cores").write_text("".join(f"{core}\n" for core in cores))
+    copy = folder / BIND.name
+    copy.write_bytes(BIND.read_bytes())
+    copy.chmod(0o755)
+    return [str(copy), *program]

@@ -14,9 +14,9 @@ import threading
 import time
 from pathlib import Path
 
-from plimsoll import benchmarks, cgroup, lock, noise, progress, record, runtimes
+from plimsoll import affinity, benchmarks, cgroup, lock, noise, progress, record, runtimes
 from plimsoll.benchmarks.base import InvalidOutput
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError, Unavailable, guarded
 from plimsoll.runtimes.base import Job
 
 # Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins,
@@ -90,7 +90,7 @@ def _kept(study_folder: Path, cell: dict, repetition: int, target: Path) -> dict
             old = record.read(path)
         except record.Damaged:
             continue
-        if old["status"] == "valid":
+        if old["status"] in record.COUNTED:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
             return old
@@ -102,7 +102,7 @@ def _until_valid(plan: dict, cell: dict, repetition: int, study_folder: Path, im
     earlier: list[dict] = []
     for number in range(1, plan["limits"]["attempts"] + 1):
         attempt = _attempt(plan, cell, repetition, study_folder, image)
-        if attempt["status"] == "valid" or number == plan["limits"]["attempts"]:
+        if attempt["status"] in record.COUNTED or number == plan["limits"]["attempts"]:
             break
         earlier.append(attempt)
     return {
@@ -182,7 +182,9 @@ def _run(job: Job, benchmark, runtime, machine: noise.Machine, account: Path | N
     try:
         command = deployment.launch([benchmark.program])
         environment = {**deployment.environment(), lock.VARIABLE: job.identity}
+        account = None if deployment.strays else account
         before = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
+        job.launched = time.time()
         code = run_bounded(command, environment, job.folder, job.cell["time_limit_seconds"])
         after = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
     finally:
@@ -237,15 +239,15 @@ def _judge(job: Job, benchmark, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     found: dict = {}
     if code is None:
-        return {
-            "status": "timeout",
-            "reason": f"the run took longer than its limit of {job.cell['time_limit_seconds']:g} s",
-        }
+        return _out_of_time(job, during)
     if code:
         return {"status": "failed", "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
     try:
-        found["values"] = benchmark.results(job.folder, job.cell["parameters"])
         found["ranks"] = _ranks(job)
+        seconds = max(rank["benchmark_seconds"] for rank in found["ranks"])
+        found["values"] = {**benchmark.results(job.folder, job.cell["parameters"]), "benchmark_seconds": seconds}
+        if problem := affinity.misplaced(job.cell, found["ranks"]):
+            raise InvalidOutput(problem)
     except InvalidOutput as problem:
         return {**found, "status": "invalid", "reason": str(problem)}
     found["bits"] = bits(found["ranks"])
@@ -253,10 +255,29 @@ def _judge(job: Job, benchmark, code: int | None, during: dict) -> dict:
     for rank in found["ranks"]:
         del rank["objects"]
     if during["disturbed"]:
-        used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
-        reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
-        return {**found, "status": "disturbed", "reason": reason}
+        return {**found, **_disturbed(during)}
     return {**found, "status": "valid", "reason": None}
+
+
+def _disturbed(during: dict) -> dict:
+    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
+    reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    return {"status": "disturbed", "reason": reason}
+
+
+def _out_of_time(job: Job, during: dict) -> dict:
+    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
+    limit = f"the run took longer than its limit of {job.cell['time_limit_seconds']:g} s"
+    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
+    if not job.cell.get("keep_timeouts") or len(begun) < job.cell["ranks"]:
+        return {"status": "timeout", "reason": limit}
+    if during["disturbed"]:
+        return _disturbed(during)
+    return {
+        "status": "censored",
+        "reason": limit,
+        "values": {"benchmark_seconds": job.launched + job.cell["time_limit_seconds"] - max(begun)},
+    }
 
 
 def _ranks(job: Job) -> list[dict]:
@@ -268,7 +289,7 @@ def _ranks(job: Job) -> list[dict]:
         except (OSError, ValueError) as error:
             raise InvalidOutput(f"rank {number} left no report") from error
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
-    if containers < job.cell["containers"]:
+    if runtimes.find(job.cell["runtime"]).containers and containers < job.cell["containers"]:
         raise InvalidOutput(f"the ranks ran in {containers} containers, not in {job.cell['containers']}")
     return reports
 
@@ -320,25 +341,11 @@ def _headline(result: dict) -> str:
 def main(arguments: list[str]) -> int:
     """Command line of one run, kept apart from the other stages': it is called for every run, and argparse alone would take
     longer to import than all of this."""
-    signal.signal(signal.SIGTERM, _terminated)
     if len(arguments) != 5:
         print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION RECORD", file=sys.stderr)
         return 2
     plan, image, cell, repetition, target = arguments
-    try:
-        measure(Path(plan), cell, int(repetition), Path(target), Path(image))
-    except PlimsollError as problem:
-        print(f"plimsoll: {problem}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("plimsoll: interrupted.", file=sys.stderr)
-        return 130
-    return 0
-
-
-def _terminated(*_: object) -> None:
-    # As an exception, so that what a run has started is taken down.
-    raise KeyboardInterrupt
+    return guarded(lambda: measure(Path(plan), cell, int(repetition), Path(target), Path(image)))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 FORMAT = 1
+# What gives an observation: a run that ended well, and one that hit its limit where the study keeps such runs.
+COUNTED = ("valid", "censored")
 # What must be there for a record to be one.
 REQUIRED = ("format", "study", "cell", "repetition", "fingerprint", "status", "attempts")
 

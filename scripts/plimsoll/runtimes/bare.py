@@ -2,23 +2,18 @@
 
 import os
 
-from plimsoll import launcher
-from plimsoll.runtimes.base import Deployment, Job, Runtime
+from plimsoll import cgroup, launcher
+from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, join
+from plimsoll.runtimes.host import HostDeployment
 
 
-class BareDeployment(Deployment):
+class BareDeployment(HostDeployment):
     """Nothing is up; ranks are children of mpirun."""
 
     def launch(self, program: list[str]) -> list[str]:
         """mpirun on the host, each rank through the image's loader."""
-        ranks = str(self.job.cell["ranks"])
-        return [
-            *self.job.on_cores(),
-            *self.job.mpirun(),
-            "-np",
-            ranks,
-            *launcher.loaded(self.job.rootfs, *program),
-        ]
+        prefixes = [self.job.bound(join([group])) for group in self.cpusets] if self.job.apart else []
+        return self.started(prefixes, launcher.loaded(self.job.rootfs, *program))
 
     def environment(self) -> dict[str, str]:
         """The launcher's, and the image's settings of Open MPI, which a container finds in its own /etc.
@@ -41,8 +36,14 @@ class Bare(Runtime):
         return f"Linux {os.uname().release}"
 
     def deploy(self, job: Job) -> Deployment:
-        """Nothing to start."""
-        return BareDeployment(job)
+        """Make the cpusets that the cell needs."""
+        deployment = BareDeployment(job)
+        deployment.confine()
+        return deployment
+
+    def sweep(self) -> None:
+        """Remove the cgroups of killed runs."""
+        cgroup.remove(LABEL, cgroup.mounts())
 
 
 RUNTIMES = (Bare(),)

@@ -7,6 +7,8 @@ from pathlib import Path
 from plimsoll import launcher
 from plimsoll.errors import Unavailable
 
+BINDING = Path(__file__).with_name("with-binding.sh")
+JOIN = Path(__file__).with_name("join-cgroup.sh")
 # Everything that a run leaves on the machine carries this name.
 LABEL = "plimsoll"
 
@@ -15,7 +17,10 @@ class Job:
     """One run to deploy: `identity` is unique on the machine, `folder` its working directory, `cell` a cell of the plan.
 
     `image` holds the paths and names of the built image (plimsoll.images), `temporary` is a short path for sockets.
+    `launched` is the moment at which mpirun was started.
     """
+
+    launched = 0.0
 
     def __init__(self, identity: str, folder: Path, temporary: Path, cell: dict, image: dict):
         self.identity, self.folder, self.temporary, self.cell, self.image = (
@@ -36,31 +41,76 @@ class Job:
         """Names of the containers, which are also their host names."""
         return [f"{LABEL}-{self.identity}-c{i}" for i in range(self.cell["containers"])]
 
-    def mpirun(self) -> list[str]:
-        """The launcher, up to where hosts, ranks and programs begin."""
-        oversubscribe = self.cell["ranks"] > self.cell["cores"]
-        return launcher.mpirun(self.rootfs, self.temporary, self.cell["mpi_parameters"], oversubscribe)
+    @property
+    def pinned(self) -> bool:
+        """Whether each rank has a core of its own."""
+        return bool(self.cell["places"][0]["cores"])
 
-    def agent(self, script: Path) -> list[str]:
-        """Options that make mpirun reach the containers through a script, which must lie where they see it too."""
+    @property
+    def apart(self) -> bool:
+        """Whether the containers have processors or memory nodes of their own."""
+        return len({(place["cpus"], place["nodes"]) for place in self.cell["places"]}) > 1
+
+    @property
+    def together(self) -> dict:
+        """The place of all ranks."""
+        places = self.cell["places"]
+        return {
+            "cpus": ",".join(dict.fromkeys(place["cpus"] for place in places)),
+            "nodes": ",".join(dict.fromkeys(place["nodes"] for place in places)),
+            "cores": [core for place in places for core in place["cores"]],
+            "slots": [slot for place in places for slot in place["slots"]],
+        }
+
+    def _options(self, hosts: list[str], places: list[dict]) -> list[str]:
+        where = launcher.placement(self.folder, hosts, places, self.cell["ranks"])
+        return launcher.options(self.temporary, self.cell["mpi_parameters"], where)
+
+    def mpirun_here(self) -> list[str]:
+        """The launcher on the host, with the host itself as the only node, up to where ranks and programs begin."""
+        return launcher.mpirun(self.rootfs, self._options(["localhost"], [self.together]))
+
+    def mpirun_there(self, program: list[str], script: Path, enter: list[str]) -> list[str]:
+        """The program as ranks in containers with namespaces of their own.
+
+        `enter` begins a command in the only container; several are reached by mpirun on the host through `script`, which must
+        lie where they see it too.
+        """
+        if self.pinned and self.apart:
+            program = launcher.self_bound(self.folder, self.cell["places"], program)
+        ranks = ["-np", str(self.cell["ranks"]), *program]
+        if self.cell["containers"] == 1:
+            return [*enter, launcher.MPIRUN, *self._options(["localhost"], self.cell["places"]), *ranks]
         copy = self.folder / script.name
         copy.write_bytes(script.read_bytes())
         copy.chmod(0o755)
-        hosts = self.folder / "hosts"
-        hosts.write_text("".join(f"{name} slots={self.cell['ranks_per_container']}\n" for name in self.names))
-        return ["--hostfile", str(hosts), "--mca", "plm_rsh_agent", str(copy), "-np", str(self.cell["ranks"])]
+        start = launcher.mpirun(self.rootfs, self._options(self.names, self.cell["places"]))
+        return [*start, "--mca", "plm_rsh_agent", str(copy), *ranks]
 
-    def on_cores(self) -> list[str]:
-        """Prefix that keeps a command and its children on the cores of the cell, where these are not all the host has."""
-        if not self.cell["restricted"]:
-            return []
-        cpus = ",".join(dict.fromkeys(place["cpus"] for place in self.cell["places"]))
-        return ["taskset", "--cpu-list", cpus]
+    def by_container(self, prefixes: list[list[str]], program: list[str]) -> list[str]:
+        """Program specifications for mpirun, one a container: its ranks with the container's prefix before the program."""
+        words = []
+        for number, prefix in enumerate(prefixes):
+            words += [":"] if number else []
+            words += ["-np", str(self.cell["ranks_per_container"]), *prefix, *program]
+        return words
+
+    def bound(self, prefix: list[str]) -> list[str]:
+        """A rank's prefix that ends in a cpuset: with the rank's binding, if it has one, set again there."""
+        return [str(BINDING), *prefix, "taskset", "-c", "BINDING"] if self.pinned else prefix
+
+
+def join(groups: list[Path]) -> list[str]:
+    """Prefix that puts a command into cgroups."""
+    return [str(JOIN), *map(str, groups), "--"]
 
 
 class Deployment:
     """Containers that are up. `launch` starts a program as the cell's ranks in them; `groups` are the cgroups of the
-    containers, whose processor time is the run's own."""
+    containers, whose processor time is the run's own; `strays` says that ranks which mpirun starts on the host leave the
+    cgroup that counts this process's children."""
+
+    strays = False
 
     def __init__(self, job: Job, groups: list[Path] | None = None):
         self.job, self.groups = job, groups or []

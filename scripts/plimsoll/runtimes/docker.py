@@ -15,11 +15,12 @@ SUBNETS = [f"10.{second}.0.0/24" for second in range(77, 127)]
 
 
 class DockerDeployment(Deployment):
-    """Containers that sleep; mpirun starts its daemon in each through `docker exec`."""
+    """Containers that sleep; mpirun runs in the only one, or starts its daemon in each through `docker exec`."""
 
     def launch(self, program: list[str]) -> list[str]:
-        """mpirun on the host, the containers as its hosts."""
-        return [*self.job.mpirun(), *self.job.agent(AGENT), *program]
+        """mpirun in the container, or on the host with the containers as its nodes."""
+        enter = ["docker", "exec", "--workdir", str(self.job.folder), self.job.names[0]]
+        return self.job.mpirun_there(program, AGENT, enter)
 
     def remove(self) -> None:
         """Kill and remove the containers; the network stays for the next run."""
@@ -59,7 +60,7 @@ class Docker(Runtime):
         for name, place in zip(job.names, job.cell["places"], strict=True):
             own = ["--name", name, "--hostname", name]
             if job.cell["restricted"]:
-                own += ["--cpuset-cpus", place["cpus"]]
+                own += ["--cpuset-cpus", place["cpus"], "--cpuset-mems", place["nodes"]]
             commands.append(["docker", "run", *options, *own, job.image["tag"], "sleep", "infinity"])
         try:
             identities = [text.strip() for text in all_of(commands)]

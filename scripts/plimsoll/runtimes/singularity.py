@@ -3,10 +3,12 @@
 import os
 import shutil
 from functools import cache
+from pathlib import Path
 
 from plimsoll import launcher, paths
 from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import Deployment, Job, Runtime, output
+from plimsoll.runtimes.host import HostDeployment
 
 
 @cache
@@ -18,18 +20,38 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
-def execute(job: Job) -> list[str]:
+def execute(job: Job, *options: str) -> list[str]:
     """`apptainer exec` of the image in the run's folder, up to where the program begins."""
-    return [executable(), "exec", "--bind", str(job.folder), "--pwd", str(job.folder), job.image["sif"]]
+    folder = str(job.folder)
+    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, job.image["sif"]]
 
 
-class SingularityDeployment(Deployment):
+def cgroup_files(job: Job) -> list[Path]:
+    """Singularity's cgroup files that confine each container to its place (liu2020, section 5.3)."""
+    files = []
+    for number, place in enumerate(job.cell["places"]):
+        files.append(job.folder / f"cgroups-{number}.toml")
+        files[-1].write_text(f'[cpu]\n  cpus = "{place["cpus"]}"\n  mems = "{place["nodes"]}"\n')
+    return files
+
+
+class SingularityDeployment(HostDeployment):
     """Nothing is up before the ranks: each brings its own container."""
 
+    @property
+    def strays(self) -> bool:
+        """With a cgroup file each `exec` makes a cgroup of its own."""
+        return self.job.apart
+
     def launch(self, program: list[str]) -> list[str]:
-        """mpirun on the host, each rank through `apptainer exec`."""
-        rank = [*launcher.CLEAN, *execute(self.job), *program]
-        return [*self.job.on_cores(), *self.job.mpirun(), "-np", str(self.job.cell["ranks"]), *rank]
+        """mpirun on the host, each rank through `apptainer exec`, with its container's cgroup file if they are apart."""
+        if not self.job.apart:
+            return self.started([], [*launcher.CLEAN, *execute(self.job), *program])
+        prefixes = [
+            [*launcher.CLEAN, *self.job.bound(execute(self.job, "--apply-cgroups", str(file)))]
+            for file in cgroup_files(self.job)
+        ]
+        return self.started(prefixes, program)
 
 
 class Singularity(Runtime):
@@ -43,8 +65,11 @@ class Singularity(Runtime):
         return output([executable(), "--version"]).strip()
 
     def deploy(self, job: Job) -> Deployment:
-        """Nothing to start."""
-        return SingularityDeployment(job)
+        """Make the cpuset that all ranks share, if the cell needs one."""
+        deployment = SingularityDeployment(job)
+        if not job.apart:
+            deployment.confine()
+        return deployment
 
 
 def needs_root(what: str) -> None:

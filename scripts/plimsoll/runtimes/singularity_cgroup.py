@@ -7,37 +7,28 @@ from pathlib import Path
 
 from plimsoll import cgroup, launcher
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime
+from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, join
+from plimsoll.runtimes.host import HostDeployment
 from plimsoll.runtimes.singularity import Singularity, execute, needs_root
 
-JOIN = Path(__file__).with_name("join-cgroup.sh")
 
-
-class CgroupDeployment(Deployment):
+class CgroupDeployment(HostDeployment):
     """A cgroup a container; each rank joins its container's, then brings its own mount namespace."""
 
-    members: list[Path]
+    members: list[Path] = []
 
     def launch(self, program: list[str]) -> list[str]:
-        """mpirun on the host with one program specification a container, each naming the cgroup that its ranks join."""
-        command = [*self.job.on_cores(), *self.job.mpirun()]
-        for number, group in enumerate(self.members):
-            separator = [":"] if number else []
-            ranks = ["-np", str(self.job.cell["ranks_per_container"])]
-            command += [
-                *separator,
-                *ranks,
-                str(JOIN),
-                str(group),
-                *launcher.CLEAN,
-                *execute(self.job),
-                *program,
-            ]
-        return command
+        """mpirun on the host with one program specification a container, each naming the cgroups that its ranks join."""
+        own = [[group] for group in self.members]
+        if self.job.apart:
+            # On version 2 the cpuset is the same group.
+            own = [list(dict.fromkeys(pair)) for pair in zip(self.members, self.cpusets or self.members, strict=True)]
+        prefixes = [self.job.bound([*join(groups), *launcher.CLEAN, *execute(self.job)]) for groups in own]
+        return self.started(prefixes, program)
 
     def remove(self) -> None:
         """Remove the cgroups."""
-        cgroup.remove(f"{LABEL}/{self.job.identity}", cgroup.mounts())
+        cgroup.remove(self.parent, cgroup.mounts())
 
 
 class SingularityCgroup(Runtime):
@@ -54,14 +45,15 @@ class SingularityCgroup(Runtime):
         return Singularity().check()
 
     def deploy(self, job: Job) -> Deployment:
-        """Make the cgroups."""
+        """Make the cgroups, and the cpusets that the cell needs."""
         deployment = CgroupDeployment(job)
         names = [f"c{i}" for i in range(job.cell["containers"])]
         try:
-            deployment.members = cgroup.make(f"{LABEL}/{job.identity}", names, cgroup.mounts())
+            deployment.members = cgroup.make(deployment.parent, names, cgroup.mounts())
         except OSError as error:
             deployment.remove()
             raise Unavailable(f"a cpu cgroup could not be made: {error}") from error
+        deployment.confine()
         return deployment
 
     def sweep(self) -> None:

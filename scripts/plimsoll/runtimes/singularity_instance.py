@@ -7,10 +7,10 @@ import signal
 import time
 from pathlib import Path
 
-from plimsoll import cgroup
+from plimsoll import cgroup, launcher
 from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, all_of, output
-from plimsoll.runtimes.singularity import Singularity, executable, needs_root
+from plimsoll.runtimes.singularity import Singularity, cgroup_files, executable, needs_root
 
 AGENT = Path(__file__).with_name("instance-agent.sh")
 
@@ -53,13 +53,14 @@ def _runs(pid: int) -> bool:
 
 
 class InstanceDeployment(Deployment):
-    """Instances that wait; mpirun starts its daemon in each through `apptainer exec instance://`."""
+    """Instances that wait; mpirun runs in the only one, or starts its daemon in each through `apptainer exec instance://`."""
 
     instances: list[dict]
 
     def launch(self, program: list[str]) -> list[str]:
-        """mpirun on the host, the instances as its hosts."""
-        return [*self.job.on_cores(), *self.job.mpirun(), *self.job.agent(AGENT), *program]
+        """mpirun in the instance, or on the host with the instances as its nodes."""
+        inside = ["exec", "--pwd", str(self.job.folder), f"instance://{self.job.names[0]}"]
+        return self.job.mpirun_there(program, AGENT, [*launcher.CLEAN, executable(), *inside])
 
     def environment(self) -> dict[str, str]:
         """The launcher's, and the agent's executable."""
@@ -87,8 +88,11 @@ class SingularityInstance(Runtime):
         The exit status is not to be trusted (Apptainer reports success of a start that failed), so the list of instances is.
         """
         options = ["--writable-tmpfs", "--no-home", "--net", "--network", "bridge", "--bind", str(job.folder)]
+        files = cgroup_files(job) if job.cell["restricted"] else []
+        own = [["--apply-cgroups", str(file)] for file in files] or [[]] * len(job.names)
         commands = [
-            [executable(), "instance", "start", *options, "--hostname", name, job.image["sif"], name] for name in job.names
+            [executable(), "instance", "start", *options, *more, "--hostname", name, job.image["sif"], name]
+            for name, more in zip(job.names, own, strict=True)
         ]
         prefix = job.names[0].removesuffix("0")
         try:

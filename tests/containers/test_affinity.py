@@ -1,0 +1,119 @@
+"""Cores and memory nodes are enforced by each runtime's own means, and every run checks them from inside."""
+
+import subprocess
+
+import pytest
+from plimsoll import launcher
+
+FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
+CONTAINERS = ("docker", "singularity", "singularity-instance")
+
+
+def allowed(found):
+    return [(rank["cpus_allowed"], rank["mems_allowed"]) for rank in found["ranks"]]
+
+
+@pytest.mark.parametrize("scheme", ["E1", "O1"])
+@pytest.mark.parametrize("runtime", FREE)
+def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
+    working(runtime)
+    mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
+    path = f"uma/{mode}/{scheme}/{runtime}/pin/{yields}/standard/fft"
+    cell = workspace.plan["cells"][path]
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    assert [cpus for cpus, _ in allowed(found)] == [str(core) for place in cell["places"] for core in place["cores"]]
+
+
+@pytest.mark.parametrize("level", ["cpumem", "cpumempin"])
+@pytest.mark.parametrize("runtime", CONTAINERS)
+def test_containers_have_cores_and_a_node_of_their_own(workspace, working, runtime, level):
+    working(runtime)
+    path = f"uma/over/O2/{runtime}/{level}/enabled/standard/fft"
+    cell = workspace.plan["cells"][path]
+    assert cell["restricted"] and len({place["cpus"] for place in cell["places"]}) == 2
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    assert allowed(found) == [(p["cpus"], p["nodes"]) for p in cell["places"] for _ in range(cell["ranks_per_container"])]
+
+
+@pytest.mark.parametrize("runtime", FREE)
+def test_more_containers_than_cores_share_them(workspace, working, runtime):
+    working(runtime)
+    path = f"uma/over/O3/{runtime}/cpumem/enabled/standard/dgemm"
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    assert [cpus for cpus, _ in allowed(found)] == [place["cpus"] for place in workspace.plan["cells"][path]["places"]]
+
+
+@pytest.mark.parametrize("runtime", FREE)
+def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
+    working(runtime)
+    path = f"uma/over/O1/{runtime}/any/enabled/standard/fft"
+    found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=True, cores=1)
+    assert found["status"] == "valid", found["reason"]
+    assert {cpus for cpus, _ in allowed(found)} == {"1"}
+
+
+def test_a_run_whose_ranks_were_not_where_the_design_says_does_not_count(workspace, working):
+    working("docker")
+    path = "uma/exact/E1/docker/any/default/standard/fft"
+    # The design wants core 1, and nothing is done about it.
+    found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=False)
+    assert found["status"] == "invalid"
+    assert "was allowed the processors 0-1, where the design has 1" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "scheme", "sees"),
+    [
+        ("bare", "O1", "yes"),
+        ("singularity", "O2", "yes"),
+        ("docker", "O1", "yes"),
+        ("docker", "O2", "no"),
+        ("singularity-instance", "O1", "yes"),
+        ("singularity-instance", "O2", "no"),
+    ],
+)
+def test_open_mpi_sees_over_subscription_in_one_container_and_not_in_several(workspace, working, runtime, scheme, sees):
+    """Liu and Guitart, section 4.4.4."""
+    working(runtime)
+    values = {}
+    for level in ("default", "disabled", "enabled"):
+        found = workspace.run(f"uma/over/{scheme}/{runtime}/any/{level}/yielding/dgemm")
+        assert found["status"] == "valid", found["reason"]
+        (values[level],) = {rank["yields_when_idle"] for rank in found["ranks"]}
+    assert values == {"default": sees, "disabled": "no", "enabled": "yes"}
+
+
+def test_a_run_at_its_limit_is_kept_as_at_least_this_slow(workspace, working):
+    working("docker")
+    path = "uma/over/O2/docker/any/disabled/yielding/randomaccess"
+    parameters = {**workspace.plan["cells"][path]["parameters"], "order": 2000}
+    found = workspace.run(path, parameters=parameters, time_limit_seconds=3)
+    assert found["status"] == "censored", found["reason"]
+    assert found["attempts"] == 1, "a run that is too slow once would be so again"
+    assert 1 < found["values"]["benchmark_seconds"] < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("rank 0=localhost slot=0\nrank 1=localhost slot=1\n", True),
+        ("rank 0=localhost slot=0\n", False),
+        ("rank 0=localhost slot=0\nrank 1=localhost slot=4096\n", False),
+        ("rank 0=localhost slot=0\nrank 1=elsewhere slot=1\n", False),
+    ],
+)
+def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, text, accepted):
+    from pathlib import Path
+
+    rootfs = Path(image["rootfs"])
+    places = [{"cpus": "0-1", "nodes": "0", "cores": [0, 1], "slots": [0, 1]}]
+    words = launcher.placement(tmp_path, ["localhost"], places, 2)
+    if accepted:
+        assert (tmp_path / "rankfile").read_text() == text
+    (tmp_path / "rankfile").write_text(text)
+    command = launcher.mpirun(rootfs, [*launcher.options(tmp_path, {}, words), "-np", "2", "/bin/true"])
+    done = subprocess.run(command, env=launcher.environment(rootfs), capture_output=True, text=True, timeout=30)
+    assert (done.returncode == 0) == accepted, done.stderr
