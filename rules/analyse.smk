@@ -1,4 +1,4 @@
-"""Statistics: every container cell against bare metal, and against one container."""
+"""Statistics, and the tables."""
 
 
 rule tests:
@@ -25,3 +25,21 @@ rule features:
         "../envs/plimsoll.yaml"
     shell:
         "python -m plimsoll features --study {wildcards.study} --runtimes {input} --output {output} 2> >(tee {log} >&2)"
+
+
+# Tables 2 to 4: of the design and the host, beside the paper's.
+rule table:
+    input:
+        host="results/host.json",
+        image=lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.json",
+        study="config/studies/{study}.yaml",
+    output:
+        "results/{study}/tables/table0{number}.csv",
+    log:
+        "results/{study}/logs/table0{number}.log",
+    wildcard_constraints:
+        number="[234]",
+    conda:
+        "../envs/plimsoll.yaml"
+    shell:
+        "python -m plimsoll table --study {wildcards.study} --name table0{wildcards.number} --host {input.host} --image {input.image} --output {output} 2> >(tee {log} >&2)"

@@ -9,6 +9,9 @@ rule report:
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
         features="results/{study}/tables/table05.csv",
+        tables=lambda wildcards: [
+            f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("paper_tables", {})
+        ],
         figures=lambda wildcards: figures(wildcards.study),
         template="scripts/plimsoll/templates/report.html.j2",
     output:

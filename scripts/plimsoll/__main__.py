@@ -4,21 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import guarded
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one stage; its exit status. A PlimsollError becomes one line on standard error and status 1."""
+    """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    try:
-        options.stage(options)
-    except PlimsollError as problem:
-        print(f"plimsoll: {problem}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("plimsoll: interrupted.", file=sys.stderr)
-        return 130
-    return 0
+    return guarded(lambda: options.stage(options))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("--runs", type=Path)
     stage(_tests, "study", paths=("observations", "output"))
     stage(_features, "study", paths=("runtimes", "output"))
+    stage(_table, "study", "name", paths=("host", "image", "output"))
     stage(_figure, "study", "figure", paths=("observations", "output"))
     stage(_report, "study", paths=("output",))
     return parser
@@ -105,11 +98,7 @@ def _collect(options: argparse.Namespace) -> None:
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     folder = Path("results") / options.study
     planned = collect.load_plan(folder)
-    wanted = plan.runs(planned)
-    if options.figure:
-        figure = loaded["figures"][options.figure]
-        section = loaded["metrics"][figure["metric"]]["section"]
-        wanted = plan.runs(planned, {section}, {figure["experiment"]})
+    wanted = plan.figure_runs(planned, loaded, options.figure) if options.figure else planned["order"]
     observations, runs = collect.collect(folder, planned, loaded, wanted)
     observations.to_csv(options.csv, index=False)
     if options.parquet:
@@ -141,6 +130,24 @@ def _features(options: argparse.Namespace) -> None:
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     rows = features.rows(json.loads(options.runtimes.read_text()), loaded.get("paper_features", {}))
     pd.DataFrame(rows).to_csv(options.output, index=False)
+
+
+def _table(options: argparse.Namespace) -> None:
+    """print a table of the design or the host beside the paper's"""
+    import json
+
+    import pandas as pd
+
+    from plimsoll import study, tables
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    host = json.loads(options.host.read_text())
+    ours = {
+        "table02": lambda: tables.hardware(loaded, host),
+        "table03": lambda: tables.software(host, json.loads(options.image.read_text())),
+        "table04": lambda: tables.schemes(loaded, host),
+    }[options.name]()
+    pd.DataFrame(tables.beside(options.name, ours, loaded["paper_tables"][options.name])).to_csv(options.output, index=False)
 
 
 def _figure(options: argparse.Namespace) -> None:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import plan as planning
 from plimsoll import record
 from plimsoll.errors import PlimsollError
 
-FACTORS = ["hardware", "mode", "scheme", "runtime", "affinity"]
-SIZES = ["containers", "ranks", "ranks_per_container"]
-OBSERVATION = ["study", *FACTORS, *SIZES, "section", "metric", "label", "unit", "better", "value"]
+FACTORS = list(planning.FACTORS)
+SIZES = ["containers", "ranks", "ranks_per_container", "cores"]
+OBSERVATION = ["study", *FACTORS, *SIZES, "section", "metric", "label", "unit", "better", "value", "censored"]
 RUN = ["repetition", "place_in_order", "started", "fingerprint", "profile"]
 
 
@@ -37,6 +38,7 @@ def collect(folder: Path, plan: dict, study: dict, wanted: list[tuple[str, int]]
         runs.append({**row, **_run(found)})
         if found["status"] == "valid":
             bits.add(path, found)
+        if found["status"] in record.COUNTED:
             observations.extend(_observations(study, row, found))
     columns = [*OBSERVATION, *RUN]
     table = pd.DataFrame(observations, columns=columns)
@@ -82,19 +84,14 @@ def _run(found: dict) -> dict:
 def _observations(study: dict, row: dict, found: dict) -> list[dict]:
     rows = []
     for name, metric in study["metrics"].items():
-        if metric["section"] == row["section"]:
+        if metric["section"] != row["section"] or metric.get("sizes", row["sizes"]) != row["sizes"]:
+            continue
+        if metric["source"] in found["values"]:
             described = {key: metric[key] for key in ("label", "unit", "better")}
             value = found["values"][metric["source"]]
-            rows.append(
-                {
-                    "study": study["id"],
-                    **row,
-                    "metric": name,
-                    **described,
-                    "value": value,
-                    **{k: found[k] for k in RUN},
-                }
-            )
+            censored = found["status"] == "censored"
+            measured = {"metric": name, **described, "value": value, "censored": censored}
+            rows.append({"study": study["id"], **row, **measured, **{k: found[k] for k in RUN}})
     return rows
 
 

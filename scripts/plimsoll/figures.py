@@ -1,10 +1,10 @@
 """Runs a figure's notebook with its parameters."""
 
-import json
 import os
 from pathlib import Path
 
-from plimsoll import paths, study
+from plimsoll import collect, paths, study
+from plimsoll import plan as planning
 from plimsoll.errors import PlimsollError
 
 
@@ -20,12 +20,13 @@ def render(study_name: str, figure_name: str, observations: Path, output: Path) 
 
     loaded = study.load(study.STUDIES / f"{study_name}.yaml")
     figure = loaded["figures"][figure_name]
+    plan = collect.load_plan(observations.parent.parent)
     parameters = {
         "observations": str(observations.resolve()),
         "output": str((observations.parent / figure_name).resolve()),
-        "title": f"{figure_name}: {loaded['metrics'][figure['metric']]['label']}",
-        "metric": figure["metric"],
-        "plan": _cells(observations.parent.parent / "plan.json", figure, loaded),
+        "title": title(loaded, figure_name),
+        "metrics": figure.get("metrics", []),
+        "plan": shown(plan, loaded, figure_name),
     }
     notebook = paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb"
     try:
@@ -44,15 +45,24 @@ def render(study_name: str, figure_name: str, observations: Path, output: Path) 
         ) from problem
 
 
-def _cells(plan_path: Path, figure: dict, loaded: dict) -> dict:
-    """What the plan wanted in the figure: repetitions, and the cells that cannot be measured here with the reason."""
-    plan = json.loads(plan_path.read_text())
-    section = loaded["metrics"][figure["metric"]]["section"]
-    shown = [c for c in plan["cells"].values() if figure["experiment"] in c["experiments"] and c["section"] == section]
-    keys = ("hardware", "mode", "scheme", "runtime", "affinity", "containers", "ranks_per_container")
+def title(loaded: dict, figure_name: str) -> str:
+    """A figure's title: its own, or its metrics' labels."""
+    figure = loaded["figures"][figure_name]
+    return figure.get("title") or ", ".join(loaded["metrics"][metric]["label"] for metric in figure["metrics"])
+
+
+def shown(plan: dict, loaded: dict, figure_name: str) -> dict:
+    """What a figure's notebook is told of the plan: repetitions, the cells that can be measured here, and what cannot and why.
+
+    `why_not` is the reason if nothing of the figure can be, `sockets` the cores of each socket of the host.
+    """
+    cells = planning.shown(plan, loaded, figure_name)
+    keys = (*planning.FACTORS, "section", "containers", "ranks", "ranks_per_container", "cores", "places")
     return {
         "repetitions": plan["repetitions"],
         "profile": plan["profile"],
-        "cells": [{key: cell[key] for key in keys} for cell in shown if cell["reason"] is None],
-        "impossible": sorted({f"{cell['hardware']}: {cell['reason']}" for cell in shown if cell["reason"]}),
+        "sockets": plan["sockets"],
+        "cells": [{key: cell[key] for key in keys} for cell in cells if cell["reason"] is None],
+        "impossible": sorted({f"{cell['hardware']}: {cell['reason']}" for cell in cells if cell["reason"]}),
+        "why_not": planning.why_not(plan, loaded, figure_name),
     }

@@ -7,7 +7,9 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from plimsoll import collect, host, runtimes, study
+from plimsoll import collect, host, record, runtimes, study
+from plimsoll import figures as drawing
+from plimsoll import plan as planning
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -40,12 +42,13 @@ def render(study_name: str, folder: Path) -> str:
             if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
         },
         summary=summarise(runs),
-        not_counted=runs[runs["status"] != "valid"].fillna("").to_dict("records"),
+        not_counted=runs[~runs["status"].isin(record.COUNTED)].fillna("").to_dict("records"),
         repeated=int((runs["attempts"] > 1).sum()),
         attempts=int(runs["attempts"].sum()),
         transports=transports(runs),
         impossible=impossible(plan),
-        figures=figures(folder, loaded),
+        figures=figures(folder, loaded, plan),
+        tables=tables(folder, loaded),
         tests=significance(tests),
         seccomp=seccomp(tests),
         features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
@@ -80,6 +83,7 @@ def summarise(runs: pd.DataFrame) -> list[dict]:
 def transports(runs: pd.DataFrame) -> list[dict]:
     """What carried the messages, by runtime and number of containers, as seen in every valid run."""
     valid = runs[runs["status"] == "valid"].assign(several=lambda table: table["containers"] > 1)
+    valid = valid[(valid["runtime"] != "bare") | ~valid["several"]]
     rows = []
     for (runtime, several), group in valid.groupby(["runtime", "several"], sort=False):
         carried = group["transport"].value_counts()
@@ -98,18 +102,34 @@ def impossible(plan: dict) -> list[dict]:
     return [{"reason": reason, "cells": number} for reason, number in reasons.items()]
 
 
-def figures(folder: Path, loaded: dict) -> list[dict]:
-    """Each figure as data for the page, with its caption and what the paper says."""
+def figures(folder: Path, loaded: dict, plan: dict) -> list[dict]:
+    """Each figure as data for the page, with caption and what the paper says; without an image where it cannot be made here."""
+    found = []
+    for name, figure in loaded["figures"].items():
+        reason = planning.why_not(plan, loaded, name)
+        image = None if reason else base64.b64encode((folder / f"figures/{name}.png").read_bytes()).decode()
+        found.append(
+            {
+                "name": name,
+                "number": name.removeprefix("fig").lstrip("0"),
+                "section": loaded["experiments"][figure["experiment"]]["section"],
+                "title": drawing.title(loaded, name),
+                "image": image,
+                "caption": (folder / f"figures/{name}.txt").read_text().strip(),
+                "paper": loaded.get("paper_findings", {}).get(name, ""),
+            }
+        )
+    return found
+
+
+def tables(folder: Path, loaded: dict) -> list[dict]:
+    """Tables 2 to 4 as data for the page."""
     return [
         {
-            "name": name,
-            "label": loaded["metrics"][figure["metric"]]["label"],
-            "metric": figure["metric"],
-            "image": base64.b64encode((folder / f"figures/{name}.png").read_bytes()).decode(),
-            "caption": (folder / f"figures/{name}.txt").read_text().strip(),
-            "paper": loaded.get("paper_findings", {}).get(name, ""),
+            "number": name.removeprefix("table0"),
+            "rows": pd.read_csv(folder / f"tables/{name}.csv", keep_default_na=False, dtype=str).to_dict("records"),
         }
-        for name, figure in loaded["figures"].items()
+        for name in loaded.get("paper_tables", {})
     ]
 
 
@@ -117,7 +137,9 @@ def significance(tests: pd.DataFrame) -> list[dict]:
     """The table of tests, by metric and comparison."""
     groups = []
     for (label, comparison), group in tests.groupby(["label", "comparison"], sort=False):
-        groups.append({"label": label, "comparison": comparison, "rows": group.fillna("").to_dict("records")})
+        differ = int(group["significant"].eq(True).sum())
+        rows = group.fillna("").to_dict("records")
+        groups.append({"label": label, "comparison": comparison, "differ": differ, "rows": rows})
     return groups
 
 
@@ -127,16 +149,10 @@ def seccomp(tests: pd.DataFrame) -> list[dict]:
 
 
 def sizes(plan: dict) -> list[dict]:
-    """Problem sizes, one row a section and number of ranks."""
+    """Problem sizes, one row a set of sizes, section and number of ranks."""
     seen = {}
     for cell in plan["cells"].values():
         if cell["reason"] is None:
-            key = (cell["section"], cell["mode"], cell["ranks"])
-            seen[key] = {
-                "section": cell["section"],
-                "mode": cell["mode"],
-                "ranks": cell["ranks"],
-                "cores": cell["cores"],
-                **cell["parameters"],
-            }
+            key = {name: cell[name] for name in ("sizes", "section", "mode", "ranks", "cores")}
+            seen[tuple(key.values())] = {**key, **cell["parameters"]}
     return list(seen.values())

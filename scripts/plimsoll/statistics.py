@@ -1,10 +1,14 @@
 """Unpaired two-sample tests as in liu2020 (section 4.3), with effect sizes and intervals."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pingouin
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
+
+from plimsoll.plan import FACTORS
 
 # Below this many values Shapiro-Wilk says nothing and no test is done.
 SMALLEST = 3
@@ -68,41 +72,83 @@ def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
     return result
 
 
-def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[tuple[str, tuple, tuple]]:
-    """(comparison, cell, reference cell) for every comparison of the study; a cell is (hardware, mode, scheme, runtime,
-    affinity). `variants` maps a runtime to the one that it is a variant of.
+def compare_censored(a: np.ndarray, b: np.ndarray, censored_a: np.ndarray, censored_b: np.ndarray) -> dict:
+    """Test of a difference between two samples of times, some of them of runs that hit their limit (`censored_*`: which).
 
-    Every container cell against bare metal (which has one scheme a mode), every cell of several containers against the one
-    of one container, and every variant of a runtime against that runtime.
+    Means and variances of such a sample are not known, ranks are: Mann-Whitney, the runs at their limit tied for the last
+    rank. The means, and `ratio_of_means`, take the limit for what it bounds: a mean with censored runs is at least that.
     """
-    known = {tuple(row) for row in cells[["hardware", "mode", "scheme", "runtime", "affinity"]].itertuples(index=False)}
+    result: dict = {"n_a": len(a), "n_b": len(b), "test": "none: every run hit its limit"} | dict.fromkeys(QUANTITIES, np.nan)
+    result.update(censored_a=int(censored_a.sum()), censored_b=int(censored_b.sum()))
+    if min(len(a), len(b)) < SMALLEST:
+        return {**result, "test": "none: too few valid runs"}
+    result.update(mean_a=a.mean(), mean_b=b.mean(), ratio_of_means=a.mean() / b.mean())
+    if not (censored_a.all() and censored_b.all()):
+        last = max(a.max(), b.max()) + 1
+        u = stats.mannwhitneyu(
+            np.where(censored_a, last, a), np.where(censored_b, last, b), method="asymptotic", use_continuity=True
+        )
+        result.update(test="Mann-Whitney, runs at their limit last", statistic=u.statistic, p=u.pvalue)
+        result["superiority"] = u.statistic / (len(a) * len(b))
+    return result
+
+
+def references(cell: dict, baseline: str, variants: dict[str, str], others: list[dict]) -> Iterator[tuple[str, dict]]:
+    """(name of the comparison, factors that the reference has otherwise than the cell) for every comparison of a cell.
+
+    Every container cell against bare metal (with the same cores if bare metal has such a cell, otherwise its one scheme a
+    mode), several containers against one, more containers than cores against as many, a level of affinity against ANY, of
+    yielding against yielding, UMA against NUMA, and a variant of a runtime against that runtime. `others` are all cells of
+    the cell's mode and hardware setting.
+    """
+    single = cell["scheme"][0] + "1"
+    if cell["runtime"] != baseline:
+        same = any(
+            o["runtime"] == baseline and o["scheme"] == cell["scheme"] and o["affinity"] == cell["affinity"] for o in others
+        )
+        yield "against bare metal", {"runtime": baseline, "scheme": cell["scheme"] if same else single}
+    if cell["scheme"] != single:
+        yield "against one container", {"scheme": single}
+    if cell["containers"] > cell["cores"]:
+        for scheme in {o["scheme"] for o in others if o["containers"] == o["cores"]}:
+            yield "against as many containers as cores", {"scheme": scheme}
+    if cell["affinity"] != "any":
+        yield "against ANY", {"affinity": "any"}
+    if cell["yield"] != "enabled":
+        yield "against yielding enabled", {"yield": "enabled"}
+    if cell["hardware"] == "uma":
+        yield "against NUMA", {"hardware": "numa"}
+    if cell["runtime"] in variants:
+        yield f"against {variants[cell['runtime']]}", {"runtime": variants[cell["runtime"]]}
+
+
+def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[tuple[str, tuple, tuple]]:
+    """(comparison, cell, reference cell) for every comparison of the study; a cell is its factors in the order of FACTORS.
+    `variants` maps a runtime to the one that it is a variant of."""
+    columns = [*FACTORS, "containers", "cores"]
+    known = cells[columns].drop_duplicates().sort_values(list(FACTORS)).to_dict("records")
+    keys = {tuple(cell[factor] for factor in FACTORS): cell for cell in known}
     found = []
-    for cell in sorted(known):
-        hardware, mode, scheme, runtime, affinity = cell
-        single = scheme[0] + "1"
-        candidates = [
-            ("against bare metal", (hardware, mode, single, baseline, affinity), runtime != baseline),
-            ("against one container", (hardware, mode, single, runtime, affinity), scheme != single),
-        ]
-        if runtime in variants:
-            other = (hardware, mode, scheme, variants[runtime], affinity)
-            candidates.append((f"against {variants[runtime]}", other, True))
-        found += [(name, cell, reference) for name, reference, asked in candidates if asked and reference in known]
+    for key, cell in keys.items():
+        others = [o for o in known if (o["hardware"], o["mode"]) == (cell["hardware"], cell["mode"])]
+        for name, changed in references(cell, baseline, variants, others):
+            reference = tuple({**cell, **changed}[factor] for factor in FACTORS)
+            if reference in keys:
+                found.append((name, key, reference))
     return found
 
 
 def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
-    """One row a metric and comparison: the cell, its reference, and what `compare` gives; with p adjusted by Holm's method
-    over the comparisons of the same kind and metric."""
-    factors = ["hardware", "mode", "scheme", "runtime", "affinity"]
+    """One row a metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
+    their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric."""
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
-        values = {tuple(key): group["value"].to_numpy() for key, group in of_metric.groupby(factors)}
+        groups = {tuple(key): group for key, group in of_metric.groupby(list(FACTORS))}
         unit, better, label = of_metric[["unit", "better", "label"]].iloc[0]
         for comparison, cell, reference in pairs(of_metric, baseline, variants):
-            row = dict(zip(factors, cell, strict=True))
+            row = dict(zip(FACTORS, cell, strict=True))
             row.update(metric=metric, label=label, unit=unit, better=better, comparison=comparison)
-            row.update(reference="/".join(reference), **compare(values[cell], values[reference], alpha))
+            row.update(reference="/".join(reference), **_compare(groups[cell], groups[reference], alpha))
             rows.append(row)
     table = pd.DataFrame(rows)
     if table.empty:
@@ -112,6 +158,14 @@ def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dic
         table.loc[group.index, "p_holm"] = multipletests(group["p"], method="holm")[1]
     table["significant"] = table["p"].lt(alpha).where(table["p"].notna())
     return table
+
+
+def _compare(cell: pd.DataFrame, reference: pd.DataFrame, alpha: float) -> dict:
+    a, b = cell["value"].to_numpy(float), reference["value"].to_numpy(float)
+    censored_a, censored_b = cell["censored"].to_numpy(bool), reference["censored"].to_numpy(bool)
+    if censored_a.any() or censored_b.any():
+        return compare_censored(a, b, censored_a, censored_b)
+    return {**compare(a, b, alpha), "censored_a": 0, "censored_b": 0}
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:

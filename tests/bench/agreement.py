@@ -17,8 +17,8 @@ from tests.conftest import PROJECT
 
 REPETITIONS = 12
 CASES = (
-    ("uma/exact/E1/bare/any/dgemm", "dgemm_gflops"),
-    ("uma/exact/E2/docker/any/beff", "pingpong_latency"),
+    ("uma/exact/E1/bare/any/default/standard/dgemm", "dgemm_gflops"),
+    ("uma/exact/E2/docker/any/default/standard/beff", "pingpong_latency"),
 )
 
 

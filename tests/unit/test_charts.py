@@ -3,15 +3,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.charts import granularity, style
+from plimsoll.charts import affinity, cells, granularity, hardware, scenarios, style, yielding
 
 RUNTIMES = ("bare", "docker", "singularity", "singularity-cgroup", "singularity-instance")
 
 
-def data(schemes, missing=()):
+def data(schemes, missing=(), levels=("any",)):
     random = np.random.default_rng(0)
-    cells, rows = [], []
-    for (mode, scheme), runtime in itertools.product(schemes, RUNTIMES):
+    planned, rows = [], []
+    for (mode, scheme), runtime, level in itertools.product(schemes, RUNTIMES, levels):
         if runtime == "bare" and scheme[1] != "1":
             continue
         cell = {
@@ -19,11 +19,13 @@ def data(schemes, missing=()):
             "mode": mode,
             "scheme": scheme,
             "runtime": runtime,
-            "affinity": "any",
+            "affinity": level,
+            "yield": "default",
+            "sizes": "standard",
             "containers": 2,
             "ranks_per_container": 1,
         }
-        cells.append(cell)
+        planned.append(cell)
         if (scheme, runtime) not in missing:
             for value in random.normal(10, 0.2, 6):
                 rows.append(
@@ -34,9 +36,10 @@ def data(schemes, missing=()):
                         "unit": "GB/s",
                         "better": "higher",
                         "value": value,
+                        "censored": False,
                     }
                 )
-    plan = {"repetitions": 6, "profile": "quick", "cells": cells, "impossible": ["numa: there is one socket"]}
+    plan = {"repetitions": 6, "profile": "quick", "cells": planned, "impossible": ["numa: there is one socket"]}
     return pd.DataFrame(rows), plan
 
 
@@ -44,10 +47,11 @@ SMALL = [("exact", "E1"), ("exact", "E2"), ("over", "O1"), ("over", "O2")]
 PAPER = [*(("exact", f"E{n}") for n in range(1, 6)), *(("over", f"O{n}") for n in range(1, 5))]
 
 
+@pytest.mark.parametrize("levels", [("any",), ("any", "pin")])
 @pytest.mark.parametrize("schemes", [SMALL, PAPER])
-def test_a_figure_is_written_whole(tmp_path, schemes):
-    observations, plan = data(schemes)
-    summary = granularity.summarise(observations, "m", plan)
+def test_a_figure_is_written_whole(tmp_path, schemes, levels):
+    observations, plan = data(schemes, levels=levels)
+    summary = cells.summarise(observations, "m", plan)
     style.save(granularity.draw(summary, observations, "m"), str(tmp_path / "f"))
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "f.png").stat().st_size > 20_000
@@ -55,7 +59,7 @@ def test_a_figure_is_written_whole(tmp_path, schemes):
 
 def test_the_same_data_give_the_same_pdf(tmp_path):
     observations, plan = data(SMALL)
-    summary = granularity.summarise(observations, "m", plan)
+    summary = cells.summarise(observations, "m", plan)
     for name in "ab":
         style.save(granularity.draw(summary, observations, "m"), str(tmp_path / name))
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
@@ -63,7 +67,7 @@ def test_the_same_data_give_the_same_pdf(tmp_path):
 
 def test_summary_numbers():
     observations, plan = data(SMALL)
-    summary = granularity.summarise(observations, "m", plan)
+    summary = cells.summarise(observations, "m", plan)
     assert len(summary) == len(plan["cells"])
     row = summary[(summary["scheme"] == "E2") & (summary["runtime"] == "docker")].iloc[0]
     values = observations[(observations["scheme"] == "E2") & (observations["runtime"] == "docker")]["value"]
@@ -75,7 +79,7 @@ def test_summary_numbers():
 
 def test_a_cell_without_valid_runs_is_shown_as_such(tmp_path):
     observations, plan = data(SMALL, missing=[("E2", "docker")])
-    summary = granularity.summarise(observations, "m", plan)
+    summary = cells.summarise(observations, "m", plan)
     assert summary.set_index(["scheme", "runtime"]).loc[("E2", "docker"), "n"] == 0
     figure = granularity.draw(summary, observations, "m")
     assert "no valid run" in [text.get_text() for axis in figure.axes for text in axis.texts]
@@ -85,12 +89,12 @@ def test_a_cell_without_valid_runs_is_shown_as_such(tmp_path):
 def test_a_figure_without_any_valid_run_is_still_drawn():
     observations, plan = data(SMALL)
     nothing = observations.iloc[:0]
-    granularity.draw(granularity.summarise(nothing, "m", plan), nothing, "m")
+    granularity.draw(cells.summarise(nothing, "m", plan), nothing, "m")
 
 
 def test_the_caption_states_n_whiskers_and_what_is_impossible():
     observations, plan = data(SMALL)
-    text = granularity.caption(granularity.summarise(observations, "m", plan), plan)
+    text = granularity.caption(cells.summarise(observations, "m", plan), plan)
     for part in ("n = 6", "95 % interval of the mean", "6 planned", "numa: there is one socket", "quick"):
         assert part in text
 
@@ -100,3 +104,76 @@ def test_every_runtime_has_a_colour_of_its_own():
 
     assert set(style.COLOURS) == set(runtimes.known()) == set(style.HATCHES)
     assert len(set(style.COLOURS.values())) == len(style.COLOURS)
+
+
+def test_affinity_is_drawn_with_the_ratio_to_free_scheduling(tmp_path):
+    observations, plan = data(SMALL[1::2], levels=("any", "cpumem", "cpumempin"))
+    observations.loc[observations["affinity"] == "cpumem", "value"] *= 2
+    summary = affinity.summarise(observations, "m", plan)
+    ratios = summary.groupby("affinity")["ratio_to_any"].mean()
+    assert (
+        ratios["any"] == 1
+        and ratios["cpumem"] == pytest.approx(2, rel=0.1)
+        and ratios["cpumempin"] == pytest.approx(1, rel=0.1)
+    )
+    style.save(affinity.draw(summary, observations, "m"), str(tmp_path / "f"))
+    assert (tmp_path / "f.png").stat().st_size > 20_000
+    assert "CPUMEM" not in affinity.caption(summary, plan) and "(ANY)" in affinity.caption(summary, plan)
+
+
+def test_a_difference_of_settings_is_relative_to_numa(tmp_path):
+    uma, plan = data(PAPER, levels=("any", "pin"))
+    numa = uma.assign(hardware="numa", value=uma["value"] * 1.25)
+    observations = pd.concat([uma, numa])
+    summary = hardware.summarise(observations, "m", plan)
+    assert summary["difference"].to_numpy() == pytest.approx(-20)
+    assert (summary["difference_low"] < -20).all() and (summary["difference_high"] > -20).all()
+    style.save(hardware.draw(summary, observations, "m"), str(tmp_path / "f"))
+    assert (tmp_path / "f.png").stat().st_size > 20_000
+
+
+def yields():
+    observations, plan = data([("over", "O1"), ("over", "O2")])
+    parts = []
+    for number, level in enumerate(("default", "disabled", "enabled")):
+        parts.append(observations.assign(**{"yield": level, "section": "fft", "value": observations["value"] * (3 - number)}))
+    table = pd.concat(parts)
+    slow = (table["yield"] == "disabled") & (table["runtime"] == "docker") & (table["scheme"] == "O2")
+    table["censored"] = table["censored"] | slow
+    wanted = [
+        {**cell, "yield": level, "section": "fft"} for cell in plan["cells"] for level in ("default", "disabled", "enabled")
+    ]
+    return table, {**plan, "cells": wanted}
+
+
+def test_a_run_at_its_limit_is_shown_as_at_least_this_slow():
+    observations, plan = yields()
+    summary = yielding.summarise(observations, ["m"], plan)
+    row = summary.set_index(["runtime", "scheme", "yield"]).loc[("docker", "O2", "disabled")]
+    assert row["censored"] == 6 and np.isnan(row["mean_low"])
+    figure = yielding.draw(summary, observations, ["m"])
+    assert "6/6" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, paper_host, tmp_path):
+    from plimsoll import figures, plan, study
+
+    made = plan.make(liu2020, study.profile("paper"), paper_host, config, {})
+    for name, containers in (("fig04", 2 * (31 + 15)), ("fig30", None)):
+        shown = figures.shown(made, liu2020, name)
+        summary = scenarios.summarise(pd.DataFrame(), [], shown)
+        if containers:
+            assert len(summary) == containers
+            assert set(summary.loc[summary["scheme"] == "O2", "cpus"]) == {"0-3,18-21", "0-7"}
+        else:
+            pinned = summary[
+                (summary["affinity"] == "cpumempin") & (summary["scheme"] == "O2") & (summary["hardware"] == "numa")
+            ]
+            assert list(pinned["core_of_rank"]) == ["0 0 1 1 2 2 3 3", "18 18 19 19 20 20 21 21"]
+        style.save(scenarios.draw(summary, pd.DataFrame(), [], shown["sockets"]), str(tmp_path / name))
+        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+
+
+def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):
+    style.save(style.statement("A metric", "there is one socket"), str(tmp_path / "f"))
+    assert (tmp_path / "f.png").stat().st_size > 3_000

@@ -1,23 +1,17 @@
 import pytest
 from plimsoll import collect, record
 from plimsoll.errors import PlimsollError
+from plimsoll.plan import FACTORS
 
-CELLS = ("uma/exact/E1/bare/any/beff", "uma/exact/E1/docker/any/beff")
+CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/beff" for runtime in ("bare", "docker"))
 
 
 def cell(path):
-    hardware, mode, scheme, runtime, affinity, section = path.split("/")
+    *factors, section = path.split("/")
     return {
-        **{
-            "path": path,
-            "hardware": hardware,
-            "mode": mode,
-            "scheme": scheme,
-            "runtime": runtime,
-            "affinity": affinity,
-            "section": section,
-        },
-        **{"containers": 1, "ranks": 2, "ranks_per_container": 2, "fingerprint": "f", "reason": None},
+        **dict(zip(FACTORS, factors, strict=True)),
+        **{"path": path, "section": section},
+        **{"containers": 1, "ranks": 2, "ranks_per_container": 2, "cores": 2, "fingerprint": "f", "reason": None},
     }
 
 
@@ -65,7 +59,7 @@ def gather(tmp_path, liu2020):
     def gather(*records):
         for one in records:
             record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
-        plan = {"cells": {path: cell(path) for path in CELLS}}
+        plan = {"cells": {one["cell"]["path"]: one["cell"] for one in records}}
         wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
         return collect.collect(tmp_path, plan, liu2020, wanted)
 
@@ -86,6 +80,13 @@ def test_a_run_that_does_not_count_is_listed_and_is_no_observation(gather, statu
     assert set(observations["runtime"]) == {"bare"}
     assert list(runs["status"]) == ["valid", status]
     assert runs["reason"].iloc[1] == "why"
+
+
+def test_a_run_at_its_limit_is_an_observation_of_its_time_alone(gather):
+    path = "uma/over/O1/docker/any/disabled/yielding/fft"
+    observations, _ = gather(found(path, status="censored", values={"benchmark_seconds": 11.5}))
+    assert list(observations["metric"]) == ["fft_seconds"]
+    assert list(observations["value"]) == [11.5] and list(observations["censored"]) == [True]
 
 
 def test_other_bits_stop_the_analysis(gather):

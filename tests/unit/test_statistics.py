@@ -119,8 +119,11 @@ def observations(cells: dict) -> pd.DataFrame:
                         "scheme": scheme,
                         "runtime": runtime,
                         "affinity": "any",
+                        "yield": "default",
+                        "sizes": "standard",
                         "metric": "m",
                     },
+                    **{"containers": int(scheme[1]), "cores": 2, "censored": False},
                     **{"label": "M", "unit": "s", "better": "lower", "value": value},
                 }
             )
@@ -136,9 +139,9 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
     table = statistics.tests(observations(cells), "bare", 0.05, {})
     found = {(row.comparison, row.scheme, row.reference) for row in table.itertuples()}
     assert found == {
-        ("against bare metal", "E1", "uma/exact/E1/bare/any"),
-        ("against bare metal", "E2", "uma/exact/E1/bare/any"),
-        ("against one container", "E2", "uma/exact/E1/docker/any"),
+        ("against bare metal", "E1", "uma/exact/E1/bare/any/default/standard"),
+        ("against bare metal", "E2", "uma/exact/E1/bare/any/default/standard"),
+        ("against one container", "E2", "uma/exact/E1/docker/any/default/standard"),
     }
     significant = table.set_index(["comparison", "scheme"])["significant"].to_dict()
     assert significant == {
@@ -159,3 +162,45 @@ def test_a_variant_is_compared_with_what_it_varies(normal):
     cells = {("E1", "docker"): 5 + normal, ("E1", "docker-ptrace"): 6 + normal}
     table = statistics.tests(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
     assert list(table["comparison"]) == ["against docker"]
+
+
+def test_affinity_is_compared_with_free_scheduling_and_bare_metal_of_the_same_cores(normal):
+    cells = {("E1", "docker"): 5 + normal, ("E1", "bare"): 5 + normal}
+    free = observations(cells)
+    table = pd.concat([free, free.assign(affinity="pin")])
+    found = {(row.comparison, row.runtime, row.reference) for row in statistics.tests(table, "bare", 0.05, {}).itertuples()}
+    assert ("against ANY", "docker", "uma/exact/E1/docker/any/default/standard") in found
+    assert ("against bare metal", "docker", "uma/exact/E1/bare/pin/default/standard") in found
+
+
+def test_more_containers_than_cores_are_compared_with_as_many(normal):
+    cells = {(scheme, "docker"): 5 + normal for scheme in ("O1", "O2", "O3")}
+    table = observations(cells).assign(mode="over")
+    table["containers"] = table["scheme"].map({"O1": 1, "O2": 2, "O3": 4})
+    tests = statistics.tests(table, "bare", 0.05, {})
+    chosen = tests[tests["comparison"] == "against as many containers as cores"]
+    assert list(chosen["scheme"]) == ["O3"] and list(chosen["reference"].str.split("/").str[2]) == ["O2"]
+
+
+def test_settings_and_yielding_are_compared(normal):
+    one = observations({("O1", "docker"): 5 + normal}).assign(mode="over")
+    table = pd.concat([one.assign(**{"yield": level}) for level in ("default", "enabled")])
+    table = pd.concat([table, table.assign(hardware="numa")])
+    names = statistics.tests(table, "bare", 0.05, {})["comparison"].value_counts()
+    assert names.to_dict() == {"against yielding enabled": 2, "against NUMA": 2}
+
+
+def test_runs_at_their_limit_rank_last_and_give_no_interval():
+    fast, slow = np.array([1.0, 1.1, 1.2, 1.05, 1.15]), np.array([9.0, 11.9, 11.8, 11.95, 11.7])
+    at_limit = np.array([False, True, True, True, True])
+    result = statistics.compare_censored(slow, fast, at_limit, np.zeros(5, bool))
+    assert result["test"].startswith("Mann-Whitney") and result["p"] == pytest.approx(0.0097, abs=5e-5)
+    assert result["censored_a"] == 4 and np.isnan(result["ratio_low"]) and result["ratio_of_means"] > 9
+    # Which of the tied came close to the limit does not matter.
+    other = statistics.compare_censored(slow[[0, 4, 3, 2, 1]], fast, at_limit, np.zeros(5, bool))
+    assert other["p"] == result["p"]
+
+
+def test_two_samples_at_their_limit_are_not_compared():
+    values, all_of = np.full(5, 12.0), np.ones(5, bool)
+    assert statistics.compare_censored(values, values, all_of, all_of)["test"] == "none: every run hit its limit"

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,22 @@ class Project:
             text=True,
             timeout=1500,
         )
+
+    def start(self, target: str, records: int) -> subprocess.Popen:
+        """A workflow in the background, once it has written so many records."""
+        process = subprocess.Popen(
+            self.command(target),
+            cwd=self.folder,
+            env=self.environment,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 240
+        while len(self.files("results/*/runs/**/*.json")) < records:
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.05)
+        return process
 
     def jobs(self, *arguments: str) -> dict[str, int]:
         """Rules that a dry run would run, with how often."""

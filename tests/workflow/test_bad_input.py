@@ -1,5 +1,7 @@
 """Bad input: one clear sentence, an exit status that is not 0, and nothing measured is touched."""
 
+import time
+
 import pytest
 
 
@@ -36,12 +38,15 @@ def test_configuration(project, config, sentence):
         ("alpha: 0.05", "alfa: 0.05", "unknown key 'alfa'"),
         ("    affinity: [any]", "    affinity: [anywhere]", "'anywhere' is not one of"),
         ("processes: 16", "processes: 1.5", "factors.processes: 1.5 is not of type 'integer'"),
-        ("metric: randomring_bandwidth}", "metric: ringing}", "'ringing' is not one of"),
+        ("metrics: [randomring_bandwidth]}", "metrics: [ringing]}", "'ringing' is not one of"),
+        ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),
     ],
 )
 def test_study_file(fresh, old, new, sentence):
     path = fresh.folder / "config/studies/liu2020.yaml"
-    path.write_text(path.read_text().replace(old, new, 1))
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
     said = refused(fresh.snakemake("--dry-run", "all"))
     assert "liu2020.yaml" in said and sentence in said
 
@@ -75,3 +80,22 @@ def test_the_plan_can_be_made_without_docker(fresh):
     done = fresh.snakemake("--dry-run", "all", PATH="/usr/bin:/bin", DOCKER_HOST="unix:///nonexistent.sock")
     assert done.returncode == 0, done.stderr
     assert "measure" in done.stdout + done.stderr
+
+
+PAPER_HOST = ("profile=paper", "host_file=config/hosts/xeon-e5-2697v4.yaml")
+
+
+def test_another_host_is_planned_for_but_not_measured(project):
+    begun = time.monotonic()
+    done = project.snakemake("--dry-run", "plan", config=PAPER_HOST)
+    assert done.returncode == 0, done.stderr
+    assert "17320 runs, 10 of each cell (profile paper)" in done.stderr and "1732 cells, about" in done.stderr
+    assert time.monotonic() - begun < 15
+    assert "describes another host" in refused(project.snakemake("plan", config=PAPER_HOST))
+    assert not project.files("results/*/runs/**/*.json")
+
+
+def test_a_host_file_with_a_wrong_key_is_refused(fresh):
+    path = fresh.folder / "config/hosts/xeon-e5-2697v4.yaml"
+    path.write_text(path.read_text().replace("sockets: 2", "sokets: 2"))
+    assert "sokets" in refused(fresh.snakemake("--dry-run", "plan", config=PAPER_HOST))

@@ -1,4 +1,4 @@
-"""liu2020's figures 5, 6 and 9 to 13: a metric by scheme and runtime, with bare metal as the line to compare with."""
+"""liu2020's figures 5, 6, 9 to 13, 15 and 40: a metric by scheme and runtime, with bare metal as the line to compare with."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,83 +8,33 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from plimsoll import runtimes, statistics
-from plimsoll.charts import style
-
-MODES = {"exact": "exactly subscribed", "over": "over-subscribed"}
-# A mean this far from bare metal's is labelled with its ratio: small bars are hard to read.
-LABELLED = 0.2
-
-
-def summarise(observations: pd.DataFrame, metric: str, plan: dict) -> pd.DataFrame:
-    """One row a cell of the plan: n, mean, median, minimum, maximum, SD, the mean's 95 % interval, and the ratio to bare metal.
-
-    A cell without valid runs is a row with n = 0.
-    """
-    keys = ["hardware", "mode", "scheme", "runtime", "affinity"]
-    chosen = observations[observations["metric"] == metric]
-    values = {tuple(key): group["value"].to_numpy() for key, group in chosen.groupby(keys)}
-    rows = []
-    for cell in plan["cells"]:
-        key = tuple(cell[k] for k in keys)
-        found = values.get(key, np.array([]))
-        row = {**cell, "n": len(found), "planned": plan["repetitions"]}
-        if len(found):
-            low, high = statistics.mean_interval(found)
-            spread = found.std(ddof=1) if len(found) > 1 else np.nan
-            row.update(
-                mean=found.mean(),
-                median=np.median(found),
-                minimum=found.min(),
-                maximum=found.max(),
-                sd=spread,
-            )
-            row.update(mean_low=low, mean_high=high)
-            baseline = values.get((*key[:2], key[2][0] + "1", "bare", key[4]))
-            row["ratio_to_bare"] = found.mean() / baseline.mean() if baseline is not None else np.nan
-        rows.append(row)
-    wanted = [
-        *keys,
-        "containers",
-        "ranks_per_container",
-        "n",
-        "planned",
-        "mean",
-        "median",
-        "minimum",
-        "maximum",
-        "sd",
-    ]
-    table = pd.DataFrame(rows).reindex(columns=[*wanted, "mean_low", "mean_high", "ratio_to_bare"])
-    unit = chosen["unit"].iloc[0] if len(chosen) else ""
-    return table.assign(metric=metric, unit=unit).sort_values(["hardware", "mode", "scheme", "runtime"], ignore_index=True)
+from plimsoll import runtimes
+from plimsoll.charts import bars, cells, style
 
 
 def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figure:
-    """A panel a hardware setting and mode: bars are means, whiskers 95 % intervals of the mean, dots single runs."""
+    """A panel a hardware setting, mode and affinity: bars are means, whiskers 95 % intervals of the mean, dots single runs."""
     style.apply()
     described = observations[observations["metric"] == metric]
-    label, unit = (described[["label", "unit"]].iloc[0]) if len(described) else (metric, "")
-    panels = [
-        (hardware, mode)
-        for hardware in sorted(summary["hardware"].unique())
-        for mode in MODES
-        if ((summary["hardware"] == hardware) & (summary["mode"] == mode)).any()
-    ]
-    widest = summary.groupby(["hardware", "mode"])["scheme"].nunique().max()
-    beside = widest <= 2 and len(panels) == 2
-    rows, columns = (1, 2) if beside else (len(panels), 1)
+    present = set(summary[["hardware", "mode", "affinity"]].itertuples(index=False, name=None))
+    lines = [(hardware, mode) for hardware in sorted({p[0] for p in present}) for mode in cells.MODES]
+    lines = [line for line in lines if any(p[:2] == line for p in present)]
+    levels = [level for level in cells.LEVELS if any(p[2] == level for p in present)]
+    beside = len(levels) > 1 and summary.groupby(["hardware", "mode"])["scheme"].nunique().max() <= 2
+    columns = levels if beside else [None]
+    panels = [(line, level) for line in lines for level in levels if (*line, level) in present]
+    rows = len(lines) if beside else len(panels)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(style.COLUMN_INCHES, 0.75 + 1.75 * rows), squeeze=False, layout="constrained"
+        rows, len(columns), figsize=(style.COLUMN_INCHES, 0.75 + 1.75 * rows), squeeze=False, layout="constrained", sharey="row"
     )
     order = [name for name in style.COLOURS if name in set(summary["runtime"])]
-    for axis, (hardware, mode) in zip(axes.flat, panels, strict=True):
-        part = summary[(summary["hardware"] == hardware) & (summary["mode"] == mode)]
-        points = described[(described["hardware"] == hardware) & (described["mode"] == mode)]
-        _panel(axis, part, points, order)
-        axis.set_title(f"{hardware.upper()}, {MODES[mode]}", loc="left")
+    for axis, ((hardware, mode), level) in zip(axes.flat, panels, strict=True):
+        chosen = {"hardware": hardware, "mode": mode, "affinity": level}
+        of_line = bars.only(summary, {"hardware": hardware, "mode": mode} if beside else chosen)
+        _panel(axis, bars.only(summary, chosen), bars.only(described, chosen), order, bars.top(of_line))
+        axis.set_title(f"{hardware.upper()}, {mode if beside else cells.MODES[mode]}, {cells.LEVELS[level]}", loc="left")
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"{label}\n({unit})" if len(label) > 18 else f"{label} ({unit})")
+        axis.set_ylabel(cells.axis_label(observations, metric))
     figure.legend(
         handles=_legend(order, summary),
         loc="outside lower center",
@@ -96,123 +46,51 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figu
     return figure
 
 
-def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str]) -> None:
+def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str], top: float) -> None:
     schemes = sorted(part["scheme"].unique())
-    containers = [name for name in order if name != "bare"]
-    width = 0.84 / max(1, len(containers))
-    bare = part[(part["runtime"] == "bare") & (part["n"] > 0)]
-    if len(bare):
+    bare = part[part["runtime"] == "bare"]
+    # Bare metal is a line, but where its ranks are grouped on cores of their own it has a bar a scheme like the others.
+    barred = [name for name in order if name != "bare" or len(bare) > 1]
+    width = 0.84 / max(1, len(barred))
+    if len(bare) == 1 and bare.iloc[0]["n"]:
         row = bare.iloc[0]
         axis.axhline(row["mean"], color=style.COLOURS["bare"], linewidth=1.0, linestyle="--", zorder=3)
         if np.isfinite(row["mean_low"]):
-            axis.axhspan(
-                row["mean_low"],
-                row["mean_high"],
-                color=style.COLOURS["bare"],
-                alpha=0.15,
-                linewidth=0,
-                zorder=1,
-            )
-    top = max(part["maximum"].max(), part["mean_high"].max()) if part["n"].any() else 1.0
+            band = {"color": style.COLOURS["bare"], "alpha": 0.15, "linewidth": 0, "zorder": 1}
+            axis.axhspan(row["mean_low"], row["mean_high"], **band)
     axis.set_ylim(0, top * 1.22)
     for place, scheme in enumerate(schemes):
-        for number, runtime in enumerate(containers):
-            x = place + (number - (len(containers) - 1) / 2) * width
+        for number, runtime in enumerate(barred):
             cell = part[(part["scheme"] == scheme) & (part["runtime"] == runtime)]
-            if cell.empty:
-                continue
-            _bar(
-                axis,
-                x,
-                width,
-                runtime,
-                cell.iloc[0],
-                points[(points["scheme"] == scheme) & (points["runtime"] == runtime)],
-                top,
-            )
+            if len(cell):
+                x = place + (number - (len(barred) - 1) / 2) * width
+                own = points[(points["scheme"] == scheme) & (points["runtime"] == runtime)]
+                bars.bar(axis, x, width, cell.iloc[0], own["value"], (style.COLOURS[runtime], style.HATCHES[runtime]), top)
     counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first()
-    axis.set_xticks(
-        range(len(schemes)),
-        [f"{s}\n{counts['containers'][s]} x {counts['ranks_per_container'][s]}" for s in schemes],
-    )
+    names = [f"{s}\n{counts['containers'][s]} x {counts['ranks_per_container'][s]}" for s in schemes]
+    axis.set_xticks(range(len(schemes)), names)
     axis.set_xlim(-0.55, len(schemes) - 0.45)
     axis.tick_params(axis="x", length=0)
 
 
-def _bar(axis: Axes, x: float, width: float, runtime: str, row: pd.Series, points: pd.DataFrame, top: float) -> None:
-    if not row["n"]:
-        axis.text(
-            x,
-            top * 0.02,
-            "no valid run",
-            rotation=90,
-            ha="center",
-            va="bottom",
-            fontsize=5.5,
-            color=style.COLOURS[runtime],
-        )
-        return
-    axis.bar(
-        x,
-        row["mean"],
-        width * 0.92,
-        color=style.COLOURS[runtime],
-        hatch=style.HATCHES[runtime],
-        edgecolor="white",
-        linewidth=0.3,
-        zorder=2,
-    )
-    if np.isfinite(row["mean_low"]):
-        error = [[row["mean"] - row["mean_low"]], [row["mean_high"] - row["mean"]]]
-        axis.errorbar(x, row["mean"], error, color="black", linewidth=0.7, capsize=1.5, capthick=0.7, zorder=4)
-    spread = np.linspace(-0.25, 0.25, len(points)) * width
-    axis.plot(
-        x + spread,
-        points["value"],
-        ".",
-        color="black",
-        markersize=1.6,
-        alpha=0.55,
-        markeredgewidth=0,
-        zorder=5,
-    )
-    ratio = row["ratio_to_bare"]
-    if np.isfinite(ratio) and abs(ratio - 1) > LABELLED:
-        height = max(row["mean_high"] if np.isfinite(row["mean_high"]) else 0, points["value"].max())
-        text = f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.0f}x"
-        axis.text(x, height + top * 0.03, text, ha="center", va="bottom", rotation=90, fontsize=5.8)
-
-
 def _legend(order: list[str], summary: pd.DataFrame) -> list:
-    handles: list = []
-    for name in order:
-        label = runtimes.find(name).label
-        if name == "bare":
-            handles.append(
-                Line2D(
-                    [],
-                    [],
-                    color=style.COLOURS[name],
-                    linestyle="--",
-                    linewidth=1,
-                    label=f"{label} (mean, 95 % CI)",
-                )
-            )
-        else:
-            handles.append(Patch(facecolor=style.COLOURS[name], hatch=style.HATCHES[name], edgecolor="white", label=label))
+    handles: list = [
+        Patch(facecolor=style.COLOURS[name], hatch=style.HATCHES[name], edgecolor="white", label=runtimes.find(name).label)
+        for name in order
+    ]
+    panels = summary[summary["runtime"] == "bare"].groupby(["hardware", "mode", "affinity"]).size()
+    if "bare" in order and panels.max() == 1:
+        label = f"{runtimes.find('bare').label} (mean, 95 % CI)"
+        line = Line2D([], [], color=style.COLOURS["bare"], linestyle="--", linewidth=1, label=label)
+        handles[order.index("bare")] = line
     return handles
 
 
 def caption(summary: pd.DataFrame, plan: dict) -> str:
     """What the bars, whiskers, dots and numbers are, how many runs there are, and what is missing."""
-    counts = sorted(summary["n"].unique())
-    size = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    text = (
-        f"Bars: mean of {size} valid runs a cell ({plan['repetitions']} planned); whiskers: 95 % interval of the mean "
-        "(Student's t); dots: single runs. Below each scheme: containers x ranks per container. "
-        "Numbers above bars: ratio of the mean to bare "
-        f"metal's, where it differs by more than {LABELLED:.0%}. Affinity ANY. Profile {plan['profile']}."
-    )
-    for reason in plan["impossible"]:
-        text += f" Not measured, {reason}."
-    return text
+    return (
+        f"Bars: mean of {cells.sample_size(summary)} valid runs a cell ({plan['repetitions']} planned); whiskers: 95 % "
+        "interval of the mean (Student's t); dots: single runs. Below each scheme: containers x ranks per container. Numbers "
+        f"above bars: ratio of the mean to bare metal's, where it differs by more than {bars.LABELLED:.0%}. "
+        f"Profile {plan['profile']}."
+    ) + cells.not_measured(plan)

@@ -1,6 +1,9 @@
 """How every figure looks: one colour a runtime everywhere (Okabe and Ito's set, safe for colour-blind readers)."""
 
+import textwrap
+
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 COLOURS = {
@@ -52,3 +55,12 @@ def save(figure: Figure, stem: str) -> None:
     """Write <stem>.pdf and <stem>.png, without the moment of writing, so that the same data give the same file."""
     figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
     figure.savefig(f"{stem}.png", dpi=300)
+
+
+def statement(title: str, reason: str) -> Figure:
+    """In place of a figure that this host cannot give: which, and why."""
+    apply()
+    figure = plt.figure(figsize=(COLUMN_INCHES, 1.2))
+    text = f"{title}\n\n" + textwrap.fill(f"Not measured here: {reason}.", 62)
+    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=7.5)
+    return figure
