@@ -14,6 +14,7 @@ reproduce: setup
 	.venv/bin/snakemake --cores 1 all --config $(settings)
 
 test: setup lint
+	@bash scripts/setup/guest.sh
 	.venv/bin/python -m pytest
 
 setup:

@@ -1,0 +1,168 @@
+"""A guest of QEMU with two sockets and two memory nodes, on this machine's own files: they are its root, through virtiofs.
+
+Nothing is built for it but a disk with the image for its Docker engine. KVM where an ordinary kernel boots on it, emulation
+(TCG) otherwise: its times mean nothing, its cores and memory nodes are what a machine with two nodes has.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.runtimes.base import output
+
+from tests.conftest import PROJECT
+
+HERE = Path(__file__).parent
+KERNEL = paths.tool_prefix() / "guest"
+VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
+# What the kernel needs before it has a root: the host's files, and the disk.
+MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
+ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "max"}
+SECONDS_TO_BOOT = 60
+
+
+def missing() -> str | None:
+    """Why there can be no guest here; None if there can be one."""
+    if not (KERNEL / "boot/vmlinuz").is_file():
+        return "set-up could not fetch a kernel for the guest (scripts/setup/guest.sh; x86-64 and root only)"
+    for program in ("qemu-system-x86_64", "busybox", "cpio", "dockerd"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    return None if any(map(shutil.which, VIRTIOFSD)) else "virtiofsd is not installed"
+
+
+def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], list[dict]]:
+    """(accelerator, memory nodes, records) of a guest that measures `inputs["cells"]`."""
+    modules = next((KERNEL / "lib/modules").iterdir())
+    (folder / "inputs.json").write_text(json.dumps(inputs))
+    words = {
+        "FOLDER": folder,
+        "MODULES": KERNEL / "lib/modules",
+        "PROJECT": PROJECT,
+        "PYTHON": sys.executable,
+        "INPUTS": folder / "inputs.json",
+    }
+    for name in ("init.sh", "guest.sh"):
+        text = (HERE / name).read_text()
+        for word, value in words.items():
+            text = text.replace(f"{word}/", f"{value}/").replace(f" {word} ", f" {value} ").replace(f" {word}\n", f" {value}\n")
+        (folder / name).write_text(text)
+    _initramfs(folder, modules)
+    _disk(folder, inputs["image"]["tag"])
+    for accelerator, processor in ACCELERATORS.items():
+        said = _boot(folder, accelerator, processor, seconds)
+        if "GUEST up" in said:
+            break
+    lines = [line.partition(" ")[::2] for line in said.splitlines()]
+    nodes = [json.loads(text) for word, text in lines if word == "NODES"]
+    assert "GUEST done" in said and nodes, said[-2000:]
+    return accelerator, nodes[0], [json.loads(text) for word, text in lines if word == "RECORD"]
+
+
+def _initramfs(folder: Path, modules: Path) -> None:
+    """A file system in memory with busybox, the modules in the order of their needs, and init.sh."""
+    root = folder / "initramfs"
+    for name in ("bin", "proc", "sys", "dev", "modules", "lower", "upper", "root"):
+        (root / name).mkdir(parents=True)
+    shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+    needs = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
+    named = {Path(path).name.partition(".")[0].replace("-", "_"): path for path in needs}
+    order: list[str] = []
+
+    def need(path: str) -> None:
+        for other in reversed(needs[path].split()):
+            need(other)
+        if path not in order:
+            order.append(path)
+
+    for name in MODULES:
+        need(named[name])
+    for number, path in enumerate(order):
+        shutil.copy(modules / path, root / f"modules/{number:02}-{Path(path).name}")
+    shutil.copy(folder / "init.sh", root / "init")
+    (root / "init").chmod(0o755)
+    command = "find . | cpio --quiet -o -H newc | gzip -1 >../initramfs.gz"
+    subprocess.run(command, shell=True, cwd=root, check=True)
+
+
+def _disk(folder: Path, tag: str) -> None:
+    """A disk that is the Docker data of the guest, with the image in it: filled by an engine of its own, here."""
+    disk, mount, socket = folder / "disk.ext4", folder / "disk", folder / "docker.sock"
+    mount.mkdir()
+    subprocess.run(["truncate", "-s", "2G", str(disk)], check=True)
+    output(["mke2fs", "-q", "-t", "ext4", str(disk)])
+    output(["mount", "-o", "loop", str(disk), str(mount)])
+    try:
+        places = ["--data-root", str(mount), "--exec-root", str(folder / "exec"), "--pidfile", str(folder / "docker.pid")]
+        quiet = ["--bridge=none", "--iptables=false", "--storage-driver", "overlay2", "--host", f"unix://{socket}"]
+        with open(folder / "dockerd.log", "w") as log:
+            engine = subprocess.Popen(["dockerd", *places, *quiet], stdout=log, stderr=log)
+        try:
+            client = ["docker", "--host", f"unix://{socket}"]
+            end = time.monotonic() + 30
+            while subprocess.run([*client, "info"], capture_output=True).returncode:
+                assert time.monotonic() < end and engine.poll() is None, (folder / "dockerd.log").read_text()
+                time.sleep(0.1)
+            with subprocess.Popen(["docker", "save", tag], stdout=subprocess.PIPE) as save:
+                subprocess.run([*client, "load"], stdin=save.stdout, check=True, capture_output=True)
+        finally:
+            engine.terminate()
+            engine.wait(timeout=30)
+    finally:
+        output(["umount", "--lazy", str(mount)])
+
+
+def _boot(folder: Path, accelerator: str, processor: str, seconds: float) -> str:
+    """What the guest wrote to its serial line until it switched itself off, did not come up, or ran out of time."""
+    socket, serial = folder / "files.sock", folder / "serial.txt"
+    serial.unlink(missing_ok=True)
+    server = next(filter(shutil.which, VIRTIOFSD))
+    # The two that there are take different options; a bind to the whole of the host's files is common to both.
+    legacy = "/usr/lib/qemu/" in server
+    shared = ["-o", "source=/", "-o", "cache=always"] if legacy else ["--shared-dir", "/", "--cache", "always"]
+    sandbox = ["-o", "sandbox=chroot"] if legacy else ["--sandbox", "chroot"]
+    with open(folder / "virtiofsd.log", "w") as log:
+        files = subprocess.Popen([server, f"--socket-path={socket}", *shared, *sandbox], stdout=log, stderr=log)
+    try:
+        while not socket.exists():
+            assert files.poll() is None, (folder / "virtiofsd.log").read_text()
+            time.sleep(0.05)
+        guest = subprocess.Popen(
+            [
+                *("qemu-system-x86_64", "-nodefaults", "-display", "none", "-monitor", "none", "-no-reboot", "-M", "q35"),
+                *("-accel", accelerator, "-cpu", processor, "-smp", "4,sockets=2,cores=2,threads=1", "-m", "2048"),
+                *("-object", "memory-backend-memfd,id=m0,size=1024M,share=on"),
+                *("-object", "memory-backend-memfd,id=m1,size=1024M,share=on"),
+                *("-numa", "node,nodeid=0,cpus=0-1,memdev=m0", "-numa", "node,nodeid=1,cpus=2-3,memdev=m1"),
+                *("-numa", "dist,src=0,dst=1,val=21"),
+                *("-chardev", f"socket,id=files,path={socket}", "-device", "vhost-user-fs-pci,chardev=files,tag=host"),
+                *("-drive", f"if=none,id=disk,file={folder}/disk.ext4,format=raw,cache=unsafe"),
+                *("-device", "virtio-blk-pci,drive=disk", "-serial", f"file:{serial}"),
+                *("-kernel", str(KERNEL / "boot/vmlinuz"), "-initrd", str(folder / "initramfs.gz")),
+                *("-append", "console=ttyS0 quiet panic=-1"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        begun = time.monotonic()
+        try:
+            while guest.poll() is None and time.monotonic() - begun < seconds:
+                if time.monotonic() - begun > SECONDS_TO_BOOT and "GUEST up" not in _text(serial):
+                    break
+                time.sleep(0.2)
+        finally:
+            guest.kill()
+            guest.wait()
+    finally:
+        files.terminate()
+        files.wait(timeout=10)
+        socket.unlink(missing_ok=True)
+    return _text(serial)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""

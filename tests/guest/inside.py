@@ -1,0 +1,36 @@
+"""Runs in the guest: plans for it as for any host, and measures the cells that it is told of; a line of JSON each."""
+
+import json
+import sys
+from pathlib import Path
+
+from plimsoll import measure, plan, record, topology
+
+
+def main() -> None:
+    """The inputs are a study, a profile, a configuration, the image and paths of cells, made on the host."""
+    inputs = json.loads(Path(sys.argv[1]).read_text())
+    host = topology.discover()
+    print("NODES", json.dumps([{key: node[key] for key in ("cpus", "distances")} for node in host["nodes"]]), flush=True)
+    made = plan.make(inputs["study"], inputs["profile"], host, inputs["config"], {})
+    # An emulated machine is slow and its host may be busy; what is looked at is where the ranks were.
+    made["limits"] = {
+        "attempts": 1,
+        "idle": {"busy_share": 1.0, "window_seconds": 0.01, "wait_seconds": 0},
+        "neighbours": {"share": 1.0, "seconds": 1000},
+    }
+    folder = Path("/run/results")
+    folder.mkdir()
+    (folder / "image.json").write_text(json.dumps(inputs["image"]))
+    for path in inputs["cells"]:
+        cell = made["cells"][path]
+        cell["parameters"]["order"] = 200
+        (folder / "plan.json").write_text(json.dumps(made))
+        target = record.path_of(folder / "runs", path, 1)
+        found = measure.measure(folder / "plan.json", path, 1, target, folder / "image.json")
+        ranks = [(rank["cpus_allowed"], rank["mems_allowed"]) for rank in found.get("ranks", [])]
+        answer = {"path": path, "status": found["status"], "reason": found["reason"], "ranks": ranks, "places": cell["places"]}
+        print("RECORD", json.dumps(answer), flush=True)
+
+
+main()

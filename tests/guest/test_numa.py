@@ -1,0 +1,62 @@
+"""The NUMA setting for real: two sockets and two memory nodes, the project's own deployment code, containers, HPC Challenge."""
+
+import json
+from pathlib import Path
+
+import pytest
+from plimsoll import images, study
+
+from tests.guest import guest
+
+CELLS = (
+    *(f"numa/exact/E2/docker/{level}/default/standard/dgemm" for level in ("pin", "cpu", "cpumem", "cpumempin")),
+    *(f"numa/exact/E2/singularity/{level}/default/standard/dgemm" for level in ("cpumem", "cpumempin")),
+    "numa/exact/E1/bare/any/default/standard/dgemm",
+    "numa/exact/E1/bare/pin/default/standard/dgemm",
+    "numa/over/O2/bare/cpumem/enabled/standard/dgemm",
+    "uma/exact/E1/docker/any/default/standard/dgemm",
+    "uma/exact/E1/bare/any/default/standard/dgemm",
+)
+# Cores and memory nodes of each rank, worked out by hand for nodes 0 (cores 0, 1) and 1 (cores 2, 3).
+WANTED = {
+    "any": [("0-3", "0-1")] * 4,
+    "pin": [("0", "0-1"), ("1", "0-1"), ("2", "0-1"), ("3", "0-1")],
+    "cpu": [("0,2", "0-1")] * 2 + [("1,3", "0-1")] * 2,
+    "cpumem": [("0-1", "0")] * 2 + [("2-3", "1")] * 2,
+    "cpumempin": [("0", "0"), ("1", "0"), ("2", "1"), ("3", "1")],
+}
+
+
+@pytest.fixture(scope="module")
+def booted(tmp_path_factory):
+    if reason := guest.missing():
+        pytest.skip(reason)
+    import yaml
+
+    config = yaml.safe_load(Path(study.STUDIES.parent / "config.yaml").read_text())
+    inputs = {
+        "study": study.load(study.STUDIES / "liu2020.yaml"),
+        "profile": study.profile("ci"),
+        "config": {**config, "profile": "ci"},
+        "image": images.build("hpcc", "bootstrap"),
+        "cells": CELLS,
+    }
+    accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, seconds=420)
+    print(f"accelerator {accelerator}, {len(records)} records")
+    return nodes, {record["path"]: record for record in records}
+
+
+def test_the_guest_has_two_nodes(booted):
+    nodes, _ = booted
+    assert nodes == [{"cpus": [0, 1], "distances": [10, 21]}, {"cpus": [2, 3], "distances": [21, 10]}]
+
+
+@pytest.mark.parametrize("path", CELLS)
+def test_ranks_are_where_the_design_says(booted, path):
+    found = booted[1][path]
+    assert found["status"] == "valid", json.dumps(found)
+    hardware, _, _, _, level, *_ = path.split("/")
+    wanted = WANTED[level] if hardware == "numa" else [("0-1", "0")] * 2
+    if "/over/" in path:
+        wanted = [place for place in wanted for _ in range(2)]
+    assert [tuple(rank) for rank in found["ranks"]] == wanted
