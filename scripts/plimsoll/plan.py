@@ -87,6 +87,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
             else:
                 if missing is None:
                     _refuse_outside(cell["path"], places, host)
+                    _refuse_binding(cell["path"], places, row)
                     cell.update(_details(study, profile, host, cell, places, row))
                     cell["fingerprint"] = fingerprint(cell)
             cells.append(cell)
@@ -169,6 +170,23 @@ def _refuse_outside(path: str, places: list[affinity.Place], host: dict) -> None
             raise PlimsollError(
                 f"The cell {path} would use the {what} {cpulist.format(wanted)}, and this host has "
                 f"{cpulist.format(there)}: the host's description does not fit together."
+            )
+
+
+def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme) -> None:
+    """PlimsollError if the places make a rankfile that Open MPI refuses: not one core for each rank, or a foreign one."""
+    for number, place in enumerate(places, start=1):
+        if not place.cores:
+            continue
+        if len(place.cores) != row.ranks_per_container:
+            raise PlimsollError(
+                f"The cell {path} gives the {row.ranks_per_container} ranks of container {number} {len(place.cores)} cores: "
+                "Open MPI refuses a rankfile without a line for each rank."
+            )
+        if foreign := set(place.cores) - set(place.cpus):
+            raise PlimsollError(
+                f"The cell {path} binds ranks of container {number} to the cores {cpulist.format(foreign)}, which the "
+                "container may not use: Open MPI refuses such a rankfile."
             )
 
 

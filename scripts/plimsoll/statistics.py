@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pingouin
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
+from scipy import special
 
 from plimsoll.plan import FACTORS
 
@@ -19,13 +17,21 @@ QUANTITIES = (
 )
 
 
+# scipy.stats, pingouin and statsmodels are imported where they are used: together they take five seconds, and every chart needs
+# the interval of a mean and nothing else of this.
+
+
 def shapiro(values: np.ndarray) -> float:
     """p of the Shapiro-Wilk test of normality; NaN for values that are all the same, which have no distribution to test."""
+    from scipy import stats
+
     return float("nan") if np.ptp(values) == 0 else float(stats.shapiro(values).pvalue)
 
 
 def f_test(a: np.ndarray, b: np.ndarray) -> float:
     """Two-sided p of Fisher's F test of equal variances."""
+    from scipy import stats
+
     va, vb = np.var(a, ddof=1), np.var(b, ddof=1)
     if va == 0 or vb == 0:
         return 1.0 if va == vb else 0.0
@@ -44,6 +50,9 @@ def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
     of the arithmetic means; Hedges' g; and the probability that a value of a is above one of b. NaN where a sample has fewer
     than three values.
     """
+    import pingouin
+    from scipy import stats
+
     a, b = np.asarray(a, float), np.asarray(b, float)
     result: dict = {"n_a": len(a), "n_b": len(b), "test": "none: too few valid runs"} | dict.fromkeys(QUANTITIES, np.nan)
     if min(len(a), len(b)) < SMALLEST:
@@ -78,6 +87,8 @@ def compare_censored(a: np.ndarray, b: np.ndarray, censored_a: np.ndarray, censo
     Means and variances of such a sample are not known, ranks are: Mann-Whitney, the runs at their limit tied for the last
     rank. The means, and `ratio_of_means`, take the limit for what it bounds: a mean with censored runs is at least that.
     """
+    from scipy import stats
+
     result: dict = {"n_a": len(a), "n_b": len(b), "test": "none: every run hit its limit"} | dict.fromkeys(QUANTITIES, np.nan)
     result.update(censored_a=int(censored_a.sum()), censored_b=int(censored_b.sum()))
     if min(len(a), len(b)) < SMALLEST:
@@ -141,6 +152,8 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
 def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
     """One row a metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
     their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric."""
+    from statsmodels.stats.multitest import multipletests
+
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
         groups = {tuple(key): group for key, group in of_metric.groupby(list(FACTORS))}
@@ -173,5 +186,5 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float
     values = np.asarray(values, float)
     if len(values) < 2:
         return float("nan"), float("nan")
-    half = stats.sem(values) * stats.t.ppf((1 + level) / 2, len(values) - 1)
+    half = values.std(ddof=1) / np.sqrt(len(values)) * special.stdtrit(len(values) - 1, (1 + level) / 2)
     return values.mean() - half, values.mean() + half

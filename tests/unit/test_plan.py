@@ -159,6 +159,19 @@ def test_a_place_outside_the_machine_is_refused(make, paper_host, monkeypatch):
         make(paper_host)
 
 
+@pytest.mark.parametrize(
+    ("cores", "problem"),
+    [((0,), "gives the 16 ranks of container 1 1 cores"), ((17,) * 16, "to the cores 17, which the container may not use")],
+)
+def test_a_binding_that_open_mpi_would_refuse_is_refused_before_anything_is_measured(
+    make, paper_host, monkeypatch, cores, problem
+):
+    broken = affinity.Level(lambda setting, row, share: [affinity.Place((0, 1), (0,), cores)] * row.containers)
+    monkeypatch.setitem(affinity.LEVELS, "pin", broken)
+    with pytest.raises(PlimsollError, match=problem):
+        make(paper_host)
+
+
 def test_the_summary_says_what_there_is_what_cannot_be_and_how_long_it_takes(make, small_host):
     made = make(small_host)
     text = plan.summary(made)

@@ -20,9 +20,12 @@ def pytest_collection_modifyitems(items):
 
 
 class Project:
-    """A copy of the project; `snakemake` runs it on the ci profile with one repetition."""
+    """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
 
-    settings = ("profile=ci", "repetitions=1")
+    One runtime is off, for time: tests/containers has all of them.
+    """
+
+    settings = ("profile=ci", "repetitions=1", "runtimes={singularity-cgroup: off}")
 
     def __init__(self, folder: Path):
         self.folder = folder
