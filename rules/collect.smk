@@ -17,19 +17,3 @@ rule collect:
         plan=plan_digest,
     shell:
         "python -m plimsoll collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
-
-
-# A figure's own observations: so that a single figure needs only its own runs.
-rule collect_figure:
-    input:
-        records=figure_records,
-    output:
-        csv="results/{study}/figures/{figure}.observations.csv",
-    log:
-        "results/{study}/logs/collect.{figure}.log",
-    conda:
-        "../envs/plimsoll.yaml"
-    params:
-        plan=figure_digest,
-    shell:
-        "python -m plimsoll collect --study {wildcards.study} --figure {wildcards.figure} --csv {output.csv} 2> >(tee {log} >&2)"

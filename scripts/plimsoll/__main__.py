@@ -30,14 +30,11 @@ def _parser() -> argparse.ArgumentParser:
     stage(_image, "name", "base", paths=("output",))
     stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
-    collect = stage(_collect, "study", paths=("csv",))
-    collect.add_argument("--figure", help="only what this figure shows")
-    collect.add_argument("--parquet", type=Path)
-    collect.add_argument("--runs", type=Path)
+    stage(_collect, "study", paths=("csv", "parquet", "runs"))
     stage(_tests, "study", paths=("observations", "output"))
     stage(_features, "study", paths=("runtimes", "output"))
     stage(_table, "study", "name", paths=("host", "image", "output"))
-    stage(_figure, "study", "figure", paths=("observations", "output"))
+    stage(_figure, "study", "figure")
     stage(_report, "study", paths=("output",))
     return parser
 
@@ -93,18 +90,15 @@ def _plan(options: argparse.Namespace) -> None:
 
 def _collect(options: argparse.Namespace) -> None:
     """turn records into a table of observations"""
-    from plimsoll import collect, plan, study
+    from plimsoll import collect, study
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     folder = Path("results") / options.study
-    planned = collect.load_plan(folder)
-    wanted = plan.figure_runs(planned, loaded, options.figure) if options.figure else planned["order"]
-    observations, runs = collect.collect(folder, planned, loaded, wanted)
+    plan = collect.load_plan(folder)
+    observations, runs = collect.collect(folder, plan, loaded, plan["order"])
     observations.to_csv(options.csv, index=False)
-    if options.parquet:
-        observations.to_parquet(options.parquet, index=False)
-    if options.runs:
-        runs.to_csv(options.runs, index=False)
+    observations.to_parquet(options.parquet, index=False)
+    runs.to_csv(options.runs, index=False)
 
 
 def _tests(options: argparse.Namespace) -> None:
@@ -151,10 +145,10 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _figure(options: argparse.Namespace) -> None:
-    """run a figure's notebook"""
+    """collect what a figure shows, and run its notebook"""
     from plimsoll import figures
 
-    figures.render(options.study, options.figure, options.observations, options.output)
+    figures.render(options.study, options.figure, Path("results") / options.study)
 
 
 def _report(options: argparse.Namespace) -> None:

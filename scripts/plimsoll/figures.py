@@ -8,9 +8,10 @@ from plimsoll import plan as planning
 from plimsoll.errors import PlimsollError
 
 
-def render(study_name: str, figure_name: str, observations: Path, output: Path) -> None:
-    """Run the notebook of a figure; it leaves the figure as PDF, PNG and CSV beside the observations, itself at `output`.
+def render(study_name: str, figure_name: str, results: Path) -> None:
+    """Run the notebook of a figure on the records below `results`, the study's folder.
 
+    Leaves the figure as PDF, PNG and CSV, its observations and its caption in figures/, and the notebook in notebooks/.
     Raises PlimsollError with the notebook's own words if a cell of it fails; the notebook as far as it ran is kept.
     """
     # Matplotlib otherwise asks for a display, and Jupyter for a home that can be written.
@@ -20,10 +21,14 @@ def render(study_name: str, figure_name: str, observations: Path, output: Path) 
 
     loaded = study.load(study.STUDIES / f"{study_name}.yaml")
     figure = loaded["figures"][figure_name]
-    plan = collect.load_plan(observations.parent.parent)
+    plan = collect.load_plan(results)
+    stem = (results / "figures" / figure_name).resolve()
+    output = results / "notebooks" / f"{figure_name}.ipynb"
+    observations, _ = collect.collect(results, plan, loaded, planning.figure_runs(plan, loaded, figure_name))
+    observations.to_csv(f"{stem}.observations.csv", index=False)
     parameters = {
-        "observations": str(observations.resolve()),
-        "output": str((observations.parent / figure_name).resolve()),
+        "observations": f"{stem}.observations.csv",
+        "output": str(stem),
         "title": title(loaded, figure_name),
         "metrics": figure.get("metrics", []),
         "plan": shown(plan, loaded, figure_name),
