@@ -117,6 +117,31 @@ def cell_of(wildcards):
     return PLANS[wildcards.study]["cells"].get(wildcards.cell, {})
 
 
+def prerequisites(wildcards):
+    """What a run needs to be measured; nothing once its record is there.
+
+    Not `ancient`: Snakemake does not look at a job at all when something above it is about to be made again, ancient or not.
+    A record of another profile would then pass for the one that was asked for, and what is made from it would stay old.
+    """
+    path = record.path_of(Path("results", wildcards.study, "runs"), wildcards.cell, int(wildcards.repetition))
+    if path.exists() and not outdated(path, cell_of(wildcards)):
+        return {}
+    return {"image": image_of(wildcards), "runtimes": image_of(wildcards).replace(".json", ".runtimes.json")}
+
+
+def outdated(path, cell):
+    """Whether a record is another cell's or profile's. A damaged one is not: it is kept and named until it is deleted."""
+    try:
+        return record.read(path)["fingerprint"] != cell.get("fingerprint")
+    except record.Damaged:
+        return False
+
+
+def image_of(wildcards):
+    """Path of the description of the image that a study runs."""
+    return f"results/images/{STUDIES[wildcards.study]['image']}.json"
+
+
 def stay_at_home():
     """Measure only what was planned for this machine."""
     if config.get("host_file"):

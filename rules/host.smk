@@ -11,6 +11,8 @@ rule host:
         "results/logs/host.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        images=sorted({STUDIES[name]["image"] for name in SELECTED}),
     shell:
         "python -m plimsoll host --runtimes {input} --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
 

@@ -19,8 +19,7 @@ rule write_plan:
 
 rule measure:
     input:
-        image=lambda wildcards: ancient(f"results/images/{STUDIES[wildcards.study]['image']}.json"),
-        runtimes=lambda wildcards: ancient(f"results/images/{STUDIES[wildcards.study]['image']}.runtimes.json"),
+        unpack(prerequisites),
     output:
         # update(): a record that is there is not removed beforehand. If it is still what was asked for it is kept.
         update("results/{study}/runs/{cell}/{repetition}.json"),
@@ -32,5 +31,6 @@ rule measure:
     threads: workflow.cores
     params:
         fingerprint=lambda wildcards: cell_of(wildcards).get("fingerprint", ""),
+        image=image_of,
     shell:
-        "python -m plimsoll.measure results/{wildcards.study}/plan.json {input.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll.measure results/{wildcards.study}/plan.json {params.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"
