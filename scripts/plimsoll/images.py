@@ -21,11 +21,13 @@ BOOTSTRAP_TAG = "plimsoll/base:bookworm"
 SUITE = "bookworm"
 # The files whose checksums are recorded: what a rank maps, and the launcher.
 PROGRAMS = ("opt/plimsoll/bin/hpcc", "usr/bin/orterun", "usr/bin/orted")
+# A SIF that is not compressed: otherwise every start of a container unpacks the libraries again, a third of a second a run.
+UNCOMPRESSED = ("--mksquashfs-args", "-noI -noD -noF -noX")
 
 
 def identity(name: str, base: str) -> str:
-    """Names an image by what it is built from: the files of containers/<name>/ and the base."""
-    digest = hashlib.sha256(base.encode())
+    """Names an image by what it is built from: the files of containers/<name>/, the base, and how the SIF is packed."""
+    digest = hashlib.sha256("\0".join([base, *UNCOMPRESSED]).encode())
     for path in sorted((paths.PROJECT / "containers" / name).iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
@@ -137,17 +139,7 @@ def _unpack(tag: str, folder: Path) -> None:
         finally:
             output(["docker", "rm", container])
         output(["docker", "save", "--output", str(new / "image.tar"), tag], 300)
-        environment_free = ["--force", "--disable-cache"]
-        output(
-            [
-                executable(),
-                "build",
-                *environment_free,
-                str(new / "image.sif"),
-                f"docker-archive://{new}/image.tar",
-            ],
-            900,
-        )
+        _pack(new / "image.tar", new / "image.sif")
         (new / "image.tar").unlink()
         description = {
             "tag": tag,
@@ -162,6 +154,13 @@ def _unpack(tag: str, folder: Path) -> None:
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _pack(archive: Path, sif: Path) -> None:
+    """The SIF of a Docker archive; compressed where this Singularity cannot do otherwise."""
+    known = UNCOMPRESSED[0] in output([executable(), "build", "--help"])
+    options = ["--force", "--disable-cache", *(UNCOMPRESSED if known else ())]
+    output([executable(), "build", *options, str(sif), f"docker-archive://{archive}"], 900)
 
 
 def _versions(rootfs: Path) -> dict[str, str]:
