@@ -1,5 +1,6 @@
 """YAML documents that a person writes: read, checked against a JSON Schema, refused with file and line."""
 
+import sys
 from pathlib import Path
 
 import yaml
@@ -8,6 +9,9 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 
 SCHEMAS = paths.PROJECT / "config/schemas"
+# jsonschema's check of internationalised addresses builds a grammar whenever it is imported: a second in every process. No
+# schema of ours has such an address, and jsonschema does without where the module is missing.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 
 def load(path: Path, schema: str) -> dict:
@@ -25,12 +29,12 @@ def load(path: Path, schema: str) -> dict:
         line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or str(error)
         raise PlimsollError(f"{_short(path)}, line {line}: not valid YAML: {problem}.") from error
-    check(document, schema, _short(path), yaml.compose(text))
+    check(document, schema, _short(path), text)
     return document
 
 
-def check(document: object, schema: str, source: str, node: yaml.Node | None = None) -> None:
-    """Raise PlimsollError, naming `source` and the key, if a document does not fit a schema."""
+def check(document: object, schema: str, source: str, text: str | None = None) -> None:
+    """Raise PlimsollError, naming `source`, the key and, if its `text` is given, the line, if a document does not fit."""
     import jsonschema  # here, because it is slow to import and the measuring path has no use for it
 
     rules = yaml.load((SCHEMAS / f"{schema}.yaml").read_text(), Loader=_Loader)
@@ -39,7 +43,7 @@ def check(document: object, schema: str, source: str, node: yaml.Node | None = N
         return
     error = errors[0]
     keys = list(error.absolute_path)
-    where = f"{source}, line {_line(node, keys)}" if node is not None else source
+    where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), keys)}"
     key = ".".join(str(part) for part in keys) or "the document"
     raise PlimsollError(f"{where}: {key}: {_sentence(error)}.")
 
