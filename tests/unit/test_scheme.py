@@ -2,10 +2,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import affinity, cpulist, scheme
+from plimsoll import affinity, cpulist, paths, scheme
 from plimsoll.errors import PlimsollError, Unavailable
 
-from tests.conftest import DATA, host_of
+from tests.conftest import host_of
 
 
 def table4(setting):
@@ -20,7 +20,7 @@ def test_over_subscribed_schemes_go_on_to_one_rank_a_container(paper_host):
 
 
 def test_the_paper_s_host_gives_the_paper_s_table_4(paper_host):
-    printed = pd.read_csv(DATA / "liu2020_table4_schemes.csv")
+    printed = pd.read_csv(paths.PROJECT / "config/reference/liu2020_table4_schemes.csv")
     ours = []
     for hardware in ("numa", "uma"):
         setting = scheme.setting(hardware, paper_host, 16)
