@@ -3,14 +3,23 @@
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
 #   make reproduce PROFILE=paper    another profile of config/profiles/
+#   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
 STUDIES ?=
 PROFILE ?= quick
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
-.PHONY: reproduce test setup lint bench
+WIDTH ?= 0.1
+MAXIMUM ?= 30
+
+.PHONY: reproduce precise test setup lint bench
 
 reproduce: setup
+	.venv/bin/snakemake --cores 1 all --config $(settings)
+
+# More repetitions of the cells whose comparisons are too wide, then everything from them.
+precise: setup
+	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --study $(or $(STUDIES),liu2020) --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
 	.venv/bin/snakemake --cores 1 all --config $(settings)
 
 test: setup lint

@@ -3,15 +3,15 @@
 import random
 
 
-def blocks(cells: list[str], repetitions: int, seed: int) -> list[tuple[str, int]]:
-    """(cell, repetition) in the order of measuring, repetitions counted from 1.
+def blocks(repetitions: dict[str, int], seed: int) -> list[tuple[str, int]]:
+    """(cell, repetition) in the order of measuring, repetitions counted from 1; `repetitions` says how many of each cell.
 
-    Drift of the machine then hits all cells alike (randomised complete blocks). The same cells, in whatever order they are
-    given, and the same seed give the same order.
+    Drift of the machine then hits all cells alike (randomised complete blocks); a block that not all cells need holds the
+    others in the order that they would have had. The same cells and the same seed give the same order.
     """
     order = []
-    for repetition in range(1, repetitions + 1):
-        block = sorted(cells)
+    for repetition in range(1, max(repetitions.values(), default=0) + 1):
+        block = sorted(repetitions)
         random.Random(f"{seed}/{repetition}").shuffle(block)
-        order.extend((cell, repetition) for cell in block)
+        order.extend((cell, repetition) for cell in block if repetitions[cell] >= repetition)
     return order

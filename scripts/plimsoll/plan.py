@@ -24,11 +24,14 @@ CHOICES = {
 }
 
 
-def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> dict:
+def make(
+    study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str], more: dict[str, int] | None = None
+) -> dict:
     """The plan: `cells` by path, `order` of the runs, and what they were made from.
 
     `host` is a topology (plimsoll.topology.discover), `unavailable` gives the reason for each runtime that does not work
-    here. A cell that cannot be measured is in the plan with a `reason`; it has no runs.
+    here, `more` the repetitions of cells that have more than the others. A cell that cannot be measured is in the plan with a
+    `reason`; it has no runs.
     """
     repetitions = config.get("repetitions") or profile["repetitions"]
     wanted = [
@@ -44,7 +47,8 @@ def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict
         if cell["undefined"] and cell["path"] in defined:
             continue
         cells.setdefault(cell["path"], cell)["experiments"].append(name)
-    measurable = [path for path, cell in cells.items() if cell["reason"] is None]
+    for path, cell in cells.items():
+        cell["repetitions"] = max(repetitions, (more or {}).get(path, 0)) if cell["reason"] is None else 0
     return {
         "study": study["id"],
         "benchmark": study["benchmark"],
@@ -55,7 +59,9 @@ def make(study: dict, profile: dict, host: dict, config: dict, unavailable: dict
         "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
         "limits": {key: profile[key] for key in ("attempts", "idle", "neighbours")},
         "cells": cells,
-        "order": order.blocks(measurable, repetitions, config["seed"]),
+        "order": order.blocks(
+            {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]}, config["seed"]
+        ),
     }
 
 
@@ -236,20 +242,25 @@ def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 
+def _each(plan: dict) -> str:
+    numbers = {cell["repetitions"] for cell in plan["cells"].values() if cell["reason"] is None} or {plan["repetitions"]}
+    return str(min(numbers)) if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)}"
+
+
 def summary(plan: dict) -> str:
     """What a plan comes to, for people: cells and runs by experiment and hardware setting, what cannot be measured, hours."""
-    lines = [f"{plan['study']}: {len(plan['order'])} runs, {plan['repetitions']} of each cell (profile {plan['profile']})"]
+    lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
     counts: dict[tuple, list[float]] = {}
     for cell in plan["cells"].values():
         for experiment in cell["experiments"]:
             row = counts.setdefault((experiment, cell["hardware"]), [0, 0, 0.0])
             row[0 if cell["reason"] is None else 1] += 1
-            row[2] += 0 if cell["reason"] else cell["expected_seconds"] * plan["repetitions"] / 3600
+            row[2] += 0 if cell["reason"] else cell["expected_seconds"] * cell["repetitions"] / 3600
     lines += [f"  {'experiment':<20} {'setting':<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
     for (experiment, hardware), (cells, cannot, hours) in counts.items():
         lines.append(f"  {experiment:<20} {hardware:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
-    hours = sum(cell["expected_seconds"] for cell in measurable) * plan["repetitions"] / 3600
+    hours = sum(cell["expected_seconds"] * cell["repetitions"] for cell in measurable) / 3600
     lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")
     reasons: dict[str, int] = {}
     for cell in plan["cells"].values():

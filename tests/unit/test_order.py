@@ -7,7 +7,7 @@ cells = st.lists(st.text("abc/", min_size=1), min_size=1, max_size=20, unique=Tr
 
 @given(cells, st.integers(1, 5), st.integers(0, 10))
 def test_every_block_holds_every_cell_once(names, repetitions, seed):
-    runs = order.blocks(names, repetitions, seed)
+    runs = order.blocks(dict.fromkeys(names, repetitions), seed)
     for block in range(repetitions):
         part = runs[block * len(names) : (block + 1) * len(names)]
         assert sorted(cell for cell, _ in part) == sorted(names)
@@ -18,16 +18,25 @@ def test_every_block_holds_every_cell_once(names, repetitions, seed):
 def test_the_order_depends_on_cells_and_seed_only(names, seed, random):
     shuffled = list(names)
     random.shuffle(shuffled)
-    assert order.blocks(names, 3, seed) == order.blocks(shuffled, 3, seed)
+    assert order.blocks(dict.fromkeys(names, 3), seed) == order.blocks(dict.fromkeys(shuffled, 3), seed)
 
 
 def test_more_repetitions_leave_the_first_blocks_as_they_were():
     names = [str(n) for n in range(20)]
-    assert order.blocks(names, 5, 1)[:40] == order.blocks(names, 2, 1)
+    assert order.blocks(dict.fromkeys(names, 5), 1)[:40] == order.blocks(dict.fromkeys(names, 2), 1)
+
+
+def test_a_cell_with_more_repetitions_leaves_the_others_where_they_were():
+    names = [str(n) for n in range(20)]
+    runs = order.blocks({**dict.fromkeys(names, 2), "7": 4, "9": 3}, 1)
+    assert runs[:40] == order.blocks(dict.fromkeys(names, 2), 1)
+    whole = order.blocks(dict.fromkeys(names, 4), 1)[40:]
+    assert runs[40:] == [run for run in whole if run in (("7", 3), ("7", 4), ("9", 3))]
 
 
 def test_blocks_and_seeds_differ():
     names = [str(n) for n in range(20)]
-    first, second = order.blocks(names, 2, 1)[:20], order.blocks(names, 2, 1)[20:]
+    whole = order.blocks(dict.fromkeys(names, 2), 1)
+    first, second = whole[:20], whole[20:]
     assert [c for c, _ in first] != [c for c, _ in second]
-    assert order.blocks(names, 1, 1) != order.blocks(names, 1, 2)
+    assert order.blocks(dict.fromkeys(names, 1), 1) != order.blocks(dict.fromkeys(names, 1), 2)

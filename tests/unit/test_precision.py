@@ -1,0 +1,75 @@
+"""When to measure more: by the width of intervals, and by nothing else."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import precision
+from plimsoll.claims import estimates
+from plimsoll.errors import PlimsollError
+
+
+def found(*rows, n=1_000_000):
+    """Widths that are known to the last digit: from so many differences that there is nothing to be cautious about."""
+    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(n=n)
+
+
+def test_what_is_narrow_enough_asks_for_nothing():
+    now = {"x": 5, "y": 5}
+    assert precision.next_repetitions(now, found(("c", "m", "x", "y", 0.0999)), 0.1, 30) == now
+
+
+def test_few_differences_are_not_trusted_to_know_their_spread():
+    now = {"x": 5, "y": 5}
+    assert precision.next_repetitions(now, found(("c", "m", "x", "y", 0.099), n=5), 0.1, 30) == {"x": 10, "y": 10}
+
+
+def test_both_cells_of_a_wide_comparison_get_more_and_no_other():
+    now = {"x": 5, "y": 5, "z": 5}
+    assert precision.next_repetitions(now, found(("c", "m", "x", "y", 0.11)), 0.1, 30) == {"x": 7, "y": 7, "z": 5}
+
+
+def test_growth_is_bounded_and_so_is_the_number():
+    now = {"x": 5, "y": 5}
+    wide = found(("c", "m", "x", "y", 9.0))
+    assert precision.next_repetitions(now, wide, 0.1, 30) == {"x": 10, "y": 10}
+    assert precision.next_repetitions({"x": 20, "y": 20}, wide, 0.1, 30) == {"x": 30, "y": 30}
+    assert precision.next_repetitions({"x": 30, "y": 30}, wide, 0.1, 30) == {"x": 30, "y": 30}
+
+
+def test_a_maximum_below_what_there_is_takes_nothing_away():
+    assert precision.next_repetitions({"x": 10, "y": 10}, found(("c", "m", "x", "y", 9.0)), 0.1, 5) == {"x": 10, "y": 10}
+
+
+def test_cells_that_are_not_in_the_plan_are_passed_over():
+    assert precision.next_repetitions({"x": 5}, found(("c", "m", "x", "gone", 9.0)), 0.1, 30) == {"x": 10}
+
+
+def test_repetitions_of_another_profile_are_not_asked_for(tmp_path):
+    (tmp_path / precision.ASKED).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
+    assert precision.asked(tmp_path, "quick") == {"x": 8}
+    assert precision.asked(tmp_path, "paper") == {}
+    assert precision.asked(tmp_path / "nowhere", "quick") == {}
+
+
+def test_a_damaged_file_is_refused_by_name(tmp_path):
+    (tmp_path / precision.ASKED).write_text('{"profile": "quick"')
+    with pytest.raises(PlimsollError, match="repetitions.json is damaged"):
+        precision.asked(tmp_path, "quick")
+
+
+def test_stopping_by_width_does_not_make_differences_out_of_none():
+    """Two thousand experiments without an effect, each gone on with until its interval is narrow enough."""
+    random = np.random.default_rng(11)
+    significant = 0
+    for _ in range(2000):
+        differences, now = random.normal(0, 0.05, 5), 5
+        while True:
+            _, low, high = estimates.t_interval(differences)
+            wanted = precision.next_repetitions({"x": now}, found(("c", "m", "x", "x", high - low), n=now), 0.05, 60)["x"]
+            if wanted == now:
+                break
+            differences, now = np.append(differences, random.normal(0, 0.05, wanted - now)), wanted
+        significant += estimates.p_difference(differences) < 0.05
+    assert significant / 2000 < 0.075
