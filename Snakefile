@@ -14,6 +14,7 @@ include: "rules/images.smk"
 include: "rules/measure.smk"
 include: "rules/collect.smk"
 include: "rules/analyse.smk"
+include: "rules/claims.smk"
 include: "rules/figures.smk"
 include: "rules/report.smk"
 
@@ -35,6 +36,7 @@ onstart:
 # again, although the report that was made from them is there.
 rule all:
     input:
+        "results/claims.html",
         [f"results/{name}/report.html" for name in SELECTED],
         [path for name in SELECTED for path in records(name)],
         [path for name in SELECTED for path in figures(name)],

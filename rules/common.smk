@@ -9,7 +9,8 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from plimsoll import documents, paths, plan as planning, progress, record, runtimes, study as studies, topology
+from plimsoll import documents, paths, plan as planning, precision, progress, record, runtimes, study as studies, topology
+from plimsoll.claims import book
 from plimsoll.errors import PlimsollError, Unavailable
 
 # Lines that Snakemake prints for every job, around the one that says which run it was (scripts/plimsoll/progress.py).
@@ -47,7 +48,15 @@ def prepare():
             except Unavailable as reason:
                 unavailable[name] = str(reason)
     loaded = {name: studies.load(studies.STUDIES / f"{name}.yaml") for name in studies.names(studies.STUDIES)}
-    plans = {name: planning.make(study, profile, host, config, unavailable) for name, study in loaded.items()}
+    claims = book.load_all()
+    for name, study in loaded.items():
+        book.check_against(study, claims.get(name, []))
+    plans = {
+        name: planning.make(
+            study, profile, host, config, unavailable, precision.asked(Path("results", name), config["profile"])
+        )
+        for name, study in loaded.items()
+    }
     return selected, loaded, plans, unavailable
 
 

@@ -8,12 +8,14 @@ rule report:
         runs="results/{study}/runs.csv",
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
+        claims="results/{study}/claims.json",
         features="results/{study}/tables/table05.csv",
         tables=lambda wildcards: [
             f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("paper_tables", {})
         ],
         figures=lambda wildcards: figures(wildcards.study),
         template="scripts/plimsoll/templates/report.html.j2",
+        style="scripts/plimsoll/templates/style.css",
     output:
         "results/{study}/report.html",
     log:

@@ -32,6 +32,10 @@ def _parser() -> argparse.ArgumentParser:
     stage(_plan, "study", "config", "unavailable", paths=("output",))
     stage(_collect, "study", paths=("csv", "parquet", "runs"))
     stage(_tests, "study", paths=("observations", "output"))
+    stage(_claims, "study", paths=("results",))
+    stage(_verdicts, paths=("results",)).add_argument("studies", nargs="+", help="studies that were measured")
+    precise = stage(_precise, "study", "width", "maximum")
+    precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_features, "study", paths=("runtimes", "output"))
     stage(_table, "study", "name", paths=("host", "image", "output"))
     stage(_figure, "study", "figure")
@@ -79,12 +83,13 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll import plan, study, topology
+    from plimsoll import plan, precision, study, topology
 
     config = json.loads(options.config)
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     profile, unavailable = study.profile(config["profile"]), json.loads(options.unavailable)
-    made = plan.make(loaded, profile, topology.discover(), config, unavailable)
+    more = precision.asked(options.output.parent, config["profile"])
+    made = plan.make(loaded, profile, topology.discover(), config, unavailable, more)
     plan.write(made, options.output)
 
 
@@ -111,6 +116,45 @@ def _tests(options: argparse.Namespace) -> None:
     variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
     observations = pd.read_csv(options.observations)
     statistics.tests(observations, loaded["baseline"], loaded["alpha"], variants).to_csv(options.output, index=False)
+
+
+def _claims(options: argparse.Namespace) -> None:
+    """test a study's claims against its observations"""
+    import pandas as pd
+
+    from plimsoll import collect, study
+    from plimsoll.claims import book, evaluate, page
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    claims = book.load(options.study)
+    book.check_against(loaded, claims)
+    observations, runs = (pd.read_csv(options.results / f"{name}.csv") for name in ("observations", "runs"))
+    measured = evaluate.Measured(loaded, collect.load_plan(options.results), observations, runs)
+    page.write(options.results, *evaluate.evaluate(claims, measured, loaded["alpha"]))
+
+
+def _verdicts(options: argparse.Namespace) -> None:
+    """put the verdicts on all studies' claims together"""
+    from plimsoll import study
+    from plimsoll.claims import book, evaluate, page
+
+    results, comparisons, built = [], {}, {}
+    for name, claims in book.load_all().items():
+        if name not in options.studies:
+            results += evaluate.unavailable(claims)
+            continue
+        built[name] = study.load(study.STUDIES / f"{name}.yaml")
+        found, comparisons[name] = page.read(options.results / name)
+        results += found
+    evaluate.table_of(results).to_csv(options.results / "claims.csv", index=False)
+    (options.results / "claims.html").write_text(page.render(results, comparisons, built))
+
+
+def _precise(options: argparse.Namespace) -> None:
+    """add repetitions until every interval is narrow enough"""
+    from plimsoll import precision
+
+    precision.reach(options.study, float(options.width), int(options.maximum), options.settings)
 
 
 def _features(options: argparse.Namespace) -> None:

@@ -4,14 +4,13 @@ import base64
 import json
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 
-from plimsoll import collect, host, record, runtimes, study
+from plimsoll import behaviour, collect, host, page, record, runtimes, study
 from plimsoll import figures as drawing
 from plimsoll import plan as planning
-
-TEMPLATES = Path(__file__).with_name("templates")
+from plimsoll.claims import evaluate, verdicts
+from plimsoll.claims import page as claims_page
 
 
 def render(study_name: str, folder: Path) -> str:
@@ -22,40 +21,45 @@ def render(study_name: str, folder: Path) -> str:
     tests = pd.read_csv(folder / "tables/tests.csv")
     image = json.loads(Path(f"results/images/{loaded['image']}.json").read_text())
     found = json.loads(Path("results/host.json").read_text())
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["significant"] = significant
-    return environment.get_template("report.html.j2").render(
-        study=loaded,
-        plan=plan,
-        host_table=host.table(found),
-        host=found,
-        image=image,
-        programs={
-            name: found
-            for name, found in image["files"].items()
-            if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
-        },
-        summary=summarise(runs),
-        not_counted=runs[~runs["status"].isin(record.COUNTED)].fillna("").to_dict("records"),
-        repeated=int((runs["attempts"] > 1).sum()),
-        attempts=int(runs["attempts"].sum()),
-        transports=transports(runs),
-        impossible=impossible(plan),
-        figures=figures(folder, loaded, plan),
-        tables=tables(folder, loaded),
-        tests=significance(tests),
-        seccomp=seccomp(tests),
-        features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
-        sizes=sizes(plan),
-        labels={name: runtime.label for name, runtime in runtimes.known().items()},
-        minutes=(runs["started"].max() - runs["started"].min()) / 60,
-        version=_version(),
+    results, _ = claims_page.read(folder)
+    return (
+        page.environment()
+        .get_template("report.html.j2")
+        .render(
+            study=loaded,
+            plan=plan,
+            host_table=host.table(found),
+            host=found,
+            image=image,
+            programs={
+                name: found
+                for name, found in image["files"].items()
+                if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
+            },
+            summary=summarise(runs),
+            not_counted=runs[~runs["status"].isin(record.COUNTED)].fillna("").to_dict("records"),
+            repeated=int((runs["attempts"] > 1).sum()),
+            attempts=int(runs["attempts"].sum()),
+            transports=transports(runs),
+            impossible=impossible(plan),
+            figures=figures(folder, loaded, plan),
+            tables=tables(folder, loaded),
+            tests=significance(tests),
+            seccomp=seccomp(tests),
+            features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
+            sizes=sizes(plan),
+            labels={name: runtime.label for name, runtime in runtimes.known().items()},
+            minutes=(runs["started"].max() - runs["started"].min()) / 60,
+            version=_version(),
+            summary_of_claims=evaluate.summarise(results),
+            verdicts=verdicts.VERDICTS[:4],
+            marks=claims_page.MARKS,
+            findings={
+                verdict: [r for r in results if r["verdict"] == verdict and not r["same_as"]]
+                for verdict in verdicts.VERDICTS[:3]
+            },
+            behaviour=behaviour.describe(pd.read_csv(folder / "observations.csv")),
+        )
     )
 
 
@@ -63,15 +67,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("plimsoll")
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """A number for people: three significant digits; a p too small to print as such is a bound, never 0."""
-    if value == "" or pd.isna(value):
-        return ""
-    if value == 0:
-        return "< 1e-300"
-    return f"{value:.{digits}g}"
 
 
 def summarise(runs: pd.DataFrame) -> list[dict]:

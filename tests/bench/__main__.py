@@ -1,12 +1,15 @@
-"""Run every bench and print its figures."""
+"""Run every bench and print its figures; the long ones (same, simulation, known) only by name."""
 
 import sys
 
-from tests.bench import agreement, overhead
+from tests.bench import agreement, analysis, overhead, precise
+from tests.bench.calibration import known, same, simulation
+
+BENCHES = {"overhead": overhead.main, "agreement": agreement.main, "analysis": analysis.main, "precise": precise.main}
+LONG = {"same": same.main, "simulation": simulation.main, "known": known.main}
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
-    for bench in (overhead, agreement):
-        if not wanted or bench.__name__.rpartition(".")[2] in wanted:
-            print(f"\n{bench.__doc__.strip().splitlines()[0]}\n", flush=True)
-            bench.main()
+    for name in sys.argv[1:] or BENCHES:
+        bench = {**BENCHES, **LONG}[name]
+        print(f"\n{name}: {sys.modules[bench.__module__].__doc__.strip().splitlines()[0]}\n", flush=True)
+        bench()

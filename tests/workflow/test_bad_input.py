@@ -51,6 +51,23 @@ def test_study_file(fresh, old, new, sentence):
     assert "liu2020.yaml" in said and sentence in said
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("kind: trend", "kind: trendy", "'trendy' is not one of"),
+        ("runtime: [singularity]", "runtime: [singularityce]", "singularityce is not a level of the study"),
+        ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 is given twice"),
+    ],
+)
+def test_claims(fresh, old, new, sentence):
+    path = fresh.folder / "config/claims/liu2020.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    said = refused(fresh.snakemake("--dry-run", "all"))
+    assert "claims/liu2020.yaml" in said and sentence in said
+
+
 def test_a_required_runtime_that_does_not_work_stops_before_anything_is_measured(fresh):
     done = fresh.snakemake("results/liu2020/figures/fig06.pdf", DOCKER_HOST="unix:///nonexistent.sock")
     assert done.returncode != 0

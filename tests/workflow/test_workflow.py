@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -88,6 +89,24 @@ def test_every_output_is_there(project, everything):
     assert len(features) == 5
     schemes = pd.read_csv(results / "tables/table04.csv", keep_default_na=False)
     assert set(schemes["containers (paper)"]) - {""} == {"1", "2", "4", "8", "16"}
+
+
+def test_every_claim_has_a_verdict(project, everything):
+    claims = pd.read_csv(project.folder / "results/claims.csv", keep_default_na=False)
+    assert claims["study"].value_counts().to_dict() == {
+        **{"liu2020": 126, "jha2021": 102, "li2018": 45, "amaral2015": 38},
+        "jha2018": 33,
+    }
+    counts = claims.groupby("study")["verdict"].agg(set)
+    # One repetition decides nothing but what carried the messages.
+    assert counts.pop("liu2020") == {"reproduced", "inconclusive", "not testable here"}
+    assert set().union(*counts) == {"study not available"}
+    assert claims[claims["verdict"] == "reproduced"]["id"].tolist() == ["liu2020-c21"]
+    page = (project.folder / "results/claims.html").read_text()
+    assert all(f'id="{claim}"' in page for claim in claims["id"])
+    assert "http://" not in page and "https://" not in page and "<script" not in page
+    for link in re.findall('href="(liu2020/[^"#]*)', page):
+        assert (project.folder / "results" / link).exists()
 
 
 @pytest.mark.parametrize("figure", COMPARING_SETTINGS)

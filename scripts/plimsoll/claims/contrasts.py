@@ -1,0 +1,169 @@
+"""Which cells a claim compares on this host.
+
+A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
+against the cell of side b that is like it in all other factors.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from plimsoll.plan import FACTORS
+
+# A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned.
+USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",)}
+# Factors of a claim that are not a factor of a cell: which containers a scheme has, and which metric is looked at.
+GRANULARITY = "granularity"
+
+
+def granularities(cell: dict) -> set[str]:
+    """The claims' words for the number of containers of a cell, whatever the number of cores of the host.
+
+    `one`, `two`, `four`, `eight` containers; `several`: more than one, at most one a core; `every`: one or several; `finest`:
+    the last scheme of table 4, one container a core; `beyond`: more containers than cores.
+    """
+    containers, cores = cell["containers"], cell["cores"]
+    if containers > cores:
+        return {"beyond"}
+    words = {"every", "one" if containers == 1 else "several"}
+    words |= {word for word, number in (("two", 2), ("four", 4), ("eight", 8)) if number == containers}
+    return words | ({"finest"} if containers == cores > 1 else set())
+
+
+@dataclass(frozen=True)
+class Side:
+    """A metric in a cell; `reference` is the cell that its loss is relative to, where the claim is about losses."""
+
+    metric: str
+    cell: str
+    reference: str | None = None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Paths of the cells that it needs."""
+        return (self.cell,) if self.reference is None else (self.cell, self.reference)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two sides that a claim sets against each other."""
+
+    a: Side
+    b: Side
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Paths of the cells that it needs."""
+        return (*self.a.cells, *self.b.cells)
+
+
+class Cells:
+    """The cells of a plan, findable by their levels."""
+
+    def __init__(self, cells: dict[str, dict], metrics: dict[str, dict], baseline: str, variants: set[str]):
+        self.metrics, self.baseline, self.variants = metrics, baseline, variants
+        self.by_section: dict[str, list[dict]] = defaultdict(list)
+        for cell in cells.values():
+            self.by_section[cell["section"]].append({**cell, GRANULARITY: granularities(cell)})
+
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
+        """Cells in which a metric is measured, with these levels; variants of a runtime only where they are asked for."""
+        described = self.metrics.get(metric)
+        if described is None:
+            return []
+        usual = {factor: levels for factor, levels in USUAL.items() if factor not in wanted}
+        if "yield" in wanted:
+            usual["sizes"] = ("yielding",)
+        levels = {**usual, **{factor: levels for factor, levels in wanted.items() if factor != "metric"}}
+        return [
+            cell
+            for cell in self.by_section[described["section"]]
+            if described.get("sizes", cell["sizes"]) == cell["sizes"]
+            and ("runtime" in wanted or cell["runtime"] not in self.variants)
+            and all(_has(cell, factor, allowed) for factor, allowed in levels.items())
+        ]
+
+    def other(self, cell: dict, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
+        """Cells with the levels `wanted` that are like `cell` in every factor but the `varying` ones.
+
+        Bare metal has one cell a mode where no cores are given to containers: it then stands for every scheme.
+        """
+        fixed = [factor for factor in FACTORS if factor not in varying]
+        found = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
+        if found or "runtime" not in varying or self.baseline not in wanted.get("runtime", ()):
+            return found
+        alone = {factor: levels for factor, levels in wanted.items() if factor != GRANULARITY}
+        alone = {**alone, "runtime": [self.baseline], GRANULARITY: ["one"]}
+        return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
+
+
+def find(claim: dict, cells: Cells) -> list[Contrast]:
+    """Contrasts of a claim that has two sides, over all cells of the plan, those that cannot be measured as well."""
+    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+    varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
+    found: dict[Contrast, None] = {}
+    for metric_a, metric_b in _metrics(claim):
+        for cell in cells.of(metric_a, {**scope, **a}):
+            for other in cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b)):
+                if (metric_a, cell["path"]) == (metric_b, other["path"]):
+                    continue
+                for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
+                    for side_b in _referred(claim, cells, Side(metric_b, other["path"]), other):
+                        found.setdefault(Contrast(side_a, side_b))
+    return list(found)
+
+
+def series(claim: dict, cells: Cells) -> list[list[Side]]:
+    """For a claim about a trend along a factor: sides in the order of its levels, a list for every combination of the others.
+
+    Two levels that are the same cell on this host (the finest scheme may have two containers) count once.
+    """
+    along = claim["along"]
+    groups: dict[tuple, list[Side]] = defaultdict(list)
+    for metric in claim["metrics"]:
+        for level in along.get("levels", []):
+            wanted = {**claim.get("scope", {}), along["factor"]: [level]}
+            for cell in cells.of(metric, wanted):
+                key = (metric, *(cell[factor] for factor in FACTORS if factor != _factor(along["factor"])))
+                side = Side(metric, cell["path"])
+                for whole in _referred(claim, cells, side, cell):
+                    if whole not in groups[key]:
+                        groups[key].append(whole)
+    return list(groups.values())
+
+
+def _metrics(claim: dict) -> list[tuple[str, str]]:
+    """Pairs of metrics to set against each other: a metric against itself, unless the claim compares metrics."""
+    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
+    if a and b:
+        return [(one, other) for one in a for other in b]
+    return [(metric, metric) for metric in claim["metrics"]]
+
+
+def _moving(metric_a: str, metric_b: str) -> set[str]:
+    # Other metrics may be of other sizes; the section is no factor.
+    return set() if metric_a == metric_b else {"sizes"}
+
+
+def _referred(claim: dict, cells: Cells, side: Side, cell: dict) -> list[Side]:
+    """The side with the cell that its loss is relative to, if the claim is about losses."""
+    if "relative_to" not in claim:
+        return [side]
+    wanted = claim["relative_to"]
+    varying = {_factor(factor) for factor in wanted}
+    return [replace(side, reference=o["path"]) for o in cells.other(cell, side.metric, _levels_of(cell, wanted), varying)]
+
+
+def _levels_of(cell: dict, changed: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Levels of a cell, with some changed: what a reference of it must have."""
+    kept = ("hardware", "mode", "runtime", "affinity", "sizes")
+    return {**{factor: [cell[factor]] for factor in kept if factor not in changed}, **changed}
+
+
+def _factor(factor: str) -> str:
+    return "scheme" if factor == GRANULARITY else factor
+
+
+def _has(cell: dict, factor: str, allowed) -> bool:
+    """Whether a cell has one of these levels; a factor that cells do not have is none of theirs."""
+    value = cell.get(factor)
+    return bool(value & set(allowed)) if isinstance(value, set) else value in allowed

@@ -1,0 +1,145 @@
+"""Comparisons of two cells: differences within blocks, intervals, tests of a difference and of likeness, and what n can show.
+
+Every block holds each cell once, so what one block does to all its runs (a warm machine, a drift) cancels in the differences
+within it. Relative differences are taken on the logarithms.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+POWER = 0.8
+MOST = 10_000  # repetitions beyond which we say only "more than"
+# Fewer blocks give no verdict.
+SMALLEST = 3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Observations of one side by block: `values` and `blocks` of equal length, `censored` where a run hit its limit."""
+
+    values: np.ndarray
+    blocks: np.ndarray
+    censored: np.ndarray
+
+
+def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Values of a and b of the blocks that have both, in the order of the blocks."""
+    _, in_a, in_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
+    return a.values[in_a], b.values[in_b]
+
+
+def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+    """(mean, low, high) of Student's t for the mean of differences; NaN for fewer than SMALLEST."""
+    n = len(differences)
+    if n < SMALLEST:
+        return (float("nan"),) * 3
+    mean, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n)
+    half = error * special.stdtrit(n - 1, (1 + level) / 2)
+    return mean, mean - half, mean + half
+
+
+def p_difference(differences: np.ndarray) -> float:
+    """Two-sided p of the paired t test. NaN for fewer than SMALLEST differences, or for differences that are all the same,
+    which no clock gives."""
+    n, deviation = len(differences), np.std(differences, ddof=1) if len(differences) > 1 else 0.0
+    if n < SMALLEST or deviation == 0:
+        return float("nan")
+    return float(2 * special.stdtr(n - 1, -abs(differences.mean()) / (deviation / np.sqrt(n))))
+
+
+def p_alike(differences: np.ndarray, margin: float) -> float:
+    """p of two one-sided t tests (TOST) that the mean lies within [-margin, margin]: the larger one."""
+    n, deviation = len(differences), np.std(differences, ddof=1) if len(differences) > 1 else 0.0
+    if n < SMALLEST or deviation == 0:
+        return float("nan")
+    error = deviation / np.sqrt(n)
+    above = special.stdtr(n - 1, -(differences.mean() + margin) / error)
+    below = special.stdtr(n - 1, -(margin - differences.mean()) / error)
+    return float(max(above, below))
+
+
+def detectable(deviation: float, n: int, alpha: float) -> float:
+    """Smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
+    if n < SMALLEST:
+        return float("nan")
+    quantiles = special.stdtrit(n - 1, 1 - alpha / 2) + special.stdtrit(n - 1, POWER)
+    return float(quantiles * deviation / np.sqrt(n))
+
+
+def needed(deviation: float, target: float, alpha: float, alike: bool = False) -> int:
+    """Differences that it takes to find a mean difference of `target` with a power of 80 %; with `alike`, to show a mean
+    difference of zero to be within `target`. At most MOST + 1."""
+    if not np.isfinite(deviation) or target <= 0:
+        return MOST + 1
+    n = np.arange(SMALLEST, MOST + 1)
+    if alike:
+        quantiles = special.stdtrit(n - 1, 1 - alpha) + special.stdtrit(n - 1, (1 + POWER) / 2)
+    else:
+        quantiles = special.stdtrit(n - 1, 1 - alpha / 2) + special.stdtrit(n - 1, POWER)
+    enough = quantiles * deviation / np.sqrt(n) <= target
+    return int(n[enough.argmax()]) if enough.any() else MOST + 1
+
+
+def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
+    """Probability that a value of a is above one of b, less the probability that it is below."""
+    return float(np.sign(a[:, None] - b[None, :]).mean())
+
+
+def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) -> dict[str, np.ndarray]:
+    """95 % intervals (BCa) of the ratios of means and of medians, a over b, resampling whole blocks.
+
+    `a` and `b` are of shape (comparisons, blocks); the result has `mean` and `median`, each of shape (comparisons, 2).
+    """
+    from scipy import stats
+
+    def ratio(middle):
+        return lambda x, y, axis: middle(x, axis=axis) / middle(y, axis=axis)
+
+    found = {}
+    for name, middle in (("mean", np.mean), ("median", np.median)):
+        with np.errstate(all="ignore"):
+            result = stats.bootstrap(
+                (a, b),
+                ratio(middle),
+                paired=True,
+                axis=-1,
+                vectorized=True,
+                n_resamples=resamples,
+                method="BCa",
+                rng=np.random.default_rng(seed),
+                batch=200,
+            )
+        interval = result.confidence_interval
+        found[name] = np.stack([np.atleast_1d(interval.low), np.atleast_1d(interval.high)], axis=-1)
+    return found
+
+
+def dispersion(a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
+    """(effect, low, high, p): relative difference of the coefficients of variation of a and b.
+
+    The standard deviation of logarithms stands for the coefficient of variation. The interval is F's, which holds for normal
+    logarithms; p is of the Brown-Forsythe test (Levene's on deviations from the median), which does not need that.
+    """
+    from scipy import stats
+
+    if min(len(a), len(b)) < SMALLEST:
+        return (float("nan"),) * 4
+    logs_a, logs_b = np.log(a), np.log(b)
+    var_a, var_b = logs_a.var(ddof=1), logs_b.var(ddof=1)
+    if var_a == 0 or var_b == 0:
+        return (float("nan"),) * 4
+    ratio, degrees = var_a / var_b, (len(a) - 1, len(b) - 1)
+    low, high = ratio / stats.f.ppf(0.975, *degrees), ratio / stats.f.ppf(0.025, *degrees)
+    p = stats.levene(logs_a, logs_b, center="median").pvalue
+    return np.sqrt(ratio) - 1, np.sqrt(low) - 1, np.sqrt(high) - 1, float(p)
+
+
+def trend(levels: np.ndarray) -> tuple[float, float]:
+    """(p rising, p falling) of Page's trend test; `levels` is of shape (blocks, levels), complete, at least three levels."""
+    from scipy import stats
+
+    rising = stats.page_trend_test(levels)
+    falling = stats.page_trend_test(levels[:, ::-1])
+    return float(rising.pvalue), float(falling.pvalue)

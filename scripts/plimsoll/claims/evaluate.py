@@ -1,0 +1,412 @@
+"""From claims and observations to verdicts, with everything that a reader needs to doubt them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from plimsoll import statistics
+from plimsoll.claims import contrasts, estimates, verdicts
+from plimsoll.claims.contrasts import Cells, Contrast, Side
+from plimsoll.claims.estimates import Sample
+from plimsoll.plan import FACTORS
+
+# Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
+MARGIN = 0.05
+RESAMPLES = 2000
+# What a claim may need beyond the cells that it compares, and why it is not there. Runtimes are not in this list: a cell of a
+# runtime that does not work here has a reason of its own.
+MISSING = {
+    "numa": "two sockets with a memory node each",
+    "mpi_profiler": "a profile of the time in MPI functions, which Plimsoll does not take yet",
+    "hw_perf_counters": "hardware event counters, which Plimsoll does not read yet",
+    "sched_counters": "counts of migrations and context switches by process, which Plimsoll does not take yet",
+}
+OPPOSITE = {"higher": "lower", "lower": "higher"}
+# The columns of the table of comparisons.
+COLUMNS = (
+    *(
+        "claim",
+        "metric",
+        "label",
+        "unit",
+        "metric_b",
+        "cell_a",
+        "cell_b",
+        "expected",
+        "verdict",
+        "magnitude",
+        "n",
+        "n_a",
+        "n_b",
+    ),
+    *(
+        "mean_a",
+        "mean_b",
+        "test",
+        "effect",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "p_like",
+        "p_like_holm",
+        "margin",
+        "detectable",
+        "needed",
+    ),
+    *("paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
+)
+BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
+
+
+class Measured:
+    """What was observed of a study: samples by side, and what carried the messages by cell."""
+
+    def __init__(self, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame):
+        self.study, self.plan, self.metrics = study, plan, study["metrics"]
+        self.samples: dict[tuple[str, str], Sample] = {}
+        observations = observations.sort_values("repetition")
+        for key, group in observations.groupby(["metric", *FACTORS, "section"], sort=False):
+            columns = (group[name].to_numpy() for name in ("value", "repetition", "censored"))
+            values, blocks, censored = columns
+            self.samples[key[0], "/".join(key[1:])] = Sample(values.astype(float), blocks, censored.astype(bool))
+        valid = runs[runs["status"] == "valid"] if len(runs) else runs
+        paths = valid[[*FACTORS, "section"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
+        self.transports = valid["transport"].groupby(paths).agg(list).to_dict() if len(valid) else {}
+
+    def cells(self) -> Cells:
+        """The plan's cells, findable by level."""
+        from plimsoll import runtimes
+
+        known = runtimes.known()
+        variants = {name for name in self.study["factors"]["runtime"] if known[name].variant_of}
+        return Cells(self.plan["cells"], self.metrics, self.study["baseline"], variants)
+
+    def reason(self, paths: tuple[str, ...]) -> str | None:
+        """Why cells cannot be measured here; None if they can."""
+        return next((self.plan["cells"][path]["reason"] for path in paths if self.plan["cells"][path]["reason"]), None)
+
+    def sample(self, side: Side) -> Sample:
+        """Observations of a side: values of the metric, or losses relative to its reference (fractions, positive is worse)."""
+        empty = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
+        own = self.samples.get((side.metric, side.cell), empty)
+        if side.reference is None:
+            return own
+        reference = self.samples.get((side.metric, side.reference), empty)
+        blocks = np.intersect1d(own.blocks, reference.blocks)
+        value, before = estimates.within_blocks(own, reference)
+        kept = value / before if self.metrics[side.metric]["better"] == "higher" else before / value
+        return Sample(1 - kept, blocks, np.zeros(len(kept), bool))
+
+
+def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
+    """(verdicts, comparisons): one dictionary a claim, in order, and one row a comparison that was made."""
+    cells = measured.cells()
+    results, rows = [], []
+    for claim in claims:
+        result, compared = _claim(claim, measured, cells, alpha)
+        results.append(result)
+        rows += [{"claim": claim["id"], **row} for row in compared]
+    return results, _with_bootstrap(pd.DataFrame(rows, columns=list(COLUMNS)), measured)
+
+
+def unavailable(claims: list[dict]) -> list[dict]:
+    """Verdicts on the claims of a study that is not built."""
+    return [_result(claim, verdicts.UNAVAILABLE, "Plimsoll has not built this study yet") for claim in claims]
+
+
+def _claim(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple[dict, list[dict]]:
+    if reason := _untestable(claim, measured):
+        return _result(claim, verdicts.NOT_TESTABLE, reason), []
+    result, rows = _tested(claim, measured, cells, alpha)
+    hardware = claim.get("scope", {}).get("hardware")
+    if not rows and hardware == ["numa"]:
+        # A finding about containers and not about memory nodes can be asked on one socket too; the result says so.
+        moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+        result, rows = _tested(moved, measured, cells, alpha)
+        result["transferred"] = bool(rows)
+    return result, rows
+
+
+def _untestable(claim: dict, measured: Measured) -> str | None:
+    if "untestable" in claim:
+        return claim["untestable"]
+    if (
+        "expected" not in claim
+        and claim.get("quantity") != "transport"
+        and "along" not in claim
+        and not set(claim["needs"]) & set(MISSING)
+    ):
+        return "it does not say which side is higher"
+    has_numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in measured.plan["cells"].values())
+    missing = [MISSING[need] for need in claim["needs"] if need in MISSING and not (need == "numa" and has_numa)]
+    return f"it needs {' and '.join(missing)}" if missing else None
+
+
+def _tested(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple[dict, list[dict]]:
+    """Result of a claim whose needs are met, and its comparisons."""
+    trend = "along" in claim
+    asked: list = contrasts.series(claim, cells) if trend else contrasts.find(claim, cells)
+    reasons = [measured.reason(_paths(one)) for one in asked]
+    possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
+    if trend and possible and max(len(sides) for sides in possible) < 3:
+        most = max(len(sides) for sides in possible)
+        reason = f"a trend needs three levels of {claim['along']['factor']}, and this host has {most}"
+        return _result(claim, verdicts.NOT_TESTABLE, reason), []
+    if not possible:
+        named = sorted({reason for reason in reasons if reason})
+        reason = "; ".join(named) or "the design has no two cells on this host that it compares"
+        return _result(claim, verdicts.NOT_TESTABLE, reason), []
+    if claim.get("quantity") == "transport":
+        return _transport(claim, measured, possible)
+    if trend:
+        rows = [_trend(claim, measured, sides) for sides in possible if len(sides) > 2]
+    else:
+        rows = [_compare(claim, measured, contrast, alpha) for contrast in possible]
+    _judge_all(claim, rows, alpha)
+    result = _result(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
+    result.update(_summary(claim, rows), left_out=len(asked) - len(rows))
+    return result, rows
+
+
+def _paths(asked: Contrast | list[Side]) -> tuple[str, ...]:
+    """The cells that a comparison or a trend needs."""
+    return asked.cells if isinstance(asked, Contrast) else tuple(path for side in asked for path in side.cells)
+
+
+def _compare(claim: dict, measured: Measured, contrast: Contrast, alpha: float) -> dict:
+    """One comparison: a row without its verdict."""
+    a, b = measured.sample(contrast.a), measured.sample(contrast.b)
+    metric = measured.metrics[contrast.a.metric]
+    row = _row(contrast, metric, _expected(claim, metric))
+    row.update(n_a=len(a.values), n_b=len(b.values), margin=_margin(claim))
+    quantity = claim.get("quantity")
+    if a.censored.any() or b.censored.any():
+        found = statistics.compare_censored(a.values, b.values, a.censored, b.censored)
+        ratio = found["ratio_of_means"] - 1
+        return {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": ratio, "p": found["p"]}
+    in_a, in_b = estimates.within_blocks(a, b)
+    row["n"] = len(in_a)
+    if len(in_a) < estimates.SMALLEST:
+        return {**row, "test": "none: too few blocks"}
+    row.update(mean_a=in_a.mean(), mean_b=in_b.mean())
+    if quantity == "dispersion":
+        effect, low, high, p = estimates.dispersion(in_a, in_b)
+        return {**row, "test": "Brown-Forsythe", "effect": effect, "low": low, "high": high, "p": p}
+    if quantity == "relative loss":
+        differences, margin, back = in_a - in_b, row["margin"], lambda x: x
+    else:
+        differences, margin, back = np.log(in_a) - np.log(in_b), np.log1p(row["margin"]), np.expm1
+        paper = statistics.compare(a.values, b.values, alpha)
+        row.update(paper_test=paper["test"], paper_p=paper["p"], paper_p_exact=paper["p_exact"], hedges_g=paper["hedges_g"])
+        row["cliffs_delta"] = estimates.cliffs_delta(a.values, b.values)
+    mean, low, high = estimates.t_interval(differences)
+    deviation = differences.std(ddof=1)
+    return {
+        **row,
+        "test": "paired t within blocks",
+        "effect": back(mean),
+        "low": back(low),
+        "high": back(high),
+        "p": estimates.p_difference(differences),
+        "p_like": estimates.p_alike(differences, margin),
+        "detectable": back(estimates.detectable(deviation, len(differences), alpha)),
+        "spread": (mean, deviation, margin),
+    }
+
+
+def _trend(claim: dict, measured: Measured, sides: list[Side]) -> dict:
+    """A trend over three levels or more: a row without its verdict. The effect is the last level against the first."""
+    metric = measured.metrics[sides[0].metric]
+    expected = {"increasing": "higher", "decreasing": "lower"}[claim["along"]["direction"]]
+    row = _row(Contrast(sides[-1], sides[0]), metric, expected)
+    samples = [measured.sample(side) for side in sides]
+    blocks = sorted(set.intersection(*(set(sample.blocks) for sample in samples)))
+    row.update(n=len(blocks), n_a=len(samples[-1].values), n_b=len(samples[0].values), margin=_margin(claim))
+    if len(blocks) < estimates.SMALLEST:
+        return {**row, "test": "none: too few blocks"}
+    levels = np.stack([sample.values[np.isin(sample.blocks, blocks)] for sample in samples], axis=-1)
+    rising, falling = estimates.trend(levels)
+    ends = levels[:, -1] - levels[:, 0] if claim.get("relative_to") else np.log(levels[:, -1] / levels[:, 0])
+    back = (lambda x: x) if claim.get("relative_to") else np.expm1
+    mean, low, high = (back(x) for x in estimates.t_interval(ends))
+    # The sign of the trend is Page's; the ends alone may say otherwise.
+    effect = abs(mean) if rising < falling else -abs(mean)
+    return {**row, "test": "Page", "effect": effect, "low": low, "high": high, "p": min(1.0, 2 * min(rising, falling))}
+
+
+def _transport(claim: dict, measured: Measured, pairs: list[Contrast]) -> tuple[dict, list[dict]]:
+    """A claim about what carried the messages: `values.a` must have carried some in every run of side a, and none in any of
+    side b (ranks of one container share memory on both sides)."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    wanted = claim["values"]["a"]
+    rows = []
+    for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
+        for path in sorted({getattr(pair, side).cell for pair in pairs}):
+            seen = measured.transports.get(path, [])
+            count = sum((wanted in carried) == (side == "a") for carried in seen)
+            low, high = proportion_confint(count, len(seen), method="wilson") if seen else (np.nan, np.nan)
+            agrees = verdicts.REPRODUCED if count == len(seen) else verdicts.CONTRADICTED
+            rows.append(
+                {
+                    **{"metric": "transport", "label": "share of the runs", "cell_a": path, "expected": expected},
+                    **{"n": len(seen), "effect": count / max(1, len(seen)), "low": low, "high": high},
+                    **{"test": "Wilson's interval", "verdict": agrees if seen else verdicts.INCONCLUSIVE},
+                }
+            )
+    result = _result(claim, verdicts.together([row["verdict"] for row in rows]), "")
+    result.update(_summary(claim, rows))
+    return result, rows
+
+
+def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
+    """Adjust the p-values of a claim's comparisons by Holm's method, and judge each."""
+    known = _adjust(rows, "p", "p_holm")
+    # One comparison that shows likeness contradicts a claimed difference: that must stand the number of comparisons. A claim
+    # of no difference needs likeness in all of them, which makes an error less likely and not more.
+    _adjust([row for row in rows if row["expected"] != "no_difference"], "p_like", "p_like_holm")
+    for row in rows:
+        if "spread" in row:
+            row["needed"] = _needed(row["expected"], *row.pop("spread"), alpha, known)
+        numbers = {key: row.get(key, np.nan) for key in ("effect", "low", "high", "margin")}
+        p_like = row.get("p_like_holm", row.get("p_like", np.nan))
+        evidence = verdicts.Evidence(n=row["n"], p=row.get("p_holm", np.nan), p_like=p_like, **numbers)
+        row["verdict"] = verdicts.judge(row["expected"], evidence, alpha)
+        row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], claim.get("magnitude"))
+
+
+def _adjust(rows: list[dict], p: str, adjusted: str) -> int:
+    """Put Holm-adjusted p-values into rows that have one; how many these are."""
+    from statsmodels.stats.multitest import multipletests
+
+    known = [row for row in rows if np.isfinite(row.get(p, np.nan))]
+    if known:
+        for row, value in zip(known, multipletests([row[p] for row in known], method="holm")[1], strict=True):
+            row[adjusted] = float(value)
+    return len(known)
+
+
+def _needed(expected: str, mean: float, deviation: float, margin: float, alpha: float, comparisons: int) -> int:
+    """Repetitions that would decide a comparison if its difference and spread are what they seem to be: to show likeness where
+    it is claimed and the difference is within the margin, otherwise to find the difference, or one as large as the margin.
+
+    A difference must stand adjustment for the claim's other comparisons; likeness need not, as all of them must show it.
+    """
+    if expected == "no_difference" and abs(mean) < margin:
+        return estimates.needed(deviation, margin - abs(mean), alpha, alike=True)
+    return estimates.needed(deviation, max(abs(mean), margin), alpha / max(1, comparisons))
+
+
+def _summary(claim: dict, rows: list[dict]) -> dict:
+    """What a claim's comparisons come to: counts, ranges, and how many repetitions the undecided ones would take."""
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.VERDICTS[:3]}
+    effects = [row["effect"] for row in rows if np.isfinite(row.get("effect", np.nan))]
+    open_rows = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
+    adjusted = [row["p_holm"] for row in rows if np.isfinite(row.get("p_holm", np.nan))]
+    return {
+        "comparisons": len(rows),
+        **{f"comparisons_{verdict}": number for verdict, number in counts.items()},
+        "n_least": min(row["n"] for row in rows),
+        "n_most": max(row["n"] for row in rows),
+        "effect_least": min(effects, default=np.nan),
+        "effect_most": max(effects, default=np.nan),
+        "p_holm_most": max(adjusted, default=np.nan),
+        "needed": max((row["needed"] for row in open_rows if "needed" in row), default=None),
+        "magnitudes": sorted({row["magnitude"] for row in rows if row.get("magnitude")}),
+    }
+
+
+def _result(claim: dict, verdict: str, reason: str) -> dict:
+    return {
+        **{
+            key: claim.get(key)
+            for key in ("id", "question", "section", "shown_in", "kind", "statement", "same_as", "threshold", "note")
+        },
+        "study": claim["id"].split("-")[0],
+        "holds": claim.get("holds", "all"),
+        "margin": _margin(claim),
+        "paper_p": claim.get("p_value"),
+        "paper_magnitude": claim.get("magnitude"),
+        "verdict": verdict,
+        "reason": reason,
+        "transferred": False,
+        "left_out": 0,
+        "comparisons": 0,
+    }
+
+
+def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
+    return {
+        "metric": contrast.a.metric,
+        "label": metric["label"],
+        "unit": metric["unit"],
+        "metric_b": contrast.b.metric,
+        "cell_a": contrast.a.cell,
+        "cell_b": contrast.b.cell,
+        "expected": expected,
+        "n": 0,
+    }
+
+
+def _expected(claim: dict, metric: dict) -> str:
+    """What the claim says of the metric on side a: higher, lower or no_difference."""
+    said = claim["expected"]
+    if said in ("better", "worse"):
+        return metric["better"] if said == "better" else OPPOSITE[metric["better"]]
+    return said
+
+
+def _margin(claim: dict) -> float:
+    """The margin of likeness: the claim's own; half of the smallest difference that the paper claims; or the usual one."""
+    if "margin" in claim:
+        return claim["margin"]
+    given = claim.get("magnitude") or {}
+    sizes = [abs(given[key]) / 2 for key in ("low", "high") if given.get(key)]
+    return min([MARGIN, *sizes]) if claim.get("expected") != "no_difference" else MARGIN
+
+
+def _with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:
+    """The table with bootstrap intervals of the ratios of means and of medians, for comparisons of values within blocks."""
+    table[list(BOOTSTRAPPED)] = np.nan
+    plain = table[(table["test"] == "paired t within blocks") & table["paper_p"].notna()]
+    for n, group in plain.groupby("n"):
+        sides = zip(group["metric"], group["cell_a"], group["metric_b"], group["cell_b"], strict=True)
+        pairs = [
+            estimates.within_blocks(measured.sample(Side(metric, cell)), measured.sample(Side(metric_b, cell_b)))
+            for metric, cell, metric_b, cell_b in sides
+        ]
+        a, b = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
+        found = estimates.bootstrap_ratios(a, b, RESAMPLES, seed=int(n))
+        table.loc[group.index, list(BOOTSTRAPPED)] = np.concatenate([found["mean"], found["median"]], axis=1)
+    return table
+
+
+def table_of(results: list[dict]) -> pd.DataFrame:
+    """Results as a table: one row a claim, nested values as JSON."""
+    flat = [{k: json.dumps(v) if isinstance(v, (list, dict)) else v for k, v in result.items()} for result in results]
+    return pd.DataFrame(flat)
+
+
+def summarise(results: list[dict]) -> list[dict]:
+    """Findings by study, research question and verdict; a claim that repeats another (`same_as`) is not counted."""
+    rows = []
+    table = pd.DataFrame([result for result in results if not result["same_as"]])
+    for (study, question), group in table.groupby(["study", "question"], sort=True):
+        counts = group["verdict"].value_counts()
+        rows.append(
+            {
+                "study": study,
+                "question": question,
+                "findings": len(group),
+                **{v: int(counts.get(v, 0)) for v in verdicts.VERDICTS},
+            }
+        )
+    return rows
+
+
+def figures_of(result: dict, study: dict) -> list[str]:
+    """Names of the study's figures that show what a claim is about."""
+    numbers = [text.removeprefix("Fig. ").zfill(2) for text in result["shown_in"] or [] if text.startswith("Fig. ")]
+    return [f"fig{number}" for number in numbers if f"fig{number}" in study["figures"]]

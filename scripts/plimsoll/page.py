@@ -1,0 +1,51 @@
+"""What the pages share: templates, and numbers for people."""
+
+import math
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def environment() -> jinja2.Environment:
+    """Templates that escape what they are given and refuse what they are not."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters.update(significant=significant, percent=percent, runs_of=runs_of, place=place)
+    return made
+
+
+def significant(value: float | str | None, digits: int = 3) -> str:
+    """A number for people: three significant digits; a p too small to print as such is a bound, never 0."""
+    if value is None or value == "" or pd.isna(value):
+        return ""
+    if value == 0:
+        return "< 1e-300"
+    return f"{value:.{digits}g}"
+
+
+def percent(value: float | None) -> str:
+    """A relative difference for people: signed, in percent, with a decimal below ten; as a factor above four."""
+    if value is None or pd.isna(value):
+        return ""
+    if value > 3:
+        return f"x {1 + value:.3g}"
+    size = abs(100 * value)
+    return f"{100 * value:+.0f} %" if size >= 10 else f"{100 * value:+.1f} %" if size >= 1 else f"{100 * value:+.2f} %"
+
+
+def runs_of(cell: str) -> str:
+    """A cell's path without what it has in common with most others, for people."""
+    return " ".join(part for part in cell.split("/")[1:-1] if part not in ("standard",))
+
+
+def place(effect: float) -> float:
+    """Where a relative difference lies on a strip of 120 units: none at 60, eight times as much (or an eighth) at the ends."""
+    return round(60 + 55 * max(-1.0, min(1.0, math.log2(max(1 + effect, 1e-9)) / 3)), 1)

@@ -1,0 +1,61 @@
+"""Statistics and verdicts of a hundred thousand observations: how long they take."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import yaml
+from plimsoll import behaviour, plan, statistics, study
+from plimsoll.claims import book, evaluate
+from plimsoll.plan import FACTORS
+
+from tests.conftest import PROJECT, host_of
+
+OBSERVATIONS = 100_000
+
+
+def main() -> None:
+    """Print the seconds that the tests, the verdicts and the look at the machine's behaviour take."""
+    loaded = study.load(study.STUDIES / "liu2020.yaml")
+    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+    made = plan.make(loaded, study.profile("paper"), host_of(2, 18), {**config, "profile": "paper"}, {})
+    observations = pretended(made, loaded)
+    runs = observations.drop_duplicates(["repetition", *FACTORS, "section"]).assign(status="valid", transport="TCP")
+    print(f"{len(observations)} observations of {len(made['cells'])} cells")
+    whole = time.perf_counter()
+    for name, stage in (
+        ("tests of section 4.3", lambda: statistics.tests(observations, loaded["baseline"], 0.05, {"docker-ptrace": "docker"})),
+        (
+            "verdicts",
+            lambda: evaluate.evaluate(book.load("liu2020"), evaluate.Measured(loaded, made, observations, runs), 0.05),
+        ),
+        ("behaviour of the machine", lambda: behaviour.describe(observations)),
+    ):
+        begun = time.perf_counter()
+        stage()
+        print(f"  {name:<28} {time.perf_counter() - begun:6.1f} s")
+    print(f"  {'all':<28} {time.perf_counter() - whole:6.1f} s")
+
+
+def pretended(made: dict, loaded: dict) -> pd.DataFrame:
+    """Random observations of every cell of a plan, as many repetitions as it takes."""
+    random = np.random.default_rng(1)
+    keys = [
+        {
+            **{k: cell[k] for k in (*FACTORS, "section", "containers", "cores")},
+            "metric": name,
+            **{k: m[k] for k in ("label", "unit", "better")},
+        }
+        for cell in made["cells"].values()
+        if cell["reason"] is None
+        for name, m in loaded["metrics"].items()
+        if m["section"] == cell["section"] and m.get("sizes", cell["sizes"]) == cell["sizes"]
+    ]
+    repetitions = -(-OBSERVATIONS // len(keys))
+    table = pd.DataFrame(keys).merge(pd.DataFrame({"repetition": range(1, repetitions + 1)}), how="cross")
+    values = random.lognormal(0, 0.05, len(table))
+    return table.assign(value=values, censored=False, started=np.arange(len(table)) * 2.0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""EP-DGEMM with 5, 10 and 20 % less processor time against all of it: is the sign found, does the interval cover it?"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from plimsoll import cgroup
+from plimsoll.claims import verdicts
+from plimsoll.runtimes.bare import Bare, BareDeployment
+from plimsoll.runtimes.base import LABEL, join
+
+from tests.bench.calibration import ALPHA, CELLS, ours, wilson, write
+from tests.bench.runs import Runner
+
+
+class Limited(Bare):
+    """Bare metal in a cpu cgroup whose quota leaves a share of the processors' time."""
+
+    def __init__(self, share: float, processors: int, period: int = 20_000):
+        self.share, self.processors, self.period = share, processors, period
+
+    def deploy(self, job) -> BareDeployment:
+        """Make the group with its quota; the launcher and its ranks join it."""
+        deployment = LimitedDeployment(job)
+        (group,) = cgroup.make(f"{LABEL}/{job.identity}", ["limited"], cgroup.mounts())
+        quota = int(self.share * self.processors * self.period)
+        if (group / "cpu.max").exists():
+            (group / "cpu.max").write_text(f"{quota} {self.period}")
+        else:
+            (group / "cpu.cfs_period_us").write_text(str(self.period))
+            (group / "cpu.cfs_quota_us").write_text(str(quota))
+        deployment.group = group
+        return deployment
+
+
+class LimitedDeployment(BareDeployment):
+    """mpirun and its ranks in the group."""
+
+    group: Path
+
+    def launch(self, program: list[str]) -> list[str]:
+        """As on bare metal, in the group."""
+        return [*join([self.group]), *super().launch(program)]
+
+    def remove(self) -> None:
+        """Remove the group."""
+        cgroup.remove(f"{LABEL}/{self.job.identity}", cgroup.mounts())
+
+
+def main(experiments: int = 12, blocks: int = 5) -> None:
+    """Measure, judge as a claim with that magnitude would be, and print what was found of what was done."""
+    random = np.random.default_rng(20)
+    rows = []
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        runner = Runner(Path(folder))
+        cell = CELLS[0].format("dgemm")
+        processors = runner.plan["cells"][cell]["cores"]
+        # The quota is on in every run, so that what a limited group costs at all is on both sides.
+        levels = {share: Limited(1 - share, processors) for share in (0.0, 0.05, 0.10, 0.20)}
+        for experiment in range(experiments):
+            for block in range(blocks):
+                for share in random.permutation(list(levels)):
+                    values = runner.run(cell, levels[share])
+                    if values:
+                        rows.append({"experiment": experiment, "block": block, "less": share, "value": values["dgemm_gflops"]})
+    table = pd.DataFrame(rows)
+    write(table, "known_runs")
+    tested = []
+    for experiment, group in table.groupby("experiment"):
+        wide = group.pivot(index="block", columns="less", values="value")
+        for share in (0.05, 0.10, 0.20):
+            both = wide[[share, 0.0]].dropna()
+            a, b = both[share].to_numpy(), both[0.0].to_numpy()
+            p, p_like, low, high = ours(a, b)
+            effect = np.expm1(np.log(a / b).mean())
+            verdict = verdicts.judge("lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, share / 2), ALPHA)
+            tested.append(
+                {
+                    "experiment": experiment,
+                    "less": share,
+                    "n": len(both),
+                    "effect": effect,
+                    "low": low,
+                    "high": high,
+                    "p": p,
+                    "verdict": verdict,
+                    "covers": low <= -share <= high,
+                }
+            )
+    tested = pd.DataFrame(tested)
+    write(tested, "known")
+    for share, group in tested.groupby("less"):
+        count = int(group["covers"].sum())
+        low, high = wilson(count, len(group))
+        found = int((group["verdict"] == verdicts.REPRODUCED).sum())
+        print(
+            f"{share:.0%} less: mean effect {group['effect'].mean():+.4f}, sign found in {found} of {len(group)}, "
+            f"interval covers the truth in {count} ({count / len(group):.2f} [{low:.2f}, {high:.2f}])"
+        )

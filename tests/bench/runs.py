@@ -1,0 +1,40 @@
+"""Real runs for the benches that need many of one cell."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from unittest import mock
+
+import yaml
+from plimsoll import images, measure, plan, study, topology
+from plimsoll.runtimes.base import Runtime
+
+from tests.conftest import PROJECT
+
+
+class Runner:
+    """Measures cells of liu2020 outside the workflow, one after another, each run through the workflow's own code."""
+
+    def __init__(self, folder: Path, profile: str = "quick"):
+        config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+        self.study = study.load(study.STUDIES / "liu2020.yaml")
+        self.plan = plan.make(self.study, study.profile(profile), topology.discover(), {**config, "profile": profile}, {})
+        self.folder, self.number = folder, 0
+        (folder / "plan.json").write_text(json.dumps(self.plan))
+        (folder / "image.json").write_text(json.dumps(images.build("hpcc", "bootstrap")))
+
+    def run(self, cell: str, runtime: Runtime | None = None) -> dict[str, float] | None:
+        """Values of the cell's metrics from one run, None if it gave none; `runtime` deploys it in place of the cell's."""
+        self.number += 1
+        target = self.folder / f"{self.number}.json"
+        with mock.patch("plimsoll.runtimes.find", (lambda name: runtime) if runtime else measure.runtimes.find):
+            found = measure.measure(self.folder / "plan.json", cell, 1, target, self.folder / "image.json")
+        if found["status"] != "valid":
+            return None
+        section = self.plan["cells"][cell]["section"]
+        metrics = {name: m for name, m in self.study["metrics"].items() if m["section"] == section and "sizes" not in m}
+        return {name: found["values"][metric["source"]] for name, metric in metrics.items()}
+
+    def all_of(self, wanted: Iterable[tuple[str, Runtime | None]]) -> list[dict[str, float] | None]:
+        """One run each, in order."""
+        return [self.run(cell, runtime) for cell, runtime in wanted]

@@ -1,0 +1,266 @@
+"""The papers' claims: all there, and each of the built study's resolved to cells or to a reason."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import paths, plan, runtimes, study
+from plimsoll.claims import book, contrasts, evaluate, page, verdicts
+from plimsoll.errors import PlimsollError
+from plimsoll.plan import FACTORS
+
+from tests.conftest import DATA
+
+NUMBERS = {"liu2020": 126, "jha2021": 102, "jha2018": 33, "amaral2015": 38, "li2018": 45}
+REFERENCE = paths.PROJECT / "config/reference"
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return book.load_all()
+
+
+@pytest.fixture
+def made(liu2020, config):
+    def made(host, profile="quick"):
+        return plan.make(liu2020, study.profile(profile), host, {**config, "profile": profile}, {})
+
+    return made
+
+
+def cells_of(made, liu2020):
+    known = runtimes.known()
+    variants = {name for name in liu2020["factors"]["runtime"] if known[name].variant_of}
+    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"], variants)
+
+
+def by_id(claims, number):
+    return next(claim for claim in claims["liu2020"] if claim["id"] == f"liu2020-c{number:02}")
+
+
+def test_no_claim_was_dropped(claims):
+    assert {name: len(of_study) for name, of_study in claims.items()} == NUMBERS
+    for name, of_study in claims.items():
+        assert [claim["id"] for claim in of_study] == [f"{name}-c{number:02}" for number in range(1, NUMBERS[name] + 1)]
+
+
+def test_a_vague_claim_has_a_threshold_of_ours_or_a_reason(claims):
+    vague = [claim for of_study in claims.values() for claim in of_study if claim.get("vague")]
+    assert len(vague) == 20
+    assert all("threshold" in claim or "untestable" in claim for claim in vague)
+
+
+def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
+    book.check_against(liu2020, claims["liu2020"])
+    wrong = [{**claims["liu2020"][12], "scope": {"runtime": ["dockr"]}}]
+    with pytest.raises(PlimsollError, match="scope.runtime: dockr is not a level"):
+        book.check_against(liu2020, wrong)
+
+
+def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, made, paper_host):
+    cells = cells_of(made(paper_host, "paper"), liu2020)
+    without = [
+        claim["id"]
+        for claim in claims["liu2020"]
+        if "untestable" not in claim
+        and not set(claim["needs"]) & {"mpi_profiler", "hw_perf_counters", "sched_counters"}
+        and not (contrasts.series if "along" in claim else contrasts.find)(claim, cells)
+    ]
+    assert without == []
+
+
+def test_schemes_are_set_against_the_single_container_of_their_mode(claims, liu2020, made, paper_host):
+    found = contrasts.find(by_id(claims, 13), cells_of(made(paper_host, "paper"), liu2020))
+    # Two runtimes, two affinities, four and three schemes, two metrics.
+    assert len(found) == 2 * 2 * (4 + 3) * 2
+    for contrast in found:
+        a, b = contrast.a.cell.split("/"), contrast.b.cell.split("/")
+        assert b[2] == f"{a[2][0]}1" and a[2] != b[2]
+        assert [x for i, x in enumerate(a) if i != 2] == [x for i, x in enumerate(b) if i != 2]
+
+
+def test_bare_metal_s_one_cell_a_mode_stands_for_every_scheme(claims, liu2020, made, small_host):
+    found = contrasts.find(by_id(claims, 58), cells_of(made(small_host), liu2020))
+    assert {(c.a.cell.split("/")[2], c.b.cell.split("/")[2]) for c in found} == {
+        ("E1", "E1"),
+        ("E2", "E1"),
+        ("O1", "O1"),
+        ("O2", "O1"),
+    }
+    assert {c.b.cell.split("/")[3] for c in found} == {"bare"}
+
+
+def test_no_cell_is_set_against_itself_where_levels_coincide(claims, liu2020, made, small_host):
+    # On two cores two containers are the finest scheme: nothing lies beyond two.
+    cells = cells_of(made(small_host), liu2020)
+    moved = {**by_id(claims, 27), "scope": {**by_id(claims, 27)["scope"], "hardware": ["uma"]}}
+    assert all(contrast.a.cell != contrast.b.cell for contrast in contrasts.find(moved, cells))
+    assert contrasts.find(moved, cells) == []
+
+
+def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu2020, made, paper_host):
+    found = contrasts.find(by_id(claims, 28), cells_of(made(paper_host, "paper"), liu2020))
+    assert {contrast.a.metric for contrast in found} == {"ptrans_bandwidth"}
+    for contrast in found:
+        for side in (contrast.a, contrast.b):
+            assert side.reference.split("/")[2] == "E1" and side.reference.split("/")[3:] == side.cell.split("/")[3:]
+
+
+def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small_host):
+    found = contrasts.find(by_id(claims, 80), cells_of(made(small_host), liu2020))
+    assert {(c.a.cell.split("/")[5], c.b.cell.split("/")[5]) for c in found} == {("default", "enabled")}
+    assert {c.a.cell.split("/")[6] for c in found} == {"yielding"}
+
+
+def observed(made, liu2020, effects, spread=0.01, seed=4):
+    """Observations of a plan: every value 10, times a block's own factor, times the effect of the first rule that matches."""
+    random = np.random.default_rng(seed)
+    blocks = np.exp(random.normal(0, 0.2, made["repetitions"]))
+    rows = []
+    for cell in made["cells"].values():
+        if cell["reason"]:
+            continue
+        for name, metric in liu2020["metrics"].items():
+            if metric["section"] != cell["section"] or metric.get("sizes", cell["sizes"]) != cell["sizes"]:
+                continue
+            factor = next((f for matches, f in effects if matches(cell, name)), 1.0)
+            for block in range(made["repetitions"]):
+                value = 10 * blocks[block] * factor * np.exp(random.normal(0, spread))
+                keys = {key: cell[key] for key in (*FACTORS, "section")}
+                rows.append({**keys, "metric": name, "repetition": block + 1, "value": value, "censored": False})
+    runs = pd.DataFrame(rows).drop_duplicates(["repetition", *FACTORS, "section"])
+    carried = np.where((runs["runtime"] == "docker") & (runs["scheme"].str[1:] != "1"), "TCP", "shared memory")
+    return pd.DataFrame(rows), runs.assign(status="valid", transport=carried)
+
+
+@pytest.fixture
+def judged(claims, liu2020, made, small_host):
+    def judged(numbers, effects, spread=0.01, repetitions=10):
+        planned = {**made(small_host), "repetitions": repetitions}
+        measured = evaluate.Measured(liu2020, planned, *observed(planned, liu2020, effects, spread))
+        results, table = evaluate.evaluate([by_id(claims, number) for number in numbers], measured, 0.05)
+        return results, table
+
+    return judged
+
+
+def several(cell, metric):
+    return cell["runtime"] in ("docker", "singularity-instance") and cell["containers"] > 1
+
+
+def test_a_known_loss_is_found_and_its_interval_covers_it(judged):
+    results, table = judged([13], [(several, 0.8)])
+    assert results[0]["verdict"] == verdicts.REPRODUCED and results[0]["transferred"]
+    assert (table["low"] < -0.2).mean() > 0.8 and (table["high"] > -0.2).mean() > 0.8
+    assert table["effect"].to_numpy() == pytest.approx(-0.2, abs=0.02)
+
+
+def test_blocks_take_out_what_a_block_does_to_all_its_runs(judged):
+    # Blocks differ by 20 %, runs within one by 1 %: unpaired, 3 % could not be seen with ten runs.
+    results, table = judged([13], [(several, 0.97)])
+    assert results[0]["verdict"] == verdicts.REPRODUCED
+    assert (table["paper_p"] > 0.05).all()
+
+
+def test_a_gain_where_the_paper_has_a_loss_contradicts_it(judged):
+    assert judged([13], [(several, 1.2)])[0][0]["verdict"] == verdicts.CONTRADICTED
+
+
+def test_no_effect_contradicts_a_claimed_one_only_if_it_is_shown(judged):
+    assert judged([13], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
+    unclear = judged([13], [], spread=0.5)[0][0]
+    assert unclear["verdict"] == verdicts.INCONCLUSIVE and unclear["needed"] > 10
+
+
+def test_no_difference_is_reproduced_by_likeness_and_not_by_noise(judged):
+    assert judged([23], [], spread=0.01)[0][0]["verdict"] == verdicts.REPRODUCED
+    unclear = judged([23], [], spread=0.2)[0][0]
+    assert unclear["verdict"] == verdicts.INCONCLUSIVE and unclear["needed"] > 10
+
+
+def test_latencies_go_the_other_way(judged):
+    def slower(cell, metric):
+        return several(cell, metric) and "latency" in metric
+
+    def faster(cell, metric):
+        return several(cell, metric) and "latency" not in metric
+
+    results, _ = judged([14, 56], [(slower, 3.0), (faster, 0.5)])
+    assert [result["verdict"] for result in results] == [verdicts.REPRODUCED] * 2
+
+
+def test_a_smaller_loss_of_one_benchmark_is_seen(judged):
+    def little(cell, metric):
+        return several(cell, metric) and metric == "ptrans_bandwidth"
+
+    results, table = judged([28], [(little, 0.9), (several, 0.3)])
+    assert results[0]["verdict"] == verdicts.REPRODUCED
+    assert table["effect"].to_numpy() == pytest.approx(0.1 - 0.7, abs=0.05)
+
+
+def test_what_carried_the_messages_is_counted(judged, claims):
+    claim = by_id(claims, 21)
+    results, table = judged([21], [])
+    # Instances are given shared memory by the made-up runs: that contradicts.
+    assert results[0]["verdict"] == verdicts.CONTRADICTED
+    assert set(table[table["cell_a"].str.contains("docker")]["verdict"]) == {verdicts.REPRODUCED}
+    assert claim["quantity"] == "transport"
+
+
+def test_a_trend_needs_three_levels_and_says_so(judged):
+    result = judged([25], [])[0][0]
+    assert result["verdict"] == verdicts.NOT_TESTABLE and "three levels" in result["reason"]
+
+
+def test_what_is_missing_is_named(judged):
+    results, _ = judged([1, 39, 60, 123], [])
+    assert {result["verdict"] for result in results} == {verdicts.NOT_TESTABLE}
+    for result, word in zip(results, ("MPI functions", "event counters", "two sockets", "memory binding"), strict=True):
+        assert word in result["reason"]
+
+
+def test_p_values_of_a_claim_are_adjusted_together(judged):
+    _, table = judged([13], [(several, 0.99)], spread=0.03)
+    assert (table["p_holm"] >= table["p"]).all()
+    assert table["p_holm"].min() == pytest.approx(min(1, table["p"].min() * len(table)))
+
+
+def test_too_few_blocks_decide_nothing(judged):
+    result = judged([13], [(several, 0.5)], repetitions=2)[0][0]
+    assert result["verdict"] == verdicts.INCONCLUSIVE
+
+
+def test_a_repetition_of_a_finding_is_not_counted_again(claims):
+    results = [result for of_study in claims.values() for result in evaluate.unavailable(of_study)]
+    counted = sum(row["findings"] for row in evaluate.summarise(results))
+    assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
+
+
+def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
+    results, table = judged([13, 21, 25, 1], [(several, 0.8)])
+    results += [result for name in NUMBERS if name != "liu2020" for result in evaluate.unavailable(claims[name])]
+    text = page.render(results, {"liu2020": table}, {"liu2020": liu2020})
+    assert all(f'id="{result["id"]}"' in text for result in results)
+    assert (
+        "http://" not in text
+        and "https://" not in text
+        and "<script" not in text
+        and "nan" not in text.lower().replace("finance", "")
+    )
+
+
+def test_the_papers_tables_give_the_known_answers():
+    """Coefficients of variation, interference ratios, overheads: recomputed from the tables as printed."""
+    tables = {path.stem: pd.read_csv(path) for path in REFERENCE.glob("*.csv")}
+    linpack = tables["jha2021_table3_linpack"]
+    known = pd.read_csv(DATA / "jha2021_row_checks.csv")
+    known = known[known["table"] == 3].set_index(["case", "co_runner"])
+    for row in linpack.itertuples():
+        assert row.sd / row.mean == pytest.approx(known.loc[(str(row.case), row.co_runner), "cv_recomputed"], abs=6e-5)
+    ratios = pd.read_csv(DATA / "jha_interference_ratios.csv")
+    ratios = ratios[(ratios["study"] == "jha2021") & (ratios["metric"] == "floating_point_rate")]
+    alone = linpack[linpack["case"].astype(str) == "1"]["mean"].iloc[0]
+    for row in ratios.itertuples():
+        assert row.mean / alone - 1 == pytest.approx(row.interference_ratio, abs=1e-4)
+    overheads = pd.read_csv(DATA / "li2018_overheads.csv")
+    for row in overheads.dropna(subset=["signed_change"]).itertuples():
+        assert row.value / row.baseline - 1 == pytest.approx(row.signed_change, abs=1e-4)
