@@ -6,6 +6,7 @@ Shown, and nothing is removed: a finding that rests on an outlier or a drift sho
 import numpy as np
 import pandas as pd
 
+from plimsoll import statistics
 from plimsoll.plan import FACTORS
 
 # A value this many scaled median deviations from its cell's median is called an outlier (Iglewicz and Hoaglin 1993).
@@ -20,8 +21,6 @@ CELL = ["metric", *FACTORS, "section"]
 def describe(observations: pd.DataFrame) -> list[dict]:
     """A row a metric: drift in fractions an hour with its 95 % interval and Holm-adjusted p, share of outliers, and how many
     cells look bimodal of those with enough runs. Censored runs are left out: their values are limits."""
-    from statsmodels.stats.multitest import multipletests
-
     rows = []
     for metric, group in observations[~observations["censored"].astype(bool)].groupby("metric", sort=False):
         logs = np.log(group["value"].astype(float))
@@ -36,7 +35,7 @@ def describe(observations: pd.DataFrame) -> list[dict]:
         )
     known = [row for row in rows if np.isfinite(row["drift_p"])]
     if known:
-        for row, adjusted in zip(known, multipletests([row["drift_p"] for row in known], method="holm")[1], strict=True):
+        for row, adjusted in zip(known, statistics.holm([row["drift_p"] for row in known]), strict=True):
             row["drift_p_holm"] = float(adjusted)
     return rows
 

@@ -1,6 +1,6 @@
 """Unpaired two-sample tests as in liu2020 (section 4.3), with effect sizes and intervals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,13 @@ def f_test(a: np.ndarray, b: np.ndarray) -> float:
         return 1.0 if va == vb else 0.0
     upper = stats.f.sf(va / vb, len(a) - 1, len(b) - 1)
     return float(2 * min(upper, 1 - upper))
+
+
+def holm(p: Sequence[float]) -> np.ndarray:
+    """p-values adjusted by Holm's method."""
+    import pingouin
+
+    return pingouin.multicomp(list(p), method="holm")[1]
 
 
 def paper_test(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
@@ -158,8 +165,6 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
 def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
     """One row a metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
     their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric."""
-    from statsmodels.stats.multitest import multipletests
-
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
         groups = {tuple(key): group for key, group in of_metric.groupby(list(FACTORS))}
@@ -174,7 +179,7 @@ def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dic
         return table
     table["p_holm"] = np.nan
     for _, group in table[table["p"].notna()].groupby(["metric", "comparison"]):
-        table.loc[group.index, "p_holm"] = multipletests(group["p"], method="holm")[1]
+        table.loc[group.index, "p_holm"] = holm(group["p"])
     table["significant"] = table["p"].lt(alpha).where(table["p"].notna())
     return table
 

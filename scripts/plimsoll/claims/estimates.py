@@ -4,6 +4,7 @@ Every block holds each cell once, so what one block does to all its runs (a warm
 within it. Relative differences are taken on the logarithms.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,13 +74,16 @@ def needed(deviation: float, target: float, alpha: float, alike: bool = False) -
     difference of zero to be within `target`. At most MOST + 1."""
     if not np.isfinite(deviation) or target <= 0:
         return MOST + 1
+    enough = _smallest_ratios(alpha, alike) * deviation <= target
+    return int(SMALLEST + enough.argmax()) if enough.any() else MOST + 1
+
+
+@functools.lru_cache
+def _smallest_ratios(alpha: float, alike: bool) -> np.ndarray:
+    """Difference that n = SMALLEST .. MOST can show with a power of 80 %, in standard deviations."""
     n = np.arange(SMALLEST, MOST + 1)
-    if alike:
-        quantiles = special.stdtrit(n - 1, 1 - alpha) + special.stdtrit(n - 1, (1 + POWER) / 2)
-    else:
-        quantiles = special.stdtrit(n - 1, 1 - alpha / 2) + special.stdtrit(n - 1, POWER)
-    enough = quantiles * deviation / np.sqrt(n) <= target
-    return int(n[enough.argmax()]) if enough.any() else MOST + 1
+    error, power = (alpha, (1 + POWER) / 2) if alike else (alpha / 2, POWER)
+    return (special.stdtrit(n - 1, 1 - error) + special.stdtrit(n - 1, power)) / np.sqrt(n)
 
 
 def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:

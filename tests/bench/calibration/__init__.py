@@ -16,13 +16,13 @@ ALPHA, MARGIN = 0.05, 0.05
 CELLS = ("uma/exact/E1/bare/any/default/standard/{}", "uma/exact/E1/docker/any/default/standard/{}")
 
 
-def ours(a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
+def ours(a: np.ndarray, b: np.ndarray, margin: float = MARGIN) -> tuple[float, float, float, float]:
     """(p, p of likeness, low, high) of our comparison within blocks; the interval is of the relative difference."""
     differences = np.log(a) - np.log(b)
     _, low, high = estimates.t_interval(differences)
     return (
         estimates.p_difference(differences),
-        estimates.p_alike(differences, np.log1p(MARGIN)),
+        estimates.p_alike(differences, np.log1p(margin)),
         np.expm1(low),
         np.expm1(high),
     )

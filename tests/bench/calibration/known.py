@@ -10,7 +10,7 @@ from plimsoll.claims import verdicts
 from plimsoll.runtimes.bare import Bare, BareDeployment
 from plimsoll.runtimes.base import LABEL, join
 
-from tests.bench.calibration import ALPHA, CELLS, ours, wilson, write
+from tests.bench.calibration import ALPHA, CELLS, MARGIN, ours, wilson, write
 from tests.bench.runs import Runner
 
 
@@ -66,15 +66,22 @@ def main(experiments: int = 12, blocks: int = 5) -> None:
                         rows.append({"experiment": experiment, "block": block, "less": share, "value": values["dgemm_gflops"]})
     table = pd.DataFrame(rows)
     write(table, "known_runs")
+    judge(table)
+
+
+def judge(table: pd.DataFrame) -> None:
+    """Print what the verdicts are on runs that were measured."""
     tested = []
     for experiment, group in table.groupby("experiment"):
         wide = group.pivot(index="block", columns="less", values="value")
         for share in (0.05, 0.10, 0.20):
             both = wide[[share, 0.0]].dropna()
             a, b = both[share].to_numpy(), both[0.0].to_numpy()
-            p, p_like, low, high = ours(a, b)
+            p, p_like, low, high = ours(a, b, min(MARGIN, share / 2))
             effect = np.expm1(np.log(a / b).mean())
-            verdict = verdicts.judge("lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, share / 2), ALPHA)
+            verdict = verdicts.judge(
+                "lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, min(MARGIN, share / 2)), ALPHA
+            )
             tested.append(
                 {
                     "experiment": experiment,

@@ -89,5 +89,6 @@ def _draw_simulation(table: pd.DataFrame) -> None:
         axis.set_title(name, loc="left")
         axis.set_xlabel("true difference (%)")
     axes[0].set_ylabel(f"share with p < {ALPHA}")
-    axes[-1].legend(frameon=False, loc="lower right")
+    handles, labels = axes[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, handlelength=3)
     style.save(figure, str(FOLDER / "simulation"))
