@@ -31,7 +31,7 @@ rule features:
 rule table:
     input:
         host="results/host.json",
-        image=lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.json",
+        image=image_of,
         study="config/studies/{study}.yaml",
     output:
         "results/{study}/tables/table0{number}.csv",

@@ -4,7 +4,7 @@
 rule report:
     input:
         host="results/host.json",
-        image=lambda wildcards: f"results/images/{STUDIES[wildcards.study]['image']}.json",
+        image=image_of,
         runs="results/{study}/runs.csv",
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",

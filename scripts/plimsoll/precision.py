@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import record
 from plimsoll import study as studies
 from plimsoll.errors import PlimsollError
 from plimsoll.plan import FACTORS
@@ -65,8 +66,7 @@ def cautious(found: pd.DataFrame) -> pd.Series:
 
 
 def _within_blocks(comparisons: pd.DataFrame) -> Iterator:
-    if len(comparisons):
-        yield from comparisons[(comparisons["test"] == "paired t within blocks") & comparisons["low"].notna()].itertuples()
+    yield from comparisons[(comparisons["test"] == "paired t within blocks") & comparisons["low"].notna()].itertuples()
 
 
 def next_repetitions(now: dict[str, int], found: pd.DataFrame, target: float, maximum: int) -> dict[str, int]:
@@ -101,7 +101,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
         plan = json.loads((folder / "plan.json").read_text())
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
-        found = widths(_read(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"), sections)
+        found = widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"), sections)
         wanted = next_repetitions(now, found, target, maximum)
         if wanted == now:
             break
@@ -111,17 +111,11 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             f"plimsoll: {wide} of {len(found)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
-        _ask(folder / ASKED, plan["profile"], wanted)
+        record.write(folder / ASKED, {"profile": plan["profile"], "cells": wanted})
     reached = found.assign(reached=cautious(found) <= target, target=target, repetitions=found["a"].map(now))
     reached.to_csv(folder / "precision.csv", index=False)
     count = reached["reached"].sum()
     print(f"plimsoll: {count} of {len(reached)} intervals are narrow enough ({target:g}); {folder}/precision.csv has each.")
-
-
-def _ask(path: Path, profile: str, wanted: dict[str, int]) -> None:
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps({"profile": profile, "cells": wanted}, indent=1) + "\n")
-    temporary.rename(path)
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """Real runs for the benches that need many of one cell."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from unittest import mock
 
@@ -34,7 +33,3 @@ class Runner:
         section = self.plan["cells"][cell]["section"]
         metrics = {name: m for name, m in self.study["metrics"].items() if m["section"] == section and "sizes" not in m}
         return {name: found["values"][metric["source"]] for name, metric in metrics.items()}
-
-    def all_of(self, wanted: Iterable[tuple[str, Runtime | None]]) -> list[dict[str, float] | None]:
-        """One run each, in order."""
-        return [self.run(cell, runtime) for cell, runtime in wanted]

@@ -14,6 +14,15 @@ def refused(done) -> str:
     return said[0]
 
 
+def refused_with(project, file: str, old: str, new: str) -> str:
+    """What plimsoll said to a file of the project in which one text was replaced by another."""
+    path = project.folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return refused(project.snakemake("--dry-run", "all"))
+
+
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
@@ -43,11 +52,7 @@ def test_configuration(project, config, sentence):
     ],
 )
 def test_study_file(fresh, old, new, sentence):
-    path = fresh.folder / "config/studies/liu2020.yaml"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    said = refused(fresh.snakemake("--dry-run", "all"))
+    said = refused_with(fresh, "config/studies/liu2020.yaml", old, new)
     assert "liu2020.yaml" in said and sentence in said
 
 
@@ -60,11 +65,7 @@ def test_study_file(fresh, old, new, sentence):
     ],
 )
 def test_claims(fresh, old, new, sentence):
-    path = fresh.folder / "config/claims/liu2020.yaml"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    said = refused(fresh.snakemake("--dry-run", "all"))
+    said = refused_with(fresh, "config/claims/liu2020.yaml", old, new)
     assert "claims/liu2020.yaml" in said and sentence in said
 
 

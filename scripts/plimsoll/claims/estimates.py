@@ -65,8 +65,7 @@ def detectable(deviation: float, n: int, alpha: float) -> float:
     """Smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
     if n < SMALLEST:
         return float("nan")
-    quantiles = special.stdtrit(n - 1, 1 - alpha / 2) + special.stdtrit(n - 1, POWER)
-    return float(quantiles * deviation / np.sqrt(n))
+    return float(_shown_by(n, alpha / 2, POWER) * deviation)
 
 
 def needed(deviation: float, target: float, alpha: float, alike: bool = False) -> int:
@@ -83,6 +82,11 @@ def _smallest_ratios(alpha: float, alike: bool) -> np.ndarray:
     """Difference that n = SMALLEST .. MOST can show with a power of 80 %, in standard deviations."""
     n = np.arange(SMALLEST, MOST + 1)
     error, power = (alpha, (1 + POWER) / 2) if alike else (alpha / 2, POWER)
+    return _shown_by(n, error, power)
+
+
+def _shown_by(n, error: float, power: float):
+    """Difference, in standard deviations, that a one-sided t test of n differences shows with this error and power."""
     return (special.stdtrit(n - 1, 1 - error) + special.stdtrit(n - 1, power)) / np.sqrt(n)
 
 

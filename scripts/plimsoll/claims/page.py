@@ -20,11 +20,7 @@ MARKS = {
 
 def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: dict[str, dict]) -> str:
     """The page; `comparisons` by study, `studies` the built ones by name."""
-    by_claim = (
-        {claim: group.to_dict("records") for table in comparisons.values() for claim, group in table.groupby("claim")}
-        if comparisons
-        else {}
-    )
+    by_claim = {claim: group.to_dict("records") for table in comparisons.values() for claim, group in table.groupby("claim")}
     shown = [
         {
             **result,
@@ -55,17 +51,10 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
 
 def read(folder: Path) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons) of a study, as `write` left them."""
-    return json.loads((folder / "claims.json").read_text()), _table(folder / "comparisons.csv")
+    return json.loads((folder / "claims.json").read_text()), pd.read_csv(folder / "comparisons.csv")
 
 
 def write(folder: Path, results: list[dict], comparisons: pd.DataFrame) -> None:
     """Put a study's verdicts into its results folder."""
     (folder / "claims.json").write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     comparisons.to_csv(folder / "comparisons.csv", index=False)
-
-
-def _table(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(path)
-    except pd.errors.EmptyDataError:
-        return pd.DataFrame()

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll import cgroup
 from plimsoll.claims import verdicts
 from plimsoll.runtimes.bare import Bare, BareDeployment
-from plimsoll.runtimes.base import LABEL, join
+from plimsoll.runtimes.base import join
 
 from tests.bench.calibration import ALPHA, CELLS, MARGIN, ours, wilson, write
 from tests.bench.runs import Runner
@@ -23,7 +23,7 @@ class Limited(Bare):
     def deploy(self, job) -> BareDeployment:
         """Make the group with its quota; the launcher and its ranks join it."""
         deployment = LimitedDeployment(job)
-        (group,) = cgroup.make(f"{LABEL}/{job.identity}", ["limited"], cgroup.mounts())
+        (group,) = cgroup.make(deployment.parent, ["limited"], cgroup.mounts())
         quota = int(self.share * self.processors * self.period)
         if (group / "cpu.max").exists():
             (group / "cpu.max").write_text(f"{quota} {self.period}")
@@ -45,7 +45,7 @@ class LimitedDeployment(BareDeployment):
 
     def remove(self) -> None:
         """Remove the group."""
-        cgroup.remove(f"{LABEL}/{self.job.identity}", cgroup.mounts())
+        cgroup.remove(self.parent, cgroup.mounts())
 
 
 def main(experiments: int = 12, blocks: int = 5) -> None:
