@@ -8,7 +8,6 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +23,7 @@ ASKED = "repetitions.json"
 CAUTION = 0.8
 # Widths of few values are guesses: a cell gets at most this many times what it has before we look again.
 GROWTH = 2
+WITHIN_BLOCKS = ("paired t within blocks", "none: too few blocks")
 
 
 def asked(results: Path, profile: str) -> dict[str, int]:
@@ -43,15 +43,21 @@ def asked(results: Path, profile: str) -> dict[str, int]:
 def widths(comparisons: pd.DataFrame, tests: pd.DataFrame, sections: dict[str, str]) -> pd.DataFrame:
     """What is compared, with the width of its interval: columns `what`, `metric`, `a`, `b` (cells), `n` and `width`.
 
-    Of a claim's comparison the interval of the relative difference, of a test that of the ratio to its reference: both are
-    fractions of the reference. Comparisons without such an interval (counts, ranks, dispersion) are left out. `sections` has
-    the section of each metric.
+    Both of a claim's comparison and of a test the interval is that of a ratio, and its width is a fraction of that ratio: an
+    interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons
+    that have too few blocks for an interval are infinitely wide; those of another kind (counts, ranks, dispersion) are left
+    out. `sections` has the section of each metric.
     """
-    found = [(row.claim, row.metric, row.cell_a, row.cell_b, row.n, row.high - row.low) for row in _within_blocks(comparisons)]
+    found = []
+    for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
+        # Only ratios have been put through the paper's own procedure too.
+        scale = 1 + row.effect if pd.notna(row.paper_p) else 1
+        width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
+        found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.n, width))
     for row in tests[tests["ratio_low"].notna()].to_dict("records") if len(tests) else []:
         section = sections[row["metric"]]
         cell = "/".join(str(row[factor]) for factor in FACTORS)
-        width = row["ratio_high"] - row["ratio_low"]
+        width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
         found.append((row["comparison"], row["metric"], f"{cell}/{section}", f"{row['reference']}/{section}", n, width))
     return pd.DataFrame(found, columns=["what", "metric", "a", "b", "n", "width"])
@@ -65,10 +71,6 @@ def cautious(found: pd.DataFrame) -> pd.Series:
     return found["width"] * (degrees / stats.chi2.ppf(1 - CAUTION, degrees)) ** 0.5
 
 
-def _within_blocks(comparisons: pd.DataFrame) -> Iterator:
-    yield from comparisons[(comparisons["test"] == "paired t within blocks") & comparisons["low"].notna()].itertuples()
-
-
 def next_repetitions(now: dict[str, int], found: pd.DataFrame, target: float, maximum: int) -> dict[str, int]:
     """Repetitions by cell for the next round; equal to `now` where nothing more is asked for.
 
@@ -80,8 +82,8 @@ def next_repetitions(now: dict[str, int], found: pd.DataFrame, target: float, ma
     for row in found[found["width"] > target].itertuples():
         for cell in (row.a, row.b):
             if cell in now:
-                estimate = math.ceil(now[cell] * (row.width / target) ** 2)
-                wanted[cell] = max(wanted[cell], min(estimate, GROWTH * now[cell], maximum))
+                estimate = now[cell] * min(GROWTH, (row.width / target) ** 2)
+                wanted[cell] = max(wanted[cell], min(math.ceil(estimate), maximum))
     return {cell: max(number, now[cell]) for cell, number in wanted.items()}
 
 

@@ -63,8 +63,8 @@ def _widths(draws: dict, compared: list, repetitions: dict[str, int]) -> pd.Data
     rows = []
     for what, metric, a, b in compared:
         n = min(repetitions[a], repetitions[b])
-        _, low, high = estimates.t_interval(draws[metric, a][:n] - draws[metric, b][:n])
-        rows.append((what, metric, a, b, n, np.expm1(high) - np.expm1(low)))
+        mean, low, high = estimates.t_interval(draws[metric, a][:n] - draws[metric, b][:n])
+        rows.append((what, metric, a, b, n, np.exp(high - mean) - np.exp(low - mean)))
     return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "n", "width"])
 
 

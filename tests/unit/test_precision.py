@@ -42,6 +42,40 @@ def test_a_maximum_below_what_there_is_takes_nothing_away():
     assert precision.next_repetitions({"x": 10, "y": 10}, found(("c", "m", "x", "y", 9.0)), 0.1, 5) == {"x": 10, "y": 10}
 
 
+def compared(**changed):
+    row = {
+        **{"claim": "c", "metric": "m", "cell_a": "x", "cell_b": "y", "n": 5, "test": "paired t within blocks"},
+        **{"effect": 79.0, "low": 75.0, "high": 83.0, "paper_p": 0.01},
+    }
+    return pd.DataFrame([{**row, **changed}])
+
+
+@pytest.mark.parametrize(
+    ("row", "width"),
+    [
+        ({}, 8 / 80),
+        ({"effect": 0.0, "low": -0.05, "high": 0.05}, 0.1),
+        ({"effect": -0.5, "low": -0.55, "high": -0.45}, 0.2),
+        # Losses are fractions of their own reference already.
+        ({"effect": -0.5, "low": -0.55, "high": -0.45, "paper_p": np.nan}, 0.1),
+        ({"test": "none: too few blocks", "effect": np.nan, "low": np.nan, "high": np.nan, "n": 1}, np.inf),
+    ],
+)
+def test_a_width_is_relative_to_its_ratio(row, width):
+    rows = precision.widths(compared(**row), pd.DataFrame(), {})
+    assert rows["width"].to_list() == [pytest.approx(width)]
+
+
+def test_counts_and_ranks_have_no_width():
+    assert precision.widths(compared(test="Mann-Whitney"), pd.DataFrame(), {}).empty
+
+
+def test_too_few_blocks_ask_for_as_many_again():
+    unknown = found(("c", "m", "x", "y", np.inf), n=1)
+    assert precision.next_repetitions({"x": 1, "y": 1}, unknown, 0.1, 30) == {"x": 2, "y": 2}
+    assert precision.next_repetitions({"x": 2, "y": 2}, unknown, 0.1, 3) == {"x": 3, "y": 3}
+
+
 def test_cells_that_are_not_in_the_plan_are_passed_over():
     assert precision.next_repetitions({"x": 5}, found(("c", "m", "x", "gone", 9.0)), 0.1, 30) == {"x": 10}
 

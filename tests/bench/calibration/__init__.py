@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 
 FOLDER = PROJECT / "docs/calibration"
 ALPHA, MARGIN = 0.05, 0.05
-CELLS = ("uma/exact/E1/bare/any/default/standard/{}", "uma/exact/E1/docker/any/default/standard/{}")
+CELLS = ("uma/exact/E1/bare/any/default/standard/plain/{}", "uma/exact/E1/docker/any/default/standard/plain/{}")
 
 
 def ours(a: np.ndarray, b: np.ndarray, margin: float = MARGIN) -> tuple[float, float, float, float]:
