@@ -7,13 +7,16 @@
  * Where the ranks were (namespaces, cgroups, processors, memory nodes), what they ran (build identifiers of the executable
  * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
  * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed),
- * and whether Open MPI yields the processor while it waits.
+ * whether Open MPI yields the processor while it waits, and how often the kernel switched and migrated the rank meanwhile.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,11 @@ struct traffic { char name[32]; unsigned long long bytes; };
 static struct traffic before[MAX_INTERFACES];
 static int interfaces_before;
 static double started, init_seconds;
+
+/* What the scheduler did to this process; -1 where the kernel does not tell. */
+struct scheduling { long long voluntary, involuntary, migrations; };
+
+static struct scheduling scheduled;
 
 /* Bytes received and sent by each interface of this process's network namespace; returns how many interfaces. */
 static int read_traffic(struct traffic *table) {
@@ -61,6 +69,21 @@ static void status_value(const char *key, char *value, size_t size) {
   fclose(f);
 }
 
+static struct scheduling read_scheduling(void) {
+  struct scheduling found = {.migrations = -1};
+  struct rusage usage;
+  FILE *f = fopen("/proc/self/sched", "r");
+  char line[256];
+  getrusage(RUSAGE_SELF, &usage);
+  found.voluntary = usage.ru_nvcsw;
+  found.involuntary = usage.ru_nivcsw;
+  if (!f) return found;
+  while (fgets(line, sizeof line, f))
+    if (sscanf(line, "se.nr_migrations : %lld", &found.migrations) == 1) break;
+  fclose(f);
+  return found;
+}
+
 static int mapped_segments(void) {
   FILE *f = fopen("/proc/self/maps", "r");
   char line[4096], seen[256][64];
@@ -78,19 +101,11 @@ static int mapped_segments(void) {
   return n;
 }
 
-/* Whether Open MPI yields the processor while it waits: asked for, or its own decision where it sees more ranks than slots. */
+/* Whether Open MPI yields the processor while it waits: asked for, or its own decision where it sees more ranks than slots. Read
+ * where its progress engine reads it; MPI's own interface to such variables takes a tenth of a second to begin. */
 static const char *yields_when_idle(void) {
-  int provided, index, count, value = 0;
-  const char *answer = "unknown";
-  MPI_T_cvar_handle handle;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return answer;
-  if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
-      MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
-    if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) answer = value ? "yes" : "no";
-    MPI_T_cvar_handle_free(&handle);
-  }
-  MPI_T_finalize();
-  return answer;
+  const bool *yields = dlsym(RTLD_DEFAULT, "opal_progress_yield_when_idle");
+  return !yields ? "unknown" : *yields ? "yes" : "no";
 }
 
 /* Whether one process may read another's memory directly, which Open MPI uses for large messages. */
@@ -160,6 +175,7 @@ static void write_cgroups(FILE *out) {
 
 static void report(double benchmark_seconds) {
   struct traffic after[MAX_INTERFACES];
+  struct scheduling now = read_scheduling();
   struct rusage usage;
   char path[64], temporary[64], host[256] = "", cpus[1024], mems[1024];
   int rank, n, i, j;
@@ -179,7 +195,10 @@ static void report(double benchmark_seconds) {
   fprintf(out, "\"init_seconds\": %.6f, \"benchmark_seconds\": %.6f, \"cpu_seconds\": %.6f,\n", init_seconds, benchmark_seconds,
           usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
   fprintf(out, "\"yields_when_idle\": \"%s\",\n", yields_when_idle());
-  fprintf(out, "\"context_switches\": {\"voluntary\": %ld, \"involuntary\": %ld},\n", usage.ru_nvcsw, usage.ru_nivcsw);
+  fprintf(out, "\"context_switches\": {\"voluntary\": %lld, \"involuntary\": %lld}, \"migrations\": ",
+          now.voluntary - scheduled.voluntary, now.involuntary - scheduled.involuntary);
+  if (now.migrations < 0) fprintf(out, "null,\n");
+  else fprintf(out, "%lld,\n", now.migrations - scheduled.migrations);
   fprintf(out, "\"shared_memory_segments\": %d, \"single_copy\": \"%s\",\n\"network_bytes\": {", mapped_segments(), single_copy());
   n = read_traffic(after);
   for (i = 0; i < n; i++) {
@@ -192,6 +211,16 @@ static void report(double benchmark_seconds) {
   dl_iterate_phdr(write_object, out);
   fprintf(out, "]}\n");
   if (!fclose(out)) rename(temporary, path);
+}
+
+/* If something counts events during this run it waits for rank 0's word on when to begin and to end, at the other end of the pipe
+ * ranks/control: what starts the ranks would otherwise be counted with them, and is more than they are. */
+static void tell_counter(const char *command) {
+  int rank, pipe;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0 || (pipe = open("ranks/control", O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) return;
+  if (write(pipe, command, strlen(command)) < 0) perror("ranks/control");
+  close(pipe);
 }
 
 /* An empty ranks/<rank>.begun: its time tells how long a run that was stopped had been going. */
@@ -217,12 +246,16 @@ int MPI_Init(int *argc, char ***argv) {
   init_seconds = started - begun;
   interfaces_before = read_traffic(before);
   mark_beginning();
+  tell_counter("enable\n");
+  scheduled = read_scheduling();
   return result;
 }
 
 int MPI_Finalize(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  tell_counter("disable\n");
+  MPI_Pcontrol(0);
   report(now.tv_sec + now.tv_nsec / 1e9 - started);
   return PMPI_Finalize();
 }
