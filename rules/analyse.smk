@@ -27,6 +27,25 @@ rule features:
         "python -m plimsoll features --study {wildcards.study} --runtimes {input} --output {output} 2> >(tee {log} >&2)"
 
 
+# Tables 1 and 6: from runs of their own.
+rule measured_table:
+    input:
+        records=table_records,
+        study="config/studies/{study}.yaml",
+    output:
+        "results/{study}/tables/{table}.csv",
+    log:
+        "results/{study}/logs/{table}.log",
+    wildcard_constraints:
+        table="|".join({name for study in STUDIES.values() for name in study.get("measured_tables", {})}),
+    conda:
+        "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
+    shell:
+        "python -m plimsoll measured-table --study {wildcards.study} --name {wildcards.table} --output {output} 2> >(tee {log} >&2)"
+
+
 # Tables 2 to 4: of the design and the host, beside the paper's.
 rule table:
     input:

@@ -9,7 +9,18 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from plimsoll import documents, paths, plan as planning, precision, progress, record, runtimes, study as studies, topology
+from plimsoll import (
+    documents,
+    host as hosts,
+    paths,
+    plan as planning,
+    precision,
+    progress,
+    record,
+    runtimes,
+    study as studies,
+    topology,
+)
 from plimsoll.claims import book
 from plimsoll.errors import PlimsollError, Unavailable
 
@@ -36,7 +47,7 @@ def prepare():
         runtimes.find(name)
     selected = studies.selected(config["studies"])
     profile = studies.profile(config["profile"])
-    host = topology.discover()
+    host = hosts.here()
     if config.get("host_file"):
         host = topology.described(documents.load(Path(config["host_file"]), "host"))
     # Only optional runtimes are tried here; a required one that does not work stops the workflow in the rule `runtimes`.
@@ -76,7 +87,7 @@ wildcard_constraints:
     study="|".join(STUDIES),
     figure="fig[0-9]+[a-z]?",
     repetition="[0-9]+",
-    cell="[a-z]+/[a-z]+/[EO][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+",
+    cell="[a-z]+/[a-z]+/[EOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+",
 
 
 def paths_of(study, runs):
@@ -98,6 +109,12 @@ def figure_records(wildcards):
     """The records that a figure is made from, and no others."""
     runs = planning.figure_runs(PLANS[wildcards.study], STUDIES[wildcards.study], wildcards.figure)
     return paths_of(wildcards.study, runs)
+
+
+def table_records(wildcards):
+    """The records that a table is made from, and no others."""
+    experiment = STUDIES[wildcards.study]["measured_tables"][wildcards.table]["experiment"]
+    return paths_of(wildcards.study, planning.experiment_runs(PLANS[wildcards.study], experiment))
 
 
 PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()}

@@ -13,6 +13,9 @@ rule report:
         tables=lambda wildcards: [
             f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("paper_tables", {})
         ],
+        measured=lambda wildcards: [
+            f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("measured_tables", {})
+        ],
         figures=lambda wildcards: figures(wildcards.study),
         template="scripts/plimsoll/templates/report.html.j2",
         style="scripts/plimsoll/templates/style.css",

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 from plimsoll import paths
+from plimsoll.instruments.events import COUNTERS
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"
@@ -63,7 +64,9 @@ def paper_host() -> dict:
 
 @pytest.fixture
 def small_host() -> dict:
-    return host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20)
+    """One socket of two cores, without hardware counters."""
+    counted = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}
+    return {**host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20), "events": {**dict.fromkeys(COUNTERS), **counted}}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def _parser() -> argparse.ArgumentParser:
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
     def stage(function, *options: str, paths: tuple[str, ...] = ()) -> argparse.ArgumentParser:
-        added = stages.add_parser(function.__name__.strip("_"), help=function.__doc__)
+        added = stages.add_parser(function.__name__.strip("_").replace("_", "-"), help=function.__doc__)
         for option in options:
             added.add_argument(f"--{option}", required=True)
         for option in paths:
@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_features, "study", paths=("runtimes", "output"))
     stage(_table, "study", "name", paths=("host", "image", "output"))
+    stage(_measured_table, "study", "name", paths=("output",))
     stage(_figure, "study", "figure")
     stage(_report, "study", paths=("output",))
     return parser
@@ -83,13 +84,13 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll import plan, precision, study, topology
+    from plimsoll import host, plan, precision, study
 
     config = json.loads(options.config)
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     profile, unavailable = study.profile(config["profile"]), json.loads(options.unavailable)
     more = precision.asked(options.output.parent, config["profile"])
-    made = plan.make(loaded, profile, topology.discover(), config, unavailable, more)
+    made = plan.make(loaded, profile, host.here(), config, unavailable, more)
     plan.write(made, options.output)
 
 
@@ -115,6 +116,7 @@ def _tests(options: argparse.Namespace) -> None:
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
     observations = pd.read_csv(options.observations)
+    observations = observations[observations["instrument"] == "plain"]
     statistics.tests(observations, loaded["baseline"], loaded["alpha"], variants).to_csv(options.output, index=False)
 
 
@@ -186,6 +188,15 @@ def _table(options: argparse.Namespace) -> None:
         "table04": lambda: tables.schemes(loaded, host),
     }[options.name]()
     pd.DataFrame(tables.beside(options.name, ours, loaded["paper_tables"][options.name])).to_csv(options.output, index=False)
+
+
+def _measured_table(options: argparse.Namespace) -> None:
+    """make a table from runs, beside the paper's"""
+    from plimsoll import measured_tables, study
+
+    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    made = measured_tables.make(loaded, options.name, Path("results") / options.study)
+    made.to_csv(options.output, index=False)
 
 
 def _figure(options: argparse.Namespace) -> None:

@@ -41,9 +41,11 @@ class Level:
 def places(level: str, setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
     """Place of every container of the scheme at a level of affinity.
 
-    With `share`, containers of less than one core share one (figure 40 has them, the equations do not). Raises Undefined
-    where the equations say nothing.
+    With `share`, containers of less than one core share one (figure 40 has them, the equations do not). One rank alone has the
+    first core and its memory node at every level. Raises Undefined where the equations say nothing.
     """
+    if scheme.alone:
+        return [Place(setting.sockets[0][:1], setting.nodes[:1])]
     return LEVELS[level].mapping(setting, scheme, share)
 
 

@@ -9,7 +9,7 @@ from plimsoll.errors import Unavailable
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
-    """Where the cpu, cpuacct and cpuset controllers are mounted ('cpu', 'cpuacct', 'cpuset'), and version 2 ('unified')."""
+    """Where the cpu, cpuacct, cpuset and perf_event controllers are mounted, by name, and version 2 ('unified')."""
     if text is None:
         text = Path("/proc/self/mounts").read_text()
     found: dict[str, Path] = {}
@@ -18,7 +18,7 @@ def mounts(text: str | None = None) -> dict[str, Path]:
         if kind == "cgroup2":
             found.setdefault("unified", Path(where))
         elif kind == "cgroup":
-            for controller in {"cpu", "cpuacct", "cpuset"} & set(options.split(",")):
+            for controller in {"cpu", "cpuacct", "cpuset", "perf_event"} & set(options.split(",")):
                 found.setdefault(controller, Path(where))
     return found
 
@@ -85,6 +85,20 @@ def of_process(pid: int, found: dict[str, Path]) -> Path | None:
             return found["cpuacct"] / path.lstrip("/")
         if not controllers and "cpuacct" not in found and "unified" in found:
             return found["unified"] / path.lstrip("/")
+    return None
+
+
+def counting_root(found: dict[str, Path]) -> Path | None:
+    """Where the groups are by which perf can count: version 1's perf_event, or version 2, which always has it."""
+    return found.get("perf_event") or found.get("unified")
+
+
+def moved(group: Path, found: dict[str, Path], root: Path) -> Path | None:
+    """The group of the same name in another hierarchy; None if it is not there. Container engines make theirs in all."""
+    for other in found.values():
+        if other in group.parents:
+            same = root / group.relative_to(other)
+            return same if same.is_dir() else None
     return None
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from plimsoll import plan as planning
 from plimsoll import record
 from plimsoll.errors import PlimsollError
+from plimsoll.instruments.base import Instrument
 
 FACTORS = list(planning.FACTORS)
 SIZES = ["containers", "ranks", "ranks_per_container", "cores"]
@@ -86,9 +87,12 @@ def _observations(study: dict, row: dict, found: dict) -> list[dict]:
     for name, metric in study["metrics"].items():
         if metric["section"] != row["section"] or metric.get("sizes", row["sizes"]) != row["sizes"]:
             continue
-        if metric["source"] in found["values"]:
+        # A run under an instrument has the ordinary values too: the difference is what the instrument costs.
+        if metric["instrument"] not in (Instrument.name, row["instrument"]):
+            continue
+        if all(source in found["values"] for source in metric["source"]):
             described = {key: metric[key] for key in ("label", "unit", "better")}
-            value = found["values"][metric["source"]]
+            value = sum(found["values"][source] for source in metric["source"])
             censored = found["status"] == "censored"
             measured = {"metric": name, **described, "value": value, "censored": censored}
             rows.append({"study": study["id"], **row, **measured, **{k: found[k] for k in RUN}})

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from plimsoll import collect, paths, study
+from plimsoll import collect, paths, profiles, study
 from plimsoll import plan as planning
 from plimsoll.errors import PlimsollError
 
@@ -26,11 +26,16 @@ def render(study_name: str, figure_name: str, results: Path) -> None:
     output = results / "notebooks" / f"{figure_name}.ipynb"
     observations, _ = collect.collect(results, plan, loaded, planning.figure_runs(plan, loaded, figure_name))
     observations.to_csv(f"{stem}.observations.csv", index=False)
+    if loaded["experiments"][figure["experiment"]].get("instrument") == "mpi":
+        profiles.gather(results, plan, planning.figure_runs(plan, loaded, figure_name)).to_csv(
+            f"{stem}.profile.csv", index=False
+        )
     parameters = {
         "observations": f"{stem}.observations.csv",
         "output": str(stem),
         "title": title(loaded, figure_name),
         "metrics": figure.get("metrics", []),
+        **({"bars": figure["bars"]} if "bars" in figure else {}),
         "plan": shown(plan, loaded, figure_name),
     }
     notebook = paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb"
@@ -59,7 +64,8 @@ def title(loaded: dict, figure_name: str) -> str:
 def shown(plan: dict, loaded: dict, figure_name: str) -> dict:
     """What a figure's notebook is told of the plan: repetitions, the cells that can be measured here, and what cannot and why.
 
-    `why_not` is the reason if nothing of the figure can be, `sockets` the cores of each socket of the host.
+    `why_not` is the reason if nothing of the figure can be, `unseen` the reasons for single metrics, `sockets` the cores of
+    each socket of the host.
     """
     cells = planning.shown(plan, loaded, figure_name)
     keys = (*planning.FACTORS, "section", "containers", "ranks", "ranks_per_container", "cores", "places")
@@ -70,4 +76,5 @@ def shown(plan: dict, loaded: dict, figure_name: str) -> dict:
         "cells": [{key: cell[key] for key in keys} for cell in cells if cell["reason"] is None],
         "impossible": sorted({f"{cell['hardware']}: {cell['reason']}" for cell in cells if cell["reason"]}),
         "why_not": planning.why_not(plan, loaded, figure_name),
+        "unseen": planning.unseen(plan, loaded, loaded["figures"][figure_name].get("metrics", [])),
     }

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from plimsoll import cgroup, cpulist, scheme, topology
 from plimsoll.errors import Unavailable
+from plimsoll.instruments import events
 from plimsoll.topology import read
 
-# Software and hardware events that a study may want to count; each is tried.
-COUNTERS = ("context-switches", "cpu-migrations", "instructions", "cycles", "cache-misses")
+
+def here() -> dict:
+    """What a plan for this machine is made from: its topology, and what can be counted on it."""
+    return {**topology.discover(), "events": events.available()}
 
 
 def discover(tried: dict[str, dict] | None = None, largest: int = 16) -> dict:
@@ -19,7 +22,7 @@ def discover(tried: dict[str, dict] | None = None, largest: int = 16) -> dict:
     `tried` is what trying the runtimes gave (plimsoll.features.try_all), `largest` the cores a setting may use at most.
     """
     found = cgroup.mounts()
-    machine = topology.discover()
+    machine = here()
     return {
         "architecture": platform.machine(),
         **machine,
@@ -36,7 +39,6 @@ def discover(tried: dict[str, dict] | None = None, largest: int = 16) -> dict:
         "turbo": _turbo(),
         "address_space_randomisation": read(Path("/proc/sys/kernel/randomize_va_space"), "not readable"),
         "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled"), "not readable"),
-        "counters": _counters(),
         "runtimes": tried or {},
     }
 
@@ -82,18 +84,6 @@ def _turbo() -> str:
     return "not readable"
 
 
-def _counters() -> dict[str, str]:
-    perf = shutil.which("perf")
-    if not perf:
-        return dict.fromkeys(COUNTERS, "perf is not installed")
-    result = {}
-    for event in COUNTERS:
-        done = subprocess.run([perf, "stat", "-x,", "-e", event, "true"], capture_output=True, text=True)
-        value = done.stderr.split(",")[0].strip()
-        result[event] = "works" if done.returncode == 0 and value.isdigit() else "not supported"
-    return result
-
-
 def table(host: dict) -> str:
     """The host as aligned text."""
     memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
@@ -113,7 +103,7 @@ def table(host: dict) -> str:
         ("turbo", host["turbo"]),
         ("address space randomisation", host["address_space_randomisation"]),
         ("transparent huge pages", host["transparent_huge_pages"]),
-        *[(f"counter {name}", state) for name, state in host["counters"].items()],
+        *[(f"counter {name.replace('_', ' ')}", f"perf's {e}" if e else "not here") for name, e in host["events"].items()],
         *[(f"runtime {name}", _runtime(result)) for name, result in host["runtimes"].items()],
     ]
     width = max(len(name) for name, _ in rows)

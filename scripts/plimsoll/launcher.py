@@ -24,13 +24,17 @@ def libraries(rootfs: Path) -> Path:
     return next((rootfs / "usr/lib").glob("*-linux-gnu*"))
 
 
-def loaded(rootfs: Path, program: str, *arguments: str) -> list[str]:
-    """Command that runs a program of the unpacked image with the image's loader and libraries, in no container."""
+def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = None) -> list[str]:
+    """Command that runs a program of the unpacked image with the image's loader and libraries, in no container.
+
+    `preload` is a library of the image that is loaded before the others.
+    """
     folder = libraries(rootfs)
     loader = next(path for path in (*(rootfs / "lib64").glob("ld-linux*"), *(rootfs / "usr/lib").glob("ld-linux*")))
     # Debian chooses the BLAS by an absolute link, which would lead out of the image.
     path = f"{folder / 'openblas-serial'}:{folder}"
-    return [str(loader), "--library-path", path, str(rootfs / program.lstrip("/")), *arguments]
+    first = ["--preload", str(rootfs / preload.lstrip("/"))] if preload else []
+    return [str(loader), *first, "--library-path", path, str(rootfs / program.lstrip("/")), *arguments]
 
 
 def environment(rootfs: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, cgroup, lock, noise, progress, record, runtimes
+from plimsoll import affinity, benchmarks, cgroup, instruments, lock, noise, progress, record, runtimes
 from plimsoll.benchmarks.base import InvalidOutput
 from plimsoll.errors import PlimsollError, Unavailable, guarded
 from plimsoll.runtimes.base import Job
@@ -141,7 +141,7 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
     folder = _raw_folder(study_folder, cell, repetition)
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     os.environ[lock.VARIABLE] = identity
-    benchmark, runtime = benchmarks.find(plan["benchmark"]), runtimes.find(cell["runtime"])
+    benchmark = benchmarks.find(plan["benchmark"])
     benchmark.prepare(folder, cell["parameters"])
     (folder / "ranks").mkdir()
     attempt: dict = {
@@ -165,14 +165,17 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
     temporary.mkdir(mode=0o700)
     try:
         job = Job(identity, folder, temporary, cell, image)
-        attempt.update(_run(job, benchmark, runtime, machine, accounts[0], plan["limits"]["neighbours"], attempt))
+        instrument = instruments.find(cell["instrument"])(job)
+        job.preload = instrument.preload
+        attempt.update(_run(job, benchmark, instrument, machine, accounts[0], plan["limits"]["neighbours"], attempt))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return attempt
 
 
-def _run(job: Job, benchmark, runtime, machine: noise.Machine, account: Path | None, limits: dict, attempt: dict) -> dict:
+def _run(job: Job, benchmark, instrument, machine: noise.Machine, account: Path | None, limits: dict, attempt: dict) -> dict:
     """Deploy, run, take down, and judge."""
+    runtime = runtimes.find(job.cell["runtime"])
     seconds, begun = attempt["seconds"], time.monotonic()
     try:
         deployment = runtime.deploy(job)
@@ -180,13 +183,15 @@ def _run(job: Job, benchmark, runtime, machine: noise.Machine, account: Path | N
         return {"status": "failed", "reason": f"the containers could not be started: {problem}"}
     seconds["deploy"] = round(time.monotonic() - begun, 4)
     try:
-        command = deployment.launch([benchmark.program])
+        command = instrument.around(deployment.launch([benchmark.program]), deployment, account)
         environment = {**deployment.environment(), lock.VARIABLE: job.identity}
         account = None if deployment.strays else account
         before = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
         job.launched = time.time()
         code = run_bounded(command, environment, job.folder, job.cell["time_limit_seconds"])
         after = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
+    except Unavailable as problem:
+        return {"status": "failed", "reason": str(problem)}
     finally:
         begun = time.monotonic()
         try:
@@ -197,7 +202,7 @@ def _run(job: Job, benchmark, runtime, machine: noise.Machine, account: Path | N
         seconds["remove"] = round(time.monotonic() - begun, 4)
     seconds["run"] = round(after.when - before.when, 4)
     attempt["noise"]["during"] = noise.neighbours(before, after, machine.processors, **limits)
-    return {"command": command, "exit_code": code, **_judge(job, benchmark, code, attempt["noise"]["during"])}
+    return {"command": command, "exit_code": code, **_judge(job, benchmark, instrument, code, attempt["noise"]["during"])}
 
 
 def run_bounded(command: list[str], environment: dict, folder: Path, limit: float) -> int | None:
@@ -235,7 +240,7 @@ def ended_within(pid: int, seconds: float) -> bool:
         os.close(descriptor)
 
 
-def _judge(job: Job, benchmark, code: int | None, during: dict) -> dict:
+def _judge(job: Job, benchmark, instrument, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     found: dict = {}
     if code is None:
@@ -245,7 +250,9 @@ def _judge(job: Job, benchmark, code: int | None, during: dict) -> dict:
     try:
         found["ranks"] = _ranks(job)
         seconds = max(rank["benchmark_seconds"] for rank in found["ranks"])
-        found["values"] = {**benchmark.results(job.folder, job.cell["parameters"]), "benchmark_seconds": seconds}
+        parameters = job.cell["parameters"]
+        watched = instrument.values(found["ranks"], benchmark.region(parameters))
+        found["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
         if problem := affinity.misplaced(job.cell, found["ranks"]):
             raise InvalidOutput(problem)
     except InvalidOutput as problem:

@@ -9,18 +9,20 @@ import os
 from itertools import product
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, cpulist, order, runtimes, scheme, topology
+from plimsoll import affinity, benchmarks, cpulist, instruments, order, runtimes, scheme, topology
 from plimsoll.errors import PlimsollError, Unavailable
 
 # The factors of a cell, in the order of its path, which ends with the benchmark's section.
-FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes")
-# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40).
+FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument")
+# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40), `alone`
+# is one rank on one core (figures 27 and 28).
 CHOICES = {
-    "all": lambda row: not row.beyond,
-    "single": lambda row: row.containers == 1,
+    "all": lambda row: not row.beyond and not row.alone,
+    "single": lambda row: row.containers == 1 and not row.alone,
     "several": lambda row: row.containers > 1 and not row.beyond,
-    "ends": lambda row: row.containers in (1, row.cores),
-    "extended": lambda row: True,
+    "ends": lambda row: row.containers in (1, row.cores) and not row.alone,
+    "extended": lambda row: not row.alone,
+    "alone": lambda row: row.alone,
 }
 
 
@@ -40,11 +42,12 @@ def make(
         for hardware in experiment["hardware"]
         for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
     ]
-    # What one experiment leaves undefined another may define (by letting containers share cores): it is then the other's alone.
-    defined = {cell["path"] for _, cell in wanted if not cell["undefined"]}
+    # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
+    # cell is then the other's alone.
+    used = {cell["path"] for _, cell in wanted if cell["useful"]}
     cells: dict[str, dict] = {}
     for name, cell in wanted:
-        if cell["undefined"] and cell["path"] in defined:
+        if not cell["useful"] and cell["path"] in used:
             continue
         cells.setdefault(cell["path"], cell)["experiments"].append(name)
     for path, cell in cells.items():
@@ -57,6 +60,7 @@ def make(
         "repetitions": repetitions,
         "profile": config["profile"],
         "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
+        "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
         "limits": {key: profile[key] for key in ("attempts", "idle", "neighbours")},
         "cells": cells,
         "order": order.blocks(
@@ -85,19 +89,47 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
                 continue
             cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
             cell["host"] = topology.identity(host)
-            cell["reason"] = missing or unavailable.get(runtime)
+            settings = instruments.find(cell["instrument"]).settings(host)
+            unseen = _unseen(study, experiment, cell, settings)
+            cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
+            cell["useful"] = not unseen
+            # What an instrument is told is part of what is measured.
+            cell.update({key: value for key, value in settings.items() if key != "reason"})
             try:
                 places = affinity.places(level, setting, row, experiment.get("share_cores", False))
             except affinity.Undefined as reason:
-                cell.update(undefined=True, reason=f"{level} is not defined here: {reason}")
+                cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
             else:
                 if missing is None:
                     _refuse_outside(cell["path"], places, host)
                     _refuse_binding(cell["path"], places, row)
-                    cell.update(_details(study, profile, host, cell, places, row))
+                    cell.update(_details(study, profile, host, setting, cell, places, row))
                     cell["fingerprint"] = fingerprint(cell)
             cells.append(cell)
     return cells
+
+
+def _unseen(study: dict, experiment: dict, cell: dict, settings: dict) -> str | None:
+    """Why a cell's instrument sees nothing here of what the experiment wants of it; None if it sees something."""
+    of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
+    named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
+    wanted = [metric for metric in named if of_cell.items() <= metric.items()]
+    reasons = [_unseen_metric(metric, settings) for metric in wanted]
+    return None if not reasons or None in reasons else "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _unseen_metric(metric: dict, settings: dict) -> str | None:
+    instrument = instruments.find(metric["instrument"])
+    return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
+
+
+def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+    """Those of the metrics that this host's instruments cannot see, each with the reason."""
+    reasons = {
+        name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
+        for name in metrics
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _several(runtime: str, level: str) -> bool:
@@ -111,9 +143,9 @@ def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
 
 
 def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
-    sizes = experiment.get("sizes", "standard")
+    sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", "plain")
     return {
-        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{section}",
+        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}/{section}",
         "hardware": hardware,
         "mode": row.mode,
         "scheme": row.name,
@@ -121,6 +153,7 @@ def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -
         "affinity": level,
         "yield": yielding,
         "sizes": sizes,
+        "instrument": instrument,
         "section": section,
         "containers": row.containers,
         "ranks": row.ranks,
@@ -129,12 +162,19 @@ def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -
         "mpi_parameters": study["factors"]["yield"][yielding],
         # A run that hits its limit is then an observation of its own: at least this slow.
         "keep_timeouts": experiment.get("keep_timeouts", False),
-        "undefined": False,
         "experiments": [],
     }
 
 
-def _details(study: dict, profile: dict, host: dict, cell: dict, places: list[affinity.Place], row: scheme.Scheme) -> dict:
+def _details(
+    study: dict,
+    profile: dict,
+    host: dict,
+    setting: scheme.Setting,
+    cell: dict,
+    places: list[affinity.Place],
+    row: scheme.Scheme,
+) -> dict:
     benchmark = benchmarks.find(study["benchmark"])
     memory = min(node["memory_bytes"] or host["memory_bytes"] for node in host["nodes"])
     everything = topology.everything(host)
@@ -152,9 +192,12 @@ def _details(study: dict, profile: dict, host: dict, cell: dict, places: list[af
         }
         for place in places
     ]
-    parameters = benchmark.parameters(
-        cell["section"], profile, cell["sizes"], row.ranks, memory, topology.last_level_cache_bytes(host)
-    )
+    caches = topology.last_level_cache_bytes(host)
+    # One rank alone has what each rank has where the cores are all in use.
+    ranks = setting.cores if row.alone else row.ranks
+    parameters = benchmark.parameters(cell["section"], profile, cell["sizes"], ranks, memory, caches)
+    if row.alone:
+        parameters = benchmark.of_one_rank(parameters, ranks)
     return {
         "places": described,
         # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
@@ -201,18 +244,21 @@ def fingerprint(cell: dict) -> str:
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
         keys.append("time_limit_seconds")
+    if "events" in cell:
+        keys.append("events")
     return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def shown(plan: dict, study: dict, name: str) -> list[dict]:
     """The plan's cells that a figure shows, those that cannot be measured here as well."""
     figure = study["figures"][name]
+    experiments = {figure["experiment"], *figure.get("beside", [])}
     sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
     levels = figure.get("affinity", list(affinity.LEVELS))
     return [
         cell
         for cell in plan["cells"].values()
-        if figure["experiment"] in cell["experiments"]
+        if experiments & set(cell["experiments"])
         and cell["affinity"] in levels
         and (not sections or cell["section"] in sections)
     ]
@@ -231,7 +277,11 @@ def why_not(plan: dict, study: dict, name: str) -> str | None:
         reasons = {cell["reason"] for cell in of_level}
         if None not in reasons:
             return "; ".join(sorted(reasons))
-    return None if cells else "the configuration leaves out every cell of it"
+    if not cells:
+        return "the configuration leaves out every cell of it"
+    metrics = study["figures"][name].get("metrics", [])
+    blind = unseen(plan, study, metrics)
+    return "; ".join(dict.fromkeys(blind.values())) if metrics and len(blind) == len(metrics) else None
 
 
 def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
@@ -240,6 +290,17 @@ def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
         return []
     paths = {cell["path"] for cell in shown(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
+
+
+def experiment_runs(plan: dict, name: str) -> list[tuple[str, int]]:
+    """The runs of an experiment, in order."""
+    return [(path, repetition) for path, repetition in plan["order"] if name in plan["cells"][path]["experiments"]]
+
+
+def experiment_reason(plan: dict, name: str) -> str | None:
+    """Why nothing of an experiment can be measured here; None if something can."""
+    reasons = {cell["reason"] for cell in plan["cells"].values() if name in cell["experiments"]}
+    return None if None in reasons else "; ".join(sorted(reasons)) or "the configuration leaves out every cell of it"
 
 
 def _each(plan: dict) -> str:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import behaviour, collect, host, page, record, runtimes, study
+from plimsoll import behaviour, collect, host, measured_tables, page, record, runtimes, study, watching
 from plimsoll import figures as drawing
 from plimsoll import plan as planning
+from plimsoll.charts import profile
 from plimsoll.claims import evaluate, verdicts
 from plimsoll.claims import page as claims_page
 
@@ -18,7 +19,7 @@ def render(study_name: str, folder: Path) -> str:
     loaded = study.load(study.STUDIES / f"{study_name}.yaml")
     plan = collect.load_plan(folder)
     runs = pd.read_csv(folder / "runs.csv")
-    tests = pd.read_csv(folder / "tables/tests.csv")
+    observations, tests = (pd.read_csv(folder / name) for name in ("observations.csv", "tables/tests.csv"))
     image = json.loads(Path(f"results/images/{loaded['image']}.json").read_text())
     found = json.loads(Path("results/host.json").read_text())
     results, _ = claims_page.read(folder)
@@ -42,12 +43,14 @@ def render(study_name: str, folder: Path) -> str:
             attempts=int(runs["attempts"].sum()),
             transports=transports(runs),
             impossible=impossible(plan),
-            figures=figures(folder, loaded, plan),
+            figures=figures(folder, loaded, plan, results),
             tables=tables(folder, loaded),
             tests=significance(tests),
             seccomp=seccomp(tests),
             features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
             sizes=sizes(plan),
+            **measured(folder, loaded),
+            watching=watching.cost(observations, loaded["alpha"]),
             labels={name: runtime.label for name, runtime in runtimes.known().items()},
             minutes=(runs["started"].max() - runs["started"].min()) / 60,
             version=_version(),
@@ -58,7 +61,7 @@ def render(study_name: str, folder: Path) -> str:
                 verdict: [r for r in results if r["verdict"] == verdict and not r["same_as"]]
                 for verdict in verdicts.VERDICTS[:3]
             },
-            behaviour=behaviour.describe(pd.read_csv(folder / "observations.csv")),
+            behaviour=behaviour.describe(observations[observations["instrument"] == "plain"]),
         )
     )
 
@@ -97,8 +100,9 @@ def impossible(plan: dict) -> list[dict]:
     return [{"reason": reason, "cells": number} for reason, number in reasons.items()]
 
 
-def figures(folder: Path, loaded: dict, plan: dict) -> list[dict]:
-    """Each figure as data for the page, with caption and what the paper says; without an image where it cannot be made here."""
+def figures(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> list[dict]:
+    """Each figure as data for the page, with caption, what the paper says, and the claims that it shows; without an image where
+    it cannot be made here."""
     found = []
     for name, figure in loaded["figures"].items():
         reason = planning.why_not(plan, loaded, name)
@@ -112,6 +116,7 @@ def figures(folder: Path, loaded: dict, plan: dict) -> list[dict]:
                 "image": image,
                 "caption": (folder / f"figures/{name}.txt").read_text().strip(),
                 "paper": loaded.get("paper_findings", {}).get(name, ""),
+                "claims": [result for result in results if name in evaluate.figures_of(result, loaded)],
             }
         )
     return found
@@ -126,6 +131,21 @@ def tables(folder: Path, loaded: dict) -> list[dict]:
         }
         for name in loaded.get("paper_tables", {})
     ]
+
+
+def measured(folder: Path, loaded: dict) -> dict:
+    """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`."""
+    found: dict = {"patterns": [label for label, _ in profile.LOOK.values()]}
+    for name, table in loaded.get("measured_tables", {}).items():
+        made = pd.read_csv(folder / f"tables/{name}.csv")
+        key = {"mpi-profile": "profile_table", "locality": "locality"}[table["kind"]]
+        reasons = made["not_here"].dropna() if "not_here" in made else pd.Series(dtype=str)
+        found[f"{key}_not_here"] = reasons.iloc[0] if len(reasons) else ""
+        if key == "profile_table":
+            found[key] = [] if len(reasons) else measured_tables.as_printed(made)
+        else:
+            found[key] = made.to_dict("records")
+    return found
 
 
 def significance(tests: pd.DataFrame) -> list[dict]:

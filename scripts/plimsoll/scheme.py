@@ -6,6 +6,7 @@ from plimsoll import topology
 from plimsoll.errors import PlimsollError, Unavailable
 
 SOCKETS = {"uma": 1, "numa": 2}
+ALONE = "S1"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Scheme:
         return self.containers > self.cores
 
     @property
+    def alone(self) -> bool:
+        """One rank on one core, which nobody else uses: the reference of figures 27 and 28."""
+        return self.name == ALONE
+
+    @property
     def ratio(self) -> int:
         """r of the paper: ranks a core."""
         return self.ranks // self.cores
@@ -77,12 +83,14 @@ def schemes(hardware: Setting) -> list[Scheme]:
 
     With the paper's 16 cores this is its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8.
     With fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores. Over-subscribed schemes go on to
-    more containers than cores, up to one rank a container (figures 15 and 40); `beyond` tells those from table 4's.
+    more containers than cores, up to one rank a container (figures 15 and 40); `beyond` tells those from table 4's. The last
+    is one rank on one core (`alone`).
     """
     cores = hardware.cores
     full = cores == hardware.largest
     over_cores, over_ranks = (cores // 2, cores) if full else (cores, 2 * cores)
-    return [*_series("E", "exact", cores, cores), *_series("O", "over", over_ranks, over_cores)]
+    rows = [*_series("E", "exact", cores, cores), *_series("O", "over", over_ranks, over_cores)]
+    return [*rows, Scheme(ALONE, "exact", 1, 1, 1)]
 
 
 def _series(letter: str, mode: str, ranks: int, cores: int) -> list[Scheme]:

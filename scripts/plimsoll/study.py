@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, documents, paths, runtimes
+from plimsoll import affinity, benchmarks, documents, instruments, paths, runtimes
 from plimsoll.errors import PlimsollError
+from plimsoll.instruments.base import Instrument
 
 STUDIES = paths.PROJECT / "config/studies"
+REFERENCE = paths.PROJECT / "config/reference"
 PROFILES = paths.PROJECT / "config/profiles"
 # Factors that an experiment names levels of.
 FACTORS = ("hardware", "mode", "runtime", "yield")
@@ -57,6 +59,8 @@ def load(path: Path) -> dict:
     refer("yield_by_mode", list(study["yield_by_mode"].values()), list(factors["yield"]))
     for name, metric in study["metrics"].items():
         refer(f"metrics.{name}.section", [metric["section"]], sections)
+        refer(f"metrics.{name}.instrument", [metric.setdefault("instrument", Instrument.name)], list(instruments.known()))
+        metric["source"] = [metric["source"]] if isinstance(metric["source"], str) else metric["source"]
     for name, experiment in study["experiments"].items():
         for factor in FACTORS:
             refer(f"experiments.{name}.{factor}", experiment.get(factor, []), list(factors[factor]))
@@ -64,8 +68,11 @@ def load(path: Path) -> dict:
         for levels in experiment["affinity"].values():
             refer(f"experiments.{name}.affinity", levels, factors["affinity"])
         refer(f"experiments.{name}.sections", experiment["sections"], sections)
+        refer(f"experiments.{name}.metrics", experiment.get("metrics", []), list(study["metrics"]))
+        refer(f"experiments.{name}.instrument", [experiment.get("instrument", Instrument.name)], list(instruments.known()))
     for name, figure in study["figures"].items():
         refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
+        refer(f"figures.{name}.beside", figure.get("beside", []), list(study["experiments"]))
         experiment = study["experiments"][figure["experiment"]]
         refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))
         for metric in figure.get("metrics", []):
@@ -73,6 +80,9 @@ def load(path: Path) -> dict:
         refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
         if not (paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb").is_file():
             raise PlimsollError(f"{source}: figures.{name}.notebook: there is no notebooks/{figure['notebook']}.ipynb.")
+    for name, table in study.get("measured_tables", {}).items():
+        refer(f"measured_tables.{name}.experiment", [table["experiment"]], list(study["experiments"]))
+        refer(f"measured_tables.{name}.reference", [table["reference"]], [path.stem for path in REFERENCE.glob("*.csv")])
     return study
 
 

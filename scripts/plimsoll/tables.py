@@ -52,7 +52,7 @@ def schemes(study: dict, host: dict) -> list[dict]:
             rows.append({"setting": name, "scheme": f"not here: {reason}"})
             continue
         for row in scheme.schemes(setting):
-            if not row.beyond:
+            if not row.beyond and not row.alone:
                 cores = cpulist.format(affinity.any_core(setting, row)[0].cpus)
                 counts = {"containers": str(row.containers), "ranks per container": str(row.ranks_per_container)}
                 rows.append({"setting": name, "scheme": row.name, **counts, "cores": cores})

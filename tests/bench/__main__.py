@@ -1,12 +1,12 @@
-"""Run every bench and print its figures; the long ones (same, simulation, known) only by name."""
+"""Run every bench and print its figures; the long ones (instruments, same, simulation, known) only by name."""
 
 import sys
 
-from tests.bench import agreement, analysis, overhead, precise
+from tests.bench import agreement, analysis, instruments, overhead, precise
 from tests.bench.calibration import known, same, simulation
 
 BENCHES = {"overhead": overhead.main, "agreement": agreement.main, "analysis": analysis.main, "precise": precise.main}
-LONG = {"same": same.main, "simulation": simulation.main, "known": known.main}
+LONG = {"instruments": instruments.main, "same": same.main, "simulation": simulation.main, "known": known.main}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHES:

@@ -10,15 +10,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from plimsoll import benchmarks, images, measure, plan, runtimes, statistics, study, topology
+from plimsoll import benchmarks, host, images, measure, plan, runtimes, statistics, study
 from plimsoll.runtimes.base import Job
 
 from tests.conftest import PROJECT
 
 REPETITIONS = 12
 CASES = (
-    ("uma/exact/E1/bare/any/default/standard/dgemm", "dgemm_gflops"),
-    ("uma/exact/E2/docker/any/default/standard/beff", "pingpong_latency"),
+    ("uma/exact/E1/bare/any/default/standard/plain/dgemm", "dgemm_gflops"),
+    ("uma/exact/E2/docker/any/default/standard/plain/beff", "pingpong_latency"),
 )
 
 
@@ -28,7 +28,7 @@ def main() -> None:
 
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
     loaded = study.load(study.STUDIES / "liu2020.yaml")
-    made = plan.make(loaded, study.profile("quick"), topology.discover(), config, {})
+    made = plan.make(loaded, study.profile("quick"), host.here(), config, {})
     image = images.build("hpcc", "bootstrap")
     for path, metric in CASES:
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:

@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest import mock
 
 import yaml
-from plimsoll import images, measure, plan, study, topology
+from plimsoll import host, images, measure, plan, study
 from plimsoll.runtimes.base import Runtime
 
 from tests.conftest import PROJECT
@@ -17,7 +17,7 @@ class Runner:
     def __init__(self, folder: Path, profile: str = "quick"):
         config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
         self.study = study.load(study.STUDIES / "liu2020.yaml")
-        self.plan = plan.make(self.study, study.profile(profile), topology.discover(), {**config, "profile": profile}, {})
+        self.plan = plan.make(self.study, study.profile(profile), host.here(), {**config, "profile": profile}, {})
         self.folder, self.number = folder, 0
         (folder / "plan.json").write_text(json.dumps(self.plan))
         (folder / "image.json").write_text(json.dumps(images.build("hpcc", "bootstrap")))
@@ -31,5 +31,9 @@ class Runner:
         if found["status"] != "valid":
             return None
         section = self.plan["cells"][cell]["section"]
-        metrics = {name: m for name, m in self.study["metrics"].items() if m["section"] == section and "sizes" not in m}
-        return {name: found["values"][metric["source"]] for name, metric in metrics.items()}
+        metrics = {
+            name: m
+            for name, m in self.study["metrics"].items()
+            if m["section"] == section and "sizes" not in m and m["instrument"] == "plain"
+        }
+        return {name: sum(found["values"][source] for source in metric["source"]) for name, metric in metrics.items()}

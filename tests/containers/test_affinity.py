@@ -18,7 +18,7 @@ def allowed(found):
 def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     working(runtime)
     mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
-    path = f"uma/{mode}/{scheme}/{runtime}/pin/{yields}/standard/fft"
+    path = f"uma/{mode}/{scheme}/{runtime}/pin/{yields}/standard/plain/fft"
     cell = workspace.plan["cells"][path]
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
@@ -29,7 +29,7 @@ def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
 @pytest.mark.parametrize("runtime", CONTAINERS)
 def test_containers_have_cores_and_a_node_of_their_own(workspace, working, runtime, level):
     working(runtime)
-    path = f"uma/over/O2/{runtime}/{level}/enabled/standard/fft"
+    path = f"uma/over/O2/{runtime}/{level}/enabled/standard/plain/fft"
     cell = workspace.plan["cells"][path]
     assert cell["restricted"] and len({place["cpus"] for place in cell["places"]}) == 2
     found = workspace.run(path)
@@ -40,7 +40,7 @@ def test_containers_have_cores_and_a_node_of_their_own(workspace, working, runti
 @pytest.mark.parametrize("runtime", FREE)
 def test_more_containers_than_cores_share_them(workspace, working, runtime):
     working(runtime)
-    path = f"uma/over/O3/{runtime}/cpumem/enabled/standard/dgemm"
+    path = f"uma/over/O3/{runtime}/cpumem/enabled/standard/plain/dgemm"
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
     assert [cpus for cpus, _ in allowed(found)] == [place["cpus"] for place in workspace.plan["cells"][path]["places"]]
@@ -49,7 +49,7 @@ def test_more_containers_than_cores_share_them(workspace, working, runtime):
 @pytest.mark.parametrize("runtime", FREE)
 def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
     working(runtime)
-    path = f"uma/over/O1/{runtime}/any/enabled/standard/fft"
+    path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"
     found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=True, cores=1)
     assert found["status"] == "valid", found["reason"]
     assert {cpus for cpus, _ in allowed(found)} == {"1"}
@@ -57,7 +57,7 @@ def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime)
 
 def test_a_run_whose_ranks_were_not_where_the_design_says_does_not_count(workspace, working):
     working("docker")
-    path = "uma/exact/E1/docker/any/default/standard/fft"
+    path = "uma/exact/E1/docker/any/default/standard/plain/fft"
     # The design wants core 1, and nothing is done about it.
     found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=False)
     assert found["status"] == "invalid"
@@ -80,7 +80,7 @@ def test_open_mpi_sees_over_subscription_in_one_container_and_not_in_several(wor
     working(runtime)
     values = {}
     for level in ("default", "disabled", "enabled"):
-        found = workspace.run(f"uma/over/{scheme}/{runtime}/any/{level}/yielding/dgemm")
+        found = workspace.run(f"uma/over/{scheme}/{runtime}/any/{level}/yielding/plain/dgemm")
         assert found["status"] == "valid", found["reason"]
         (values[level],) = {rank["yields_when_idle"] for rank in found["ranks"]}
     assert values == {"default": sees, "disabled": "no", "enabled": "yes"}
@@ -88,7 +88,7 @@ def test_open_mpi_sees_over_subscription_in_one_container_and_not_in_several(wor
 
 def test_a_run_at_its_limit_is_kept_as_at_least_this_slow(workspace, working):
     working("docker")
-    path = "uma/over/O2/docker/any/disabled/yielding/randomaccess"
+    path = "uma/over/O2/docker/any/disabled/yielding/plain/randomaccess"
     parameters = {**workspace.plan["cells"][path]["parameters"], "order": 2000}
     found = workspace.run(path, parameters=parameters, time_limit_seconds=3)
     assert found["status"] == "censored", found["reason"]

@@ -13,7 +13,7 @@ ISOLATED = {"docker", "singularity-instance"}
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
 def test_one_container_talks_over_shared_memory(workspace, working, runtime):
     working(runtime)
-    found = workspace.run(f"uma/exact/E1/{runtime}/any/default/standard/beff")
+    found = workspace.run(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     assert found["transport"]["carried_by"] == "shared memory"
     assert found["values"]["AvgPingPongLatency_usec"] < 5
@@ -22,7 +22,7 @@ def test_one_container_talks_over_shared_memory(workspace, working, runtime):
 @pytest.mark.parametrize("runtime", CONTAINERS)
 def test_several_containers_talk_as_their_networks_let_them(workspace, working, runtime):
     working(runtime)
-    found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/beff")
+    found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     isolated = runtime in ISOLATED
     assert found["transport"]["carried_by"] == ("TCP" if isolated else "shared memory")
@@ -34,7 +34,7 @@ def test_several_containers_talk_as_their_networks_let_them(workspace, working, 
 @pytest.mark.parametrize("runtime", CONTAINERS)
 def test_over_subscribed_groups_hold_the_ranks_that_table_4_gives_them(workspace, working, runtime):
     working(runtime)
-    path = f"uma/over/O2/{runtime}/any/enabled/standard/fft"
+    path = f"uma/over/O2/{runtime}/any/enabled/standard/plain/fft"
     cell = workspace.plan["cells"][path]
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
@@ -64,7 +64,7 @@ def cpu_cgroup(rank: dict) -> str:
 
 def test_cgroups_of_singularity_are_children_of_one_parent(workspace, working):
     working("singularity-cgroup")
-    found = workspace.run("uma/exact/E2/singularity-cgroup/any/default/standard/fft")
+    found = workspace.run("uma/exact/E2/singularity-cgroup/any/default/standard/plain/fft")
     paths = {cpu_cgroup(rank) for rank in found["ranks"]}
     assert len(paths) == 2
     parents = {path.rsplit("/", 1)[0] for path in paths}
@@ -73,14 +73,14 @@ def test_cgroups_of_singularity_are_children_of_one_parent(workspace, working):
 
 def test_docker_s_seccomp_profile_refuses_single_copy_and_the_capability_allows_it(workspace, working):
     working("docker", "docker-ptrace")
-    assert workspace.run("uma/exact/E1/docker/any/default/standard/beff")["transport"]["single_copy"] == "refused"
-    assert workspace.run("uma/exact/E1/docker-ptrace/any/default/standard/beff")["transport"]["single_copy"] == "allowed"
-    assert workspace.run("uma/exact/E1/bare/any/default/standard/beff")["transport"]["single_copy"] == "allowed"
+    assert workspace.run("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"] == "refused"
+    assert workspace.run("uma/exact/E1/docker-ptrace/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
+    assert workspace.run("uma/exact/E1/bare/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
 
 
 def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(workspace, working, image):
     working("bare", *CONTAINERS)
-    records = {name: workspace.run(f"uma/exact/E1/{name}/any/default/standard/dgemm") for name in ("bare", *CONTAINERS)}
+    records = {name: workspace.run(f"uma/exact/E1/{name}/any/default/standard/plain/dgemm") for name in ("bare", *CONTAINERS)}
     first = records["bare"]["bits"]
     assert {"hpcc", "libmpi.so.40", "libopenblas.so.0", "libc.so.6"} <= set(first)
     for name, found in records.items():
@@ -90,7 +90,7 @@ def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(workspace, wo
 
 def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
     working("bare")
-    found = workspace.run("uma/exact/E1/bare/any/default/standard/dgemm")
+    found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/dgemm")
     # The reference BLAS reaches some 3 to 6 GFLOP/s a core.
     assert found["values"]["StarDGEMM_Gflops"] > 10
     assert "libopenblas.so.0" in found["bits"]
@@ -99,7 +99,7 @@ def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
 @pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
 def test_every_section_runs_alone_and_is_valid(workspace, working, section):
     working("bare")
-    path = "uma/exact/E1/bare/any/default/standard/beff"
+    path = "uma/exact/E1/bare/any/default/standard/plain/beff"
     parameters = {**workspace.plan["cells"][path]["parameters"], "section": section, "order": 1000}
     found = workspace.run(path, parameters=parameters)
     assert found["status"] == "valid", found["reason"]
@@ -129,7 +129,7 @@ def test_bare_metal_has_no_feature(image):
 def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
     """The patch selects sections and changes no result: EP-DGEMM of Debian's own binary, run whole, is as fast."""
     working("bare")
-    path = "uma/exact/E1/bare/any/default/standard/dgemm"
+    path = "uma/exact/E1/bare/any/default/standard/plain/dgemm"
     ours = workspace.run(path, parameters={**workspace.plan["cells"][path]["parameters"], "order": 1500})
     folder = tmp_path / "debian"
     folder.mkdir()

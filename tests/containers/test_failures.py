@@ -17,7 +17,7 @@ CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgro
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
 def test_a_run_beyond_its_time_limit_is_ended_and_recorded(workspace, working, runtime):
     working(runtime)
-    path = f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/randomaccess"
+    path = f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/randomaccess"
     workspace.plan["limits"]["attempts"] = 1
     parameters = {**workspace.plan["cells"][path]["parameters"], "order": 8000}
     found = workspace.run(path, time_limit_seconds=1.5, parameters=parameters)
@@ -29,7 +29,7 @@ def test_a_run_beyond_its_time_limit_is_ended_and_recorded(workspace, working, r
 
 def test_a_run_that_fails_leaves_its_words_and_every_attempt(workspace, working):
     working("docker")
-    path = "uma/exact/E2/docker/any/default/standard/beff"
+    path = "uma/exact/E2/docker/any/default/standard/plain/beff"
     found = workspace.run(path, mpi_parameters={"btl": "self"})
     assert found["status"] == "failed"
     assert found["reason"].startswith("mpirun ended with ")
@@ -44,7 +44,7 @@ def test_containers_that_cannot_start_are_recorded(workspace, working, image):
     working("docker")
     workspace.image_path.write_text(json.dumps({**image, "tag": "plimsoll/none:none"}))
     workspace.plan["limits"]["attempts"] = 1
-    found = workspace.run("uma/exact/E2/docker/any/default/standard/beff")
+    found = workspace.run("uma/exact/E2/docker/any/default/standard/plain/beff")
     assert found["status"] == "failed"
     assert "the containers could not be started" in found["reason"]
 
@@ -53,7 +53,7 @@ def test_an_instance_that_does_not_start_is_not_believed(workspace, working, ima
     working("singularity-instance")
     workspace.image_path.write_text(json.dumps({**image, "sif": "/nonexistent.sif"}))
     workspace.plan["limits"]["attempts"] = 1
-    found = workspace.run("uma/exact/E2/singularity-instance/any/default/standard/beff")
+    found = workspace.run("uma/exact/E2/singularity-instance/any/default/standard/plain/beff")
     assert found["status"] == "failed"
     assert "the containers could not be started" in found["reason"]
 
@@ -64,7 +64,7 @@ def test_a_disturbed_run_is_repeated_and_the_first_kept(workspace, working):
     burn = [sys.executable, "-c", "import time\nend = time.time() + 120\nwhile time.time() < end: pass"]
     neighbours = [subprocess.Popen(burn) for _ in range(os.cpu_count())]
     try:
-        found = workspace.run("uma/exact/E1/bare/any/default/standard/dgemm")
+        found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/dgemm")
     finally:
         for neighbour in neighbours:
             neighbour.kill()
@@ -80,7 +80,7 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
     burn = [sys.executable, "-c", "import time\nend = time.time() + 120\nwhile time.time() < end: pass"]
     neighbour = subprocess.Popen(burn)
     try:
-        found = workspace.run("uma/exact/E1/bare/any/default/standard/dgemm")
+        found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/dgemm")
     finally:
         neighbour.kill()
         neighbour.wait()
@@ -92,7 +92,7 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
 @pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime, with_signal):
     working(runtime)
-    path = f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/randomaccess"
+    path = f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/randomaccess"
     cell = workspace.plan["cells"][path]
     cell["parameters"]["order"] = 8000
     (workspace.folder / "plan.json").write_text(json.dumps(workspace.plan))
@@ -140,7 +140,7 @@ def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):
     held.wait()
     threading.Timer(0.5, released.set).start()
     begun = time.monotonic()
-    found = workspace.run("uma/exact/E1/bare/any/default/standard/beff")
+    found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/beff")
     thread.join()
     assert found["status"] == "valid" and time.monotonic() - begun > 0.4
     assert "another workflow is measuring" in capfd.readouterr().err
@@ -152,7 +152,7 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     working("docker")
     subprocess.run(["docker", "network", "rm", docker.NETWORK], capture_output=True)
     before = docker._routes()
-    assert workspace.run("uma/exact/E2/docker/any/default/standard/fft")["status"] == "valid"
+    assert workspace.run("uma/exact/E2/docker/any/default/standard/plain/fft")["status"] == "valid"
     shown = subprocess.run(["docker", "network", "inspect", docker.NETWORK], capture_output=True, text=True, check=True)
     subnet = ipaddress.ip_network(json.loads(shown.stdout)[0]["IPAM"]["Config"][0]["Subnet"])
     assert not any(subnet.overlaps(route) for route in before)

@@ -4,13 +4,14 @@ import json
 import sys
 from pathlib import Path
 
-from plimsoll import measure, plan, record, topology
+from plimsoll import host as hosts
+from plimsoll import measure, plan, record
 
 
 def main() -> None:
     """The inputs are a study, a profile, a configuration, the image and paths of cells, made on the host."""
     inputs = json.loads(Path(sys.argv[1]).read_text())
-    host = topology.discover()
+    host = hosts.here()
     print("NODES", json.dumps([{key: node[key] for key in ("cpus", "distances")} for node in host["nodes"]]), flush=True)
     made = plan.make(inputs["study"], inputs["profile"], host, inputs["config"], {})
     # An emulated machine is slow and its host may be busy; what is looked at is where the ranks were.

@@ -9,13 +9,13 @@ from plimsoll import images, study
 from tests.guest import guest
 
 CELLS = (
-    *(f"numa/exact/E2/docker/{level}/default/standard/dgemm" for level in ("pin", "cpu", "cpumem", "cpumempin")),
-    *(f"numa/exact/E2/singularity/{level}/default/standard/dgemm" for level in ("cpumem", "cpumempin")),
-    "numa/exact/E1/bare/any/default/standard/dgemm",
-    "numa/exact/E1/bare/pin/default/standard/dgemm",
-    "numa/over/O2/bare/cpumem/enabled/standard/dgemm",
-    "uma/exact/E1/docker/any/default/standard/dgemm",
-    "uma/exact/E1/bare/any/default/standard/dgemm",
+    *(f"numa/exact/E2/docker/{level}/default/standard/plain/dgemm" for level in ("pin", "cpu", "cpumem", "cpumempin")),
+    *(f"numa/exact/E2/singularity/{level}/default/standard/plain/dgemm" for level in ("cpumem", "cpumempin")),
+    "numa/exact/E1/bare/any/default/standard/plain/dgemm",
+    "numa/exact/E1/bare/pin/default/standard/plain/dgemm",
+    "numa/over/O2/bare/cpumem/enabled/standard/plain/dgemm",
+    "uma/exact/E1/docker/any/default/standard/plain/dgemm",
+    "uma/exact/E1/bare/any/default/standard/plain/dgemm",
 )
 # Cores and memory nodes of each rank, worked out by hand for nodes 0 (cores 0, 1) and 1 (cores 2, 3).
 WANTED = {

@@ -22,6 +22,7 @@ def data(schemes, missing=(), levels=("any",)):
             "affinity": level,
             "yield": "default",
             "sizes": "standard",
+            "instrument": "plain",
             "containers": 2,
             "ranks_per_container": 1,
         }

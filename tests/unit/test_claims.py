@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import paths, plan, runtimes, study
-from plimsoll.claims import book, contrasts, evaluate, page, verdicts
+from plimsoll.claims import book, contrasts, evaluate, page, printed, verdicts
 from plimsoll.errors import PlimsollError
 from plimsoll.plan import FACTORS
 
@@ -56,14 +56,20 @@ def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
         book.check_against(liu2020, wrong)
 
 
+def asked(claim, cells, study):
+    if claim.get("quantity") == "printed value":
+        return printed.find(claim, cells, study["factors"])
+    return (contrasts.series if "along" in claim else contrasts.find)(claim, cells)
+
+
 def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, made, paper_host):
     cells = cells_of(made(paper_host, "paper"), liu2020)
     without = [
         claim["id"]
         for claim in claims["liu2020"]
         if "untestable" not in claim
-        and not set(claim["needs"]) & {"mpi_profiler", "hw_perf_counters", "sched_counters"}
-        and not (contrasts.series if "along" in claim else contrasts.find)(claim, cells)
+        and not set(claim["needs"]) & set(evaluate.MISSING) - {"numa"}
+        and not asked(claim, cells, liu2020)
     ]
     assert without == []
 
@@ -112,7 +118,8 @@ def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small
 
 
 def observed(made, liu2020, effects, spread=0.01, seed=4):
-    """Observations of a plan: every value 10, times a block's own factor, times the effect of the first rule that matches."""
+    """Observations of a plan: every value 10 (a share 0.3), times a block's own factor but for shares, times the effect of the
+    first rule that matches."""
     random = np.random.default_rng(seed)
     blocks = np.exp(random.normal(0, 0.2, made["repetitions"]))
     rows = []
@@ -122,9 +129,12 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
         for name, metric in liu2020["metrics"].items():
             if metric["section"] != cell["section"] or metric.get("sizes", cell["sizes"]) != cell["sizes"]:
                 continue
+            if metric["instrument"] != cell["instrument"]:
+                continue
+            share = metric["unit"].startswith("share")
             factor = next((f for matches, f in effects if matches(cell, name)), 1.0)
             for block in range(made["repetitions"]):
-                value = 10 * blocks[block] * factor * np.exp(random.normal(0, spread))
+                value = (0.3 if share else 10 * blocks[block]) * factor * np.exp(random.normal(0, spread))
                 keys = {key: cell[key] for key in (*FACTORS, "section")}
                 rows.append({**keys, "metric": name, "repetition": block + 1, "value": value, "censored": False})
     runs = pd.DataFrame(rows).drop_duplicates(["repetition", *FACTORS, "section"])
@@ -206,15 +216,102 @@ def test_what_carried_the_messages_is_counted(judged, claims):
     assert claim["quantity"] == "transport"
 
 
+def shares(**of_metrics):
+    return [(lambda cell, metric, name=name: metric == name, share / 0.3) for name, share in of_metrics.items()]
+
+
+@pytest.mark.parametrize(
+    ("exact_and_over", "verdict"),
+    [((0.87, 0.95), verdicts.REPRODUCED), ((0.80, 0.90), verdicts.REPRODUCED), ((0.60, 0.95), verdicts.CONTRADICTED)],
+)
+def test_a_printed_share_is_met_within_its_margin(judged, exact_and_over, verdict):
+    exact, over = exact_and_over
+    effects = [
+        (lambda cell, metric: metric == "beff_mpi_share" and cell["mode"] == "exact", exact / 0.3),
+        (lambda cell, metric: metric == "beff_mpi_share", over / 0.3),
+    ]
+    results, table = judged([1], effects)
+    assert results[0]["verdict"] == verdict
+    assert table["effect"].to_numpy() == pytest.approx([exact - 0.87, over - 0.95], abs=0.01)
+    assert set(table["mean_b"]) == {0.87, 0.95} and set(table["cell_b"]) == {"the paper"}
+
+
+def test_a_share_at_its_margin_is_not_decided(judged):
+    effects = [
+        (lambda cell, metric: metric == "beff_mpi_share" and cell["mode"] == "exact", 0.77 / 0.3),
+        (lambda cell, metric: metric == "beff_mpi_share", 0.95 / 0.3),
+    ]
+    assert judged([1], effects, spread=0.03)[0][0]["verdict"] == verdicts.INCONCLUSIVE
+
+
+def test_shares_of_communication_benchmarks_are_set_against_the_others(judged):
+    busy = shares(beff_mpi_share=0.9, randomaccess_mpi_share=0.5, ptrans_mpi_share=0.2, fft_mpi_share=0.2)
+    results, table = judged([7], [*busy, *shares(stream_mpi_share=0.05, dgemm_mpi_share=0.02)])
+    assert results[0]["verdict"] == verdicts.REPRODUCED and len(table) == 8
+
+
+def test_a_metric_of_which_the_opposite_is_said(judged):
+    def over(cell, metric):
+        return cell["mode"] == "over" and metric.endswith("_mpi_share") and metric != "randomaccess_mpi_share"
+
+    def random_access(cell, metric):
+        return cell["mode"] == "over" and metric == "randomaccess_mpi_share"
+
+    assert judged([8], [(over, 2.0), (random_access, 0.5)])[0][0]["verdict"] == verdicts.REPRODUCED
+    assert judged([8], [(over, 2.0), (random_access, 2.0)])[0][0]["verdict"] == verdicts.CONTRADICTED
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(100, verdicts.REPRODUCED), (0.01, verdicts.CONTRADICTED)])
+def test_calls_are_compared_in_every_run(judged, factor, verdict):
+    results, table = judged([12], [(lambda cell, metric: metric == "beff_pingpong_calls", factor)])
+    assert results[0]["verdict"] == verdict
+    assert set(table["test"]) == {"Wilson's interval"} and set(table["n"]) == {10}
+
+
+def test_the_time_in_point_to_point_functions_is_asked_of_docker_on_this_host_too(judged):
+    def two(cell, metric):
+        return cell["scheme"] == "E2"
+
+    results, table = judged([15, 17, 19, 20], [(two, 3.0)])
+    assert {result["verdict"] for result in results} == {verdicts.REPRODUCED}
+    assert all(result["transferred"] for result in results) and len(table) == 4
+
+
+def test_events_that_do_not_happen_have_no_logarithm_and_no_trouble(judged):
+    results, table = judged([37], [(lambda cell, metric: metric == "dgemm_migrations", 0.0)])
+    assert results[0]["verdict"] == verdicts.INCONCLUSIVE
+    assert table["effect"].to_numpy() == pytest.approx([0.0])
+
+
+def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, paper_host):
+    planned = {**made(paper_host, "paper"), "repetitions": 6}
+
+    def stalls(cell, metric):
+        return metric == "stream_stalls" and cell["scheme"] == "S1"
+
+    def uma(cell, metric):
+        return metric == "stream_stalls" and cell["hardware"] == "uma"
+
+    observations, runs = observed(planned, liu2020, [(stalls, 0.1), (uma, 2.0)])
+    measured = evaluate.Measured(liu2020, planned, observations, runs)
+    results, table = evaluate.evaluate([by_id(claims, 75)], measured, 0.05)
+    assert results[0]["verdict"] == verdicts.REPRODUCED
+    # Ten times as many stalls a work cycle as alone, and twenty times: some 10 / 1.1 more on top, for a stall cycle alone each.
+    assert (table["effect"] > 0).all() and set(table["expected"]) == {"higher"}
+    assert all("/S1/" in contrast.a.reference for contrast in contrasts.find(by_id(claims, 75), cells_of(planned, liu2020)))
+
+
 def test_a_trend_needs_three_levels_and_says_so(judged):
     result = judged([25], [])[0][0]
     assert result["verdict"] == verdicts.NOT_TESTABLE and "three levels" in result["reason"]
 
 
 def test_what_is_missing_is_named(judged):
-    results, _ = judged([1, 39, 60, 123], [])
+    results, _ = judged([55, 39, 60, 123], [])
     assert {result["verdict"] for result in results} == {verdicts.NOT_TESTABLE}
-    for result, word in zip(results, ("MPI functions", "event counters", "two sockets", "memory binding"), strict=True):
+    for result, word in zip(
+        results, ("samples of the core", "does not count l3 misses", "two sockets", "memory binding"), strict=True
+    ):
         assert word in result["reason"]
 
 

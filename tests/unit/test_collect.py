@@ -3,7 +3,7 @@ from plimsoll import collect, record
 from plimsoll.errors import PlimsollError
 from plimsoll.plan import FACTORS
 
-CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/beff" for runtime in ("bare", "docker"))
+CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff" for runtime in ("bare", "docker"))
 
 
 def cell(path):
@@ -83,7 +83,7 @@ def test_a_run_that_does_not_count_is_listed_and_is_no_observation(gather, statu
 
 
 def test_a_run_at_its_limit_is_an_observation_of_its_time_alone(gather):
-    path = "uma/over/O1/docker/any/disabled/yielding/fft"
+    path = "uma/over/O1/docker/any/disabled/yielding/plain/fft"
     observations, _ = gather(found(path, status="censored", values={"benchmark_seconds": 11.5}))
     assert list(observations["metric"]) == ["fft_seconds"]
     assert list(observations["value"]) == [11.5] and list(observations["censored"]) == [True]

@@ -40,9 +40,53 @@ def test_two_cores_give_every_runtime_and_scheme(make, small_host):
 
 def test_cells_that_the_host_cannot_do_stay_with_the_reason(make, small_host):
     impossible = [cell for cell in make(small_host)["cells"].values() if cell["reason"]]
-    assert {cell["hardware"] for cell in impossible} == {"numa"}
-    assert {cell["scheme"] for cell in impossible} == {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6))}
-    assert all("memory node" in cell["reason"] or "is not defined here" in cell["reason"] for cell in impossible)
+    unseen = [cell for cell in impossible if "does not count" in cell["reason"]]
+    assert {cell["hardware"] for cell in impossible if cell not in unseen} == {"numa"}
+    schemes = {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6)), "S1"}
+    assert {cell["scheme"] for cell in impossible} == schemes
+    others = [cell["reason"] for cell in impossible if cell not in unseen]
+    assert all("memory node" in reason or "is not defined here" in reason for reason in others)
+
+
+def test_cells_whose_events_the_host_does_not_count_are_not_measured_and_the_others_are(make, small_host, paper_host, liu2020):
+    made = make(small_host)
+    cells = [c for c in made["cells"].values() if c["instrument"] == "events" and c["hardware"] == "uma"]
+    measured = {c["section"] for c in cells if c["reason"] is None}
+    assert measured == {"dgemm", "fft"}
+    assert all(c["events"] == {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"} for c in cells)
+    # G-FFT's cells of figures 27 and 28 are those of figure 39 too where both have them; one rank alone nobody else wants.
+    assert all(c["reason"] for c in cells if c["scheme"] == "S1" or c["section"] in ("stream", "beff"))
+    assert plan.why_not(made, liu2020, "fig14") is None
+    assert set(plan.unseen(made, liu2020, liu2020["figures"]["fig14"]["metrics"])) == {
+        *("dgemm_l3_misses", "dgemm_local_loads", "dgemm_remote_loads"),
+    }
+    there = make(paper_host, "paper")
+    assert all(c["reason"] is None or "not defined" in c["reason"] for c in there["cells"].values())
+    assert [name for name in liu2020["figures"] if plan.why_not(there, liu2020, name)] == []
+
+
+def test_a_host_without_perf_counts_nothing_and_measures_the_rest(make, small_host):
+    made = make({**small_host, "events": {}})
+    reasons = {c["reason"] for c in made["cells"].values() if c["instrument"] == "events" and c["hardware"] == "uma"}
+    assert reasons == {"perf is not installed, or counts nothing here"}
+    assert all(c["reason"] is None for c in made["cells"].values() if c["instrument"] != "events" and c["hardware"] == "uma")
+
+
+def test_runs_under_an_instrument_are_cells_of_their_own(make, small_host):
+    made = make(small_host)
+    for cell in made["cells"].values():
+        assert cell["path"].split("/")[-2] == cell["instrument"]
+        assert (cell["instrument"] == "plain") == (
+            not any(name.startswith(("mpi-", "events-", "memory-")) for name in cell["experiments"])
+        )
+
+
+def test_one_rank_alone_has_one_rank_s_part_of_the_problem(make, paper_host):
+    cells = make(paper_host, "paper")["cells"]
+    alone = cells["numa/exact/S1/bare/any/default/standard/events/fft"]["parameters"]
+    together = cells["numa/exact/E1/bare/any/default/standard/events/fft"]["parameters"]
+    assert alone["order"] ** 2 * 16 == pytest.approx(together["order"] ** 2, rel=0.001)
+    assert (alone["rows"], alone["columns"]) == (1, 1)
 
 
 def test_the_paper_s_host_gets_16_ranks_in_both_settings(make, paper_host):
@@ -58,12 +102,12 @@ def test_cells_that_are_compared_have_one_problem_size(make, paper_host, small_h
     for host in (paper_host, small_host):
         sizes = {}
         for cell in make(host)["cells"].values():
-            if cell["reason"] is None:
+            if cell["reason"] is None and cell["scheme"] != "S1":
                 sizes.setdefault((cell["sizes"], cell["section"], cell["ranks"]), set()).add(json.dumps(cell["parameters"]))
         assert all(len(found) == 1 for found in sizes.values())
         orders = {}
         for cell in make(host)["cells"].values():
-            if cell["reason"] is None:
+            if cell["reason"] is None and cell["scheme"] != "S1":
                 orders.setdefault((cell["sizes"], cell["section"]), set()).add(cell["parameters"]["order"])
         assert all(len(found) == 1 for found in orders.values())
 
@@ -148,7 +192,7 @@ def test_the_paper_s_host_from_its_file_gives_the_paper_s_cells(make, paper_host
     }
     containers = [c for c in made["cells"].values() if "cgroup-scheduling" in c["experiments"] and c["reason"] is None]
     assert {c["containers"] for c in containers} == {1, 2, 4, 8, 16}
-    shared = made["cells"]["numa/over/O5/docker/cpumem/enabled/standard/dgemm"]
+    shared = made["cells"]["numa/over/O5/docker/cpumem/enabled/standard/plain/dgemm"]
     assert [place["cpus"] for place in shared["places"]][:3] == ["0", "0", "1"]
 
 

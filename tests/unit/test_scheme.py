@@ -9,7 +9,7 @@ from tests.conftest import host_of
 
 
 def table4(setting):
-    return [row for row in scheme.schemes(setting) if not row.beyond]
+    return [row for row in scheme.schemes(setting) if not row.beyond and not row.alone]
 
 
 def test_over_subscribed_schemes_go_on_to_one_rank_a_container(paper_host):
@@ -63,9 +63,17 @@ def test_every_rank_has_a_container_and_containers_are_alike(sockets, cores):
         setting = scheme.setting(name, host, 16)
         for row in scheme.schemes(setting):
             assert row.containers * row.ranks_per_container == row.ranks
-            places = affinity.any_core(setting, row)
+            places = affinity.places("any", setting, row)
             assert len(places) == row.containers
             assert {len(set(place.cpus)) for place in places} == {row.cores}
+
+
+@given(st.integers(1, 2), st.integers(1, 64), st.sampled_from(["any", "pin", "cpu", "cpumem", "cpumempin"]))
+def test_one_rank_alone_has_one_core_and_its_memory_at_every_level(sockets, cores, level):
+    setting = scheme.setting(("uma", "numa")[sockets - 1], host_of(sockets, cores), 16)
+    (alone,) = [row for row in scheme.schemes(setting) if row.alone]
+    assert (alone.name, alone.mode, alone.containers, alone.ranks, alone.cores) == ("S1", "exact", 1, 1, 1)
+    assert affinity.places(level, setting, alone) == [affinity.Place((0,), (0,))]
 
 
 def test_smt_siblings_are_one_core():

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import PROJECT
 
@@ -63,6 +64,26 @@ class Project:
             timeout=1500,
         )
 
+    def precise(self, width: float, maximum: int, *settings: str) -> subprocess.CompletedProcess:
+        """What `make precise` runs first."""
+        command = [sys.executable, "-m", "plimsoll", "precise", "--study", "liu2020", "--width", str(width)]
+        return subprocess.run(
+            [*command, "--maximum", str(maximum), *settings],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+    def keep_experiment(self, name: str, section: str) -> None:
+        """Cut liu2020 down to one section of one experiment, without figures."""
+        path = self.folder / "config/studies/liu2020.yaml"
+        study = yaml.safe_load(path.read_text())
+        study["experiments"] = {name: {**study["experiments"][name], "sections": [section]}}
+        study["figures"], study["measured_tables"] = {}, {}
+        path.write_text(yaml.safe_dump(study, sort_keys=False))
+
     def start(self, target: str, records: int) -> subprocess.Popen:
         """A workflow in the background, once it has written so many records."""
         process = subprocess.Popen(
@@ -79,9 +100,9 @@ class Project:
             time.sleep(0.05)
         return process
 
-    def jobs(self, *arguments: str) -> dict[str, int]:
+    def jobs(self, *arguments: str, config: tuple[str, ...] | None = None) -> dict[str, int]:
         """Rules that a dry run would run, with how often."""
-        done = self.snakemake("--dry-run", *arguments)
+        done = self.snakemake("--dry-run", *arguments, config=config)
         assert done.returncode == 0, done.stderr
         counts = {}
         for line in (done.stdout + done.stderr).splitlines():

@@ -165,18 +165,18 @@ def test_a_deleted_figure_is_drawn_again_and_nothing_else(project, everything):
 
 def test_a_deleted_record_is_measured_again_and_no_other(project, everything):
     # Of a cell that one figure alone shows, figure 15.
-    path = project.folder / f"{RUNS}/uma/over/O3/docker/any/enabled/standard/dgemm/1.json"
+    path = project.folder / f"{RUNS}/uma/over/O3/docker/any/enabled/standard/plain/dgemm/1.json"
     path.unlink()
     jobs = project.jobs("all")
     assert jobs["measure"] == jobs["figure"] == 1
     before = set(project.files("results/liu2020/raw/**/hpccoutf.txt"))
     assert project.snakemake("all").returncode == 0
     new = set(project.files("results/liu2020/raw/**/hpccoutf.txt")) - before
-    assert len(new) == 1 and "O3/docker/any/enabled/standard/dgemm" in new.pop()
+    assert len(new) == 1 and "O3/docker/any/enabled/standard/plain/dgemm" in new.pop()
 
 
 def test_other_sizes_are_measured_and_the_old_records_kept_and_found_again(project, everything):
-    target = f"{RUNS}/uma/exact/E1/bare/any/default/standard/beff/1.json"
+    target = f"{RUNS}/uma/exact/E1/bare/any/default/standard/plain/beff/1.json"
     old = (project.folder / target).read_text()
     assert project.snakemake(target, config=("profile=quick",)).returncode == 0
     assert json.loads((project.folder / target).read_text())["fingerprint"] != json.loads(old)["fingerprint"]
@@ -186,7 +186,7 @@ def test_other_sizes_are_measured_and_the_old_records_kept_and_found_again(proje
 
 
 def test_a_truncated_record_stops_nothing_and_is_named(project, everything):
-    path = project.folder / f"{RUNS}/uma/exact/E1/bare/any/default/standard/fft/1.json"
+    path = project.folder / f"{RUNS}/uma/exact/E1/bare/any/default/standard/plain/fft/1.json"
     whole = path.read_text()
     path.write_text(whole[:200])
     try:
@@ -201,7 +201,7 @@ def test_a_truncated_record_stops_nothing_and_is_named(project, everything):
 
 
 def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everything):
-    path = project.folder / f"{RUNS}/uma/exact/E1/docker/any/default/standard/fft/1.json"
+    path = project.folder / f"{RUNS}/uma/exact/E1/docker/any/default/standard/plain/fft/1.json"
     whole = path.read_text()
     changed = json.loads(whole)
     changed["bits"]["libopenblas.so.0"] = "0" * 40

@@ -27,6 +27,14 @@ class Benchmark(ABC):
         """
 
     @abstractmethod
+    def of_one_rank(self, parameters: dict, ranks: int) -> dict:
+        """The problem of a single rank that is as large as one rank's part of the problem of so many ranks."""
+
+    @abstractmethod
+    def region(self, parameters: dict) -> str:
+        """What the program calls the part of itself that is measured, where it announces that part by MPI_Pcontrol."""
+
+    @abstractmethod
     def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
         """About how long a run takes where ranks share memory: for a plan's estimate, not for a limit."""
 

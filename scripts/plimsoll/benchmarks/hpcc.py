@@ -98,6 +98,14 @@ class Hpcc(Benchmark):
         rows, columns = grid(ranks)
         return {"section": section, "order": order, "block": limits["block"], "rows": rows, "columns": columns}
 
+    def of_one_rank(self, parameters: dict, ranks: int) -> dict:
+        """A matrix of one rank's part of the words."""
+        return {**parameters, "order": math.isqrt(parameters["order"] ** 2 // ranks), "rows": 1, "columns": 1}
+
+    def region(self, parameters: dict) -> str:
+        """HPCC's name of the section."""
+        return SECTIONS[parameters["section"]][0]
+
     def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
         """From operation counts and rates seen on two cores of an AMD EPYC and two sockets' worth of caution: right to a factor
         of two or so.

@@ -36,16 +36,20 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figu
     )
     for axis, (hardware, mode) in zip(axes.flat, panels, strict=True):
         chosen = {"hardware": hardware, "mode": mode}
-        _panel(axis, bars.only(summary, chosen), bars.only(described, chosen))
+        panel(axis, bars.only(summary, chosen), bars.only(described, chosen))
         axis.set_title(f"{hardware.upper()}, {cells.MODES[mode]}", loc="left")
         axis.set_ylabel(cells.axis_label(observations, metric))
-    shown = [level for level in SHADES if level in set(summary["affinity"])]
-    grey = [
-        Patch(facecolor=_shade("#4d4d4d", level), hatch=SHADES[level][1], edgecolor="white", label=cells.LEVELS[level])
-        for level in shown
-    ]
-    figure.legend(handles=grey, loc="outside lower center", ncols=len(grey), frameon=False, handlelength=1.4, columnspacing=1.0)
+    figure.legend(handles=legend(summary), loc="outside lower center", ncols=4, frameon=False, columnspacing=1.0)
     return figure
+
+
+def legend(summary: pd.DataFrame) -> list[Patch]:
+    """A grey patch a level."""
+    return [
+        Patch(facecolor=_shade("#4d4d4d", level), hatch=SHADES[level][1], edgecolor="white", label=cells.LEVELS[level])
+        for level in SHADES
+        if level in set(summary["affinity"])
+    ]
 
 
 def _shade(colour: str, level: str) -> tuple[float, ...]:
@@ -53,7 +57,8 @@ def _shade(colour: str, level: str) -> tuple[float, ...]:
     return tuple(part + (1 - part) * white for part in to_rgb(colour))
 
 
-def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
+def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
+    """A group a runtime and scheme, and in that a bar a level; `part` is a summary with `ratio_to_any`, `points` the runs."""
     order = [name for name in style.COLOURS if name in set(part["runtime"])]
     schemes = sorted(part["scheme"].unique())
     levels = [level for level in SHADES if level in set(part["affinity"])]

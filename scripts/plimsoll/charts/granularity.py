@@ -31,12 +31,12 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figu
     for axis, ((hardware, mode), level) in zip(axes.flat, panels, strict=True):
         chosen = {"hardware": hardware, "mode": mode, "affinity": level}
         of_line = bars.only(summary, {"hardware": hardware, "mode": mode} if beside else chosen)
-        _panel(axis, bars.only(summary, chosen), bars.only(described, chosen), order, bars.top(of_line))
+        panel(axis, bars.only(summary, chosen), bars.only(described, chosen), order, bars.top(of_line))
         axis.set_title(f"{hardware.upper()}, {mode if beside else cells.MODES[mode]}, {cells.LEVELS[level]}", loc="left")
     for axis in axes[:, 0]:
         axis.set_ylabel(cells.axis_label(observations, metric))
     figure.legend(
-        handles=_legend(order, summary),
+        handles=legend(order, summary),
         loc="outside lower center",
         ncols=2,
         frameon=False,
@@ -46,7 +46,8 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figu
     return figure
 
 
-def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str], top: float) -> None:
+def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str], top: float) -> None:
+    """A group a scheme, and in that a bar a runtime of `order`; bare metal is a line. `top` is the highest value to show."""
     schemes = sorted(part["scheme"].unique())
     bare = part[part["runtime"] == "bare"]
     # Bare metal is a line, but where its ranks are grouped on cores of their own it has a bar a scheme like the others.
@@ -73,7 +74,8 @@ def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str
     axis.tick_params(axis="x", length=0)
 
 
-def _legend(order: list[str], summary: pd.DataFrame) -> list:
+def legend(order: list[str], summary: pd.DataFrame) -> list:
+    """A patch a runtime, and a line for bare metal where that is drawn as one."""
     handles: list = [
         Patch(facecolor=style.COLOURS[name], hatch=style.HATCHES[name], edgecolor="white", label=runtimes.find(name).label)
         for name in order

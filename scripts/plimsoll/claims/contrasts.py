@@ -8,22 +8,26 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from plimsoll.plan import FACTORS
+from plimsoll.scheme import ALONE
 
-# A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned.
-USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",)}
-# Factors of a claim that are not a factor of a cell: which containers a scheme has, and which metric is looked at.
+# A factor of a claim that is not one of a cell: which containers a scheme has.
 GRANULARITY = "granularity"
+# A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned. One rank alone
+# is only ever what others are relative to.
+USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
 
 
 def granularities(cell: dict) -> set[str]:
     """The claims' words for the number of containers of a cell, whatever the number of cores of the host.
 
     `one`, `two`, `four`, `eight` containers; `several`: more than one, at most one a core; `every`: one or several; `finest`:
-    the last scheme of table 4, one container a core; `beyond`: more containers than cores.
+    the last scheme of table 4, one container a core; `beyond`: more containers than cores; `alone`: one rank on one core.
     """
     containers, cores = cell["containers"], cell["cores"]
     if containers > cores:
         return {"beyond"}
+    if cell["scheme"] == ALONE:
+        return {"alone"}
     words = {"every", "one" if containers == 1 else "several"}
     words |= {word for word, number in (("two", 2), ("four", 4), ("eight", 8)) if number == containers}
     return words | ({"finest"} if containers == cores > 1 else set())
@@ -31,16 +35,23 @@ def granularities(cell: dict) -> set[str]:
 
 @dataclass(frozen=True)
 class Side:
-    """A metric in a cell; `reference` is the cell that its loss is relative to, where the claim is about losses."""
+    """A metric in a cell; `reference` is the cell that its loss (or another `quantity`) is relative to, where the claim is
+    about that."""
 
     metric: str
     cell: str
     reference: str | None = None
+    quantity: str = ""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """Paths of the cells that it needs."""
         return (self.cell,) if self.reference is None else (self.cell, self.reference)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric."""
+        return (self.metric,)
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,11 @@ class Contrast:
     def cells(self) -> tuple[str, ...]:
         """Paths of the cells that it needs."""
         return (*self.a.cells, *self.b.cells)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Both sides' metrics."""
+        return (self.a.metric, self.b.metric)
 
 
 class Cells:
@@ -78,6 +94,7 @@ class Cells:
             cell
             for cell in self.by_section[described["section"]]
             if described.get("sizes", cell["sizes"]) == cell["sizes"]
+            and described["instrument"] == cell["instrument"]
             and ("runtime" in wanted or cell["runtime"] not in self.variants)
             and all(_has(cell, factor, allowed) for factor, allowed in levels.items())
         ]
@@ -150,7 +167,8 @@ def _referred(claim: dict, cells: Cells, side: Side, cell: dict) -> list[Side]:
         return [side]
     wanted = claim["relative_to"]
     varying = {_factor(factor) for factor in wanted}
-    return [replace(side, reference=o["path"]) for o in cells.other(cell, side.metric, _levels_of(cell, wanted), varying)]
+    references = cells.other(cell, side.metric, _levels_of(cell, wanted), varying)
+    return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
 
 
 def _levels_of(cell: dict, changed: dict[str, list[str]]) -> dict[str, list[str]]:

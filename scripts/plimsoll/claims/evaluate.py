@@ -1,14 +1,17 @@
 """From claims and observations to verdicts, with everything that a reader needs to doubt them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from plimsoll import statistics
-from plimsoll.claims import contrasts, estimates, verdicts
+from plimsoll import contention, statistics
+from plimsoll import plan as planning
+from plimsoll.claims import contrasts, counts, estimates, printed, verdicts
 from plimsoll.claims.contrasts import Cells, Contrast, Side
 from plimsoll.claims.estimates import Sample
+from plimsoll.claims.printed import Printed
 from plimsoll.plan import FACTORS
 
 # Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
@@ -18,9 +21,7 @@ RESAMPLES = 1000
 # runtime that does not work here has a reason of its own.
 MISSING = {
     "numa": "two sockets with a memory node each",
-    "mpi_profiler": "a profile of the time in MPI functions, which Plimsoll does not take yet",
-    "hw_perf_counters": "hardware event counters, which Plimsoll does not read yet",
-    "sched_counters": "counts of migrations and context switches by process, which Plimsoll does not take yet",
+    "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
 }
 OPPOSITE = {"higher": "lower", "lower": "higher"}
 # The columns of the table of comparisons.
@@ -65,6 +66,7 @@ class Measured:
 
     def __init__(self, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
+        self.unseen = planning.unseen(plan, study, list(self.metrics))
         self.samples: dict[tuple[str, str], Sample] = {}
         observations = observations.sort_values("repetition")
         for key, group in observations.groupby(["metric", *FACTORS, "section"], sort=False):
@@ -83,19 +85,25 @@ class Measured:
         variants = {name for name in self.study["factors"]["runtime"] if known[name].variant_of}
         return Cells(self.plan["cells"], self.metrics, self.study["baseline"], variants)
 
-    def reason(self, paths: tuple[str, ...]) -> str | None:
-        """Why cells cannot be measured here; None if they can."""
-        return next((self.plan["cells"][path]["reason"] for path in paths if self.plan["cells"][path]["reason"]), None)
+    def reason(self, asked) -> str | None:
+        """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
+        sides = asked if isinstance(asked, list) else [asked]
+        cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
+        unseen = (self.unseen.get(metric) for side in sides for metric in side.metrics)
+        return next(filter(None, (*cells, *unseen)), None)
 
     def sample(self, side: Side) -> Sample:
-        """Observations of a side: values of the metric, or losses relative to its reference (fractions, positive is worse)."""
+        """Observations of a side: values of the metric; or with a reference losses relative to it (fractions, positive is
+        worse), or the memory contention ratio. A count is half a count more, so that none has a logarithm."""
         empty = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
         own = self.samples.get((side.metric, side.cell), empty)
         if side.reference is None:
-            return own
+            return replace(own, values=own.values + 0.5) if self.metrics[side.metric]["unit"] == "count" else own
         reference = self.samples.get((side.metric, side.reference), empty)
         blocks = np.intersect1d(own.blocks, reference.blocks)
         value, before = estimates.within_blocks(own, reference)
+        if side.quantity == "memory contention ratio":
+            return Sample(contention.ratio(value, before), blocks, np.zeros(len(value), bool))
         kept = value / before if self.metrics[side.metric]["better"] == "higher" else before / value
         return Sample(1 - kept, blocks, np.zeros(len(kept), bool))
 
@@ -132,12 +140,7 @@ def _claim(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple
 def _untestable(claim: dict, measured: Measured) -> str | None:
     if "untestable" in claim:
         return claim["untestable"]
-    if (
-        "expected" not in claim
-        and claim.get("quantity") != "transport"
-        and "along" not in claim
-        and not set(claim["needs"]) & set(MISSING)
-    ):
+    if "expected" not in claim and claim.get("quantity") not in ("transport", "printed value") and "along" not in claim:
         return "it does not say which side is higher"
     has_numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in measured.plan["cells"].values())
     missing = [MISSING[need] for need in claim["needs"] if need in MISSING and not (need == "numa" and has_numa)]
@@ -147,8 +150,8 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
 def _tested(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple[dict, list[dict]]:
     """Result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
-    asked: list = contrasts.series(claim, cells) if trend else contrasts.find(claim, cells)
-    reasons = [measured.reason(_paths(one)) for one in asked]
+    asked = _asked(claim, measured, cells)
+    reasons = [measured.reason(one) for one in asked]
     possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
@@ -159,29 +162,39 @@ def _tested(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tupl
         reason = "; ".join(named) or "the design has no two cells on this host that it compares"
         return _result(claim, verdicts.NOT_TESTABLE, reason), []
     if claim.get("quantity") == "transport":
-        return _transport(claim, measured, possible)
-    if trend:
+        rows = counts.transport(claim["values"]["a"], possible, measured.transports)
+    elif trend:
         rows = [_trend(claim, measured, sides) for sides in possible if len(sides) > 2]
     else:
-        rows = [_compare(claim, measured, contrast, alpha) for contrast in possible]
+        rows = [_compare(claim, measured, one, alpha) for one in possible]
     _judge_all(claim, rows, alpha)
     result = _result(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
     result.update(_summary(claim, rows), left_out=len(asked) - len(rows))
     return result, rows
 
 
-def _paths(asked: Contrast | list[Side]) -> tuple[str, ...]:
-    """The cells that a comparison or a trend needs."""
-    return asked.cells if isinstance(asked, Contrast) else tuple(path for side in asked for path in side.cells)
+def _asked(claim: dict, measured: Measured, cells: Cells) -> list:
+    """What a claim sets against each other: contrasts, lists of sides along a trend, or printed values."""
+    if "along" in claim:
+        return contrasts.series(claim, cells)
+    if claim.get("quantity") == "printed value":
+        return printed.find(claim, cells, measured.study["factors"])
+    return contrasts.find(claim, cells)
 
 
-def _compare(claim: dict, measured: Measured, contrast: Contrast, alpha: float) -> dict:
+def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alpha: float) -> dict:
     """One comparison: a row without its verdict."""
+    if isinstance(contrast, Printed):
+        row = _row(Contrast(contrast.side, contrast.side), measured.metrics[contrast.side.metric], "no_difference")
+        row.update(cell_b="the paper", margin=_margin(claim))
+        return printed.compare(row, measured.sample(contrast.side), contrast.value, alpha)
     a, b = measured.sample(contrast.a), measured.sample(contrast.b)
     metric = measured.metrics[contrast.a.metric]
-    row = _row(contrast, metric, _expected(claim, metric))
+    row = _row(contrast, metric, _expected(claim, metric, contrast.a.metric))
     row.update(n_a=len(a.values), n_b=len(b.values), margin=_margin(claim))
     quantity = claim.get("quantity")
+    if quantity == "count":
+        return counts.in_every_run(row, a, b)
     if a.censored.any() or b.censored.any():
         found = statistics.compare_censored(a.values, b.values, a.censored, b.censored)
         ratio = found["ratio_of_means"] - 1
@@ -194,7 +207,7 @@ def _compare(claim: dict, measured: Measured, contrast: Contrast, alpha: float) 
     if quantity == "dispersion":
         effect, low, high, p = estimates.dispersion(in_a, in_b)
         return {**row, "test": "Brown-Forsythe", "effect": effect, "low": low, "high": high, "p": p}
-    if quantity == "relative loss":
+    if quantity in ("relative loss", "memory contention ratio"):
         differences, margin, back = in_a - in_b, row["margin"], lambda x: x
     else:
         differences, margin, back = np.log(in_a) - np.log(in_b), np.log1p(row["margin"]), np.expm1
@@ -236,31 +249,6 @@ def _trend(claim: dict, measured: Measured, sides: list[Side]) -> dict:
     return {**row, "test": "Page", "effect": effect, "low": low, "high": high, "p": min(1.0, 2 * min(rising, falling))}
 
 
-def _transport(claim: dict, measured: Measured, pairs: list[Contrast]) -> tuple[dict, list[dict]]:
-    """A claim about what carried the messages: `values.a` must have carried some in every run of side a, and none in any of
-    side b (ranks of one container share memory on both sides)."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    wanted = claim["values"]["a"]
-    rows = []
-    for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
-        for path in sorted({getattr(pair, side).cell for pair in pairs}):
-            seen = measured.transports.get(path, [])
-            count = sum((wanted in carried) == (side == "a") for carried in seen)
-            low, high = proportion_confint(count, len(seen), method="wilson") if seen else (np.nan, np.nan)
-            agrees = verdicts.REPRODUCED if count == len(seen) else verdicts.CONTRADICTED
-            rows.append(
-                {
-                    **{"metric": "transport", "label": "share of the runs", "cell_a": path, "expected": expected},
-                    **{"n": len(seen), "effect": count / max(1, len(seen)), "low": low, "high": high},
-                    **{"test": "Wilson's interval", "verdict": agrees if seen else verdicts.INCONCLUSIVE},
-                }
-            )
-    result = _result(claim, verdicts.together([row["verdict"] for row in rows]), "")
-    result.update(_summary(claim, rows))
-    return result, rows
-
-
 def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
     """Adjust the p-values of a claim's comparisons by Holm's method, and judge each."""
     known = _adjust(rows, "p", "p_holm")
@@ -273,7 +261,7 @@ def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
         numbers = {key: row.get(key, np.nan) for key in ("effect", "low", "high", "margin")}
         p_like = row.get("p_like_holm", row.get("p_like", np.nan))
         evidence = verdicts.Evidence(n=row["n"], p=row.get("p_holm", np.nan), p_like=p_like, **numbers)
-        row["verdict"] = verdicts.judge(row["expected"], evidence, alpha)
+        row.setdefault("verdict", verdicts.judge(row["expected"], evidence, alpha))
         row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], claim.get("magnitude"))
 
 
@@ -348,9 +336,11 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
     }
 
 
-def _expected(claim: dict, metric: dict) -> str:
+def _expected(claim: dict, metric: dict, name: str = "") -> str:
     """What the claim says of the metric on side a: higher, lower or no_difference."""
     said = claim["expected"]
+    if name in claim.get("opposite", ()):
+        return OPPOSITE[said]
     if said in ("better", "worse"):
         return metric["better"] if said == "better" else OPPOSITE[metric["better"]]
     return said

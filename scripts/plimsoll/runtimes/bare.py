@@ -13,7 +13,7 @@ class BareDeployment(HostDeployment):
     def launch(self, program: list[str]) -> list[str]:
         """mpirun on the host, each rank through the image's loader."""
         prefixes = [self.job.bound(join([group])) for group in self.cpusets] if self.job.apart else []
-        return self.started(prefixes, launcher.loaded(self.job.rootfs, *program))
+        return self.started(prefixes, launcher.loaded(self.job.rootfs, *program, preload=self.job.preload))
 
     def environment(self) -> dict[str, str]:
         """The launcher's, and the image's settings of Open MPI, which a container finds in its own /etc.

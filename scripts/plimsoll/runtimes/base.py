@@ -17,10 +17,11 @@ class Job:
     """One run to deploy: `identity` is unique on the machine, `folder` its working directory, `cell` a cell of the plan.
 
     `image` holds the paths and names of the built image (plimsoll.images), `temporary` is a short path for sockets.
-    `launched` is the moment at which mpirun was started.
+    `launched` is the moment at which mpirun was started, `preload` a library of the image that every rank loads first.
     """
 
     launched = 0.0
+    preload: str | None = None
 
     def __init__(self, identity: str, folder: Path, temporary: Path, cell: dict, image: dict):
         self.identity, self.folder, self.temporary, self.cell, self.image = (
@@ -62,6 +63,11 @@ class Job:
             "slots": [slot for place in places for slot in place["slots"]],
         }
 
+    def preloaded(self, program: list[str]) -> list[str]:
+        """The program in a container, with the library that is to be loaded first. Set for it alone: nothing on the way to it
+        could load a library that wants MPI."""
+        return ["env", f"LD_PRELOAD={self.preload}", *program] if self.preload else program
+
     def _options(self, hosts: list[str], places: list[dict]) -> list[str]:
         where = launcher.placement(self.folder, hosts, places, self.cell["ranks"])
         return launcher.options(self.temporary, self.cell["mpi_parameters"], where)
@@ -76,6 +82,7 @@ class Job:
         `enter` begins a command in the only container; several are reached by mpirun on the host through `script`, which must
         lie where they see it too.
         """
+        program = self.preloaded(program)
         if self.pinned and self.apart:
             program = launcher.self_bound(self.folder, self.cell["places"], program)
         ranks = ["-np", str(self.cell["ranks"]), *program]
@@ -107,9 +114,10 @@ def join(groups: list[Path]) -> list[str]:
 
 class Deployment:
     """Containers that are up. `launch` starts a program as the cell's ranks in them; `groups` are the cgroups of the
-    containers, whose processor time is the run's own; `strays` says that ranks which mpirun starts on the host leave the
-    cgroup that counts this process's children."""
+    containers, whose processor time is the run's own; `ranks_are_children` says that ranks are children of the process that
+    launches them, `strays` that they leave its cgroup all the same."""
 
+    ranks_are_children = False
     strays = False
 
     def __init__(self, job: Job, groups: list[Path] | None = None):

@@ -10,6 +10,7 @@ from plimsoll.runtimes.base import LABEL, Deployment, join
 class HostDeployment(Deployment):
     """Ranks on the host, confined to the cell's places by cpusets where these leave something out."""
 
+    ranks_are_children = True
     cpusets: list[Path] = []
 
     def confine(self) -> None:

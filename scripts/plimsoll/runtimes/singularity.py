@@ -45,6 +45,7 @@ class SingularityDeployment(HostDeployment):
 
     def launch(self, program: list[str]) -> list[str]:
         """mpirun on the host, each rank through `apptainer exec`, with its container's cgroup file if they are apart."""
+        program = self.job.preloaded(program)
         if not self.job.apart:
             return self.started([], [*launcher.CLEAN, *execute(self.job), *program])
         prefixes = [

@@ -24,7 +24,7 @@ class CgroupDeployment(HostDeployment):
             # On version 2 the cpuset is the same group.
             own = [list(dict.fromkeys(pair)) for pair in zip(self.members, self.cpusets or self.members, strict=True)]
         prefixes = [self.job.bound([*join(groups), *launcher.CLEAN, *execute(self.job)]) for groups in own]
-        return self.started(prefixes, program)
+        return self.started(prefixes, self.job.preloaded(program))
 
     def remove(self) -> None:
         """Remove the cgroups."""

@@ -1,0 +1,54 @@
+"""Claims that print a value: a share of time, or of memory accesses, that ours is set against."""
+
+from dataclasses import dataclass
+
+from plimsoll.claims import estimates
+from plimsoll.claims.contrasts import Cells, Side
+from plimsoll.claims.estimates import Sample
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A metric in a cell, and the value that the paper prints for it."""
+
+    side: Side
+    value: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Paths of the cells that it needs."""
+        return self.side.cells
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric."""
+        return (self.side.metric,)
+
+
+def find(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
+    """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
+    found = []
+    for name, value in claim["values"].items():
+        metrics = [name] if name in claim["metrics"] else claim["metrics"]
+        level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
+        wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
+        found += [Printed(Side(metric, cell["path"]), value) for metric in metrics for cell in cells.of(metric, wanted)]
+    return found
+
+
+def compare(row: dict, sample: Sample, value: float, alpha: float) -> dict:
+    """A row: the mean against the printed value. The difference is of the shares themselves (0.1: ten percentage points)."""
+    row = {**row, "n": len(sample.values), "n_a": len(sample.values), "mean_b": value}
+    if len(sample.values) < estimates.SMALLEST:
+        return {**row, "test": "none: too few blocks"}
+    differences = sample.values - value
+    mean, low, high = estimates.t_interval(differences)
+    deviation = differences.std(ddof=1)
+    return {
+        **row,
+        **{"test": "t against the printed value", "effect": mean, "low": low, "high": high, "mean_a": sample.values.mean()},
+        "p": estimates.p_difference(differences),
+        "p_like": estimates.p_alike(differences, row["margin"]),
+        "detectable": estimates.detectable(deviation, len(differences), alpha),
+        "spread": (mean, deviation, row["margin"]),
+    }

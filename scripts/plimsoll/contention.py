@@ -1,0 +1,18 @@
+"""How much ranks wait for memory because of each other (liu2020, section 4.4.3, after Tudor and Teo)."""
+
+import numpy as np
+
+
+def ratio(stalls: np.ndarray | float, alone: np.ndarray | float) -> np.ndarray | float:
+    """The memory contention ratio omega: stall cycles due to contention over useful work cycles, these including the stall
+    cycles that are not due to contention.
+
+    Both arguments are stall cycles a work cycle, of all ranks together: under contention, and of one rank alone on one core.
+    With C = W + B + M (cycles of work W, of stalls that one rank alone has too B, of stalls by contention M), omega is
+    M / (W + B); with S = (B + M) / W and S1 = B / W that is (S - S1) / (1 + S1). Taken a work cycle, because the problem grows
+    with the number of ranks. 0 where there is no contention; below 0 if ranks stall less together than alone.
+    Raises ValueError for a negative number of stalls.
+    """
+    if np.any(np.asarray(stalls) < 0) or np.any(np.asarray(alone) < 0):
+        raise ValueError("there cannot be fewer than no stall cycles")
+    return (stalls - alone) / (1 + alone)

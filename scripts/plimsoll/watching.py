@@ -1,0 +1,28 @@
+"""What it costs to watch: the ordinary values of runs under an instrument against those of runs without."""
+
+import pandas as pd
+
+from plimsoll import statistics
+from plimsoll.instruments.base import Instrument
+from plimsoll.plan import FACTORS
+
+KEYS = ["metric", *(factor for factor in FACTORS if factor != "instrument")]
+
+
+def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
+    """One row an instrument, metric and cell that was measured both ways: n of both, the ratio with / without of the geometric
+    means with its 95 % interval (Welch's test on logarithms), and p."""
+    metrics = observations.loc[observations["instrument"] == Instrument.name, "metric"].unique()
+    usable = observations[observations["metric"].isin(metrics) & ~observations["censored"].astype(bool)]
+    groups = dict(iter(usable.groupby([*KEYS, "instrument"])))
+    rows = []
+    for key, watched in groups.items():
+        plain = groups.get((*key[:-1], Instrument.name))
+        if key[-1] == Instrument.name or plain is None or min(len(watched), len(plain)) < 2:
+            continue
+        found = statistics.compare(watched["value"].to_numpy(float), plain["value"].to_numpy(float), alpha)
+        described = dict(zip([*KEYS, "instrument"], key, strict=True))
+        numbers = {name: found[name] for name in ("ratio", "ratio_low", "ratio_high", "p")}
+        label = watched[["label", "unit"]].iloc[0].to_dict()
+        rows.append({**described, **label, "n": len(watched), "n_plain": len(plain), **numbers})
+    return sorted(rows, key=lambda row: (row["instrument"], row["mode"], row["scheme"], row["metric"]))
