@@ -1,0 +1,75 @@
+"""What a busy neighbour does to a benchmark: the statistics of jha2021 (section 4.3), and which iterations count."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+RESAMPLES = 4000
+# The trimmed mean is of the values from the 10th to the 90th percentile.
+TRIMMED = (10, 90)
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    """n, mean, trimmed mean (of the values between the 10th and the 90th percentile), median, maximum, minimum, standard
+    deviation (n - 1) and coefficient of variation; NaN where there are too few values. ValueError for none at all."""
+    found = np.asarray(values, float)
+    if not len(found):
+        raise ValueError("there is nothing to summarise")
+    low, high = np.percentile(found, TRIMMED)
+    deviation = found.std(ddof=1) if len(found) > 1 else float("nan")
+    return {
+        "n": len(found),
+        "mean": found.mean(),
+        "trimmed_mean": found[(found >= low) & (found <= high)].mean(),
+        "median": float(np.median(found)),
+        "maximum": found.max(),
+        "minimum": found.min(),
+        "sd": deviation,
+        "cv": deviation / found.mean(),
+    }
+
+
+def ratio(mean: float, baseline: float, better: str) -> float:
+    """The interference ratio (equation 1): how much better (positive) or worse than the baseline, as a share of it.
+
+    `better` is `higher` or `lower`: which values of the metric are good ones.
+    """
+    sign = {"higher": 1, "lower": -1}[better]
+    return sign * (mean - baseline) / baseline
+
+
+def ratio_interval(values: Sequence[float], baseline: Sequence[float], better: str, seed: int = 1) -> tuple[float, float]:
+    """95 % interval of the interference ratio: bootstrap (BCa), both samples resampled. (NaN, NaN) for fewer than three values
+    on a side, or for values that are all the same."""
+    from scipy import stats
+
+    samples = np.asarray(values, float), np.asarray(baseline, float)
+    if min(map(len, samples)) < 3 or any(np.ptp(sample) == 0 for sample in samples):
+        return float("nan"), float("nan")
+
+    def statistic(a, b, axis=-1):
+        return ratio(a.mean(axis=axis), b.mean(axis=axis), better)
+
+    found = stats.bootstrap(
+        samples, statistic, n_resamples=RESAMPLES, vectorized=True, method="BCa", rng=np.random.default_rng(seed)
+    )
+    low, high = found.confidence_interval
+    return float(low), float(high)
+
+
+def interfered(iterations: Sequence[tuple[float, float]], partner: Sequence[tuple[float, float]]) -> list[bool]:
+    """Which iterations count as interfered: those that lie wholly inside the time in which the partner was running.
+
+    Both are (begin, end) in seconds of one clock, in order. The partner's iterations follow each other with short gaps in which
+    its next one starts; an iteration may lie across such a gap, if it is shorter than the shortest of the partner's iterations.
+    """
+    if not partner:
+        return [False] * len(iterations)
+    longest_gap = min(end - begin for begin, end in partner)
+    stretches: list[list[float]] = []
+    for begin, end in partner:
+        if stretches and begin - stretches[-1][1] < longest_gap:
+            stretches[-1][1] = end
+        else:
+            stretches.append([begin, end])
+    return [any(begin <= start and stop <= end for begin, end in stretches) for start, stop in iterations]
