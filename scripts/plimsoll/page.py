@@ -18,17 +18,20 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters.update(significant=significant, percent=percent, runs_of=runs_of, place=place)
+    made.filters.update(
+        significant=significant, p_value=p_value, percent=percent, effects=effects, runs_of=runs_of, place=place
+    )
     return made
 
 
 def significant(value: float | str | None, digits: int = 3) -> str:
-    """A number for people: three significant digits; a p too small to print as such is a bound, never 0."""
-    if value is None or value == "" or pd.isna(value):
-        return ""
-    if value == 0:
-        return "< 1e-300"
-    return f"{value:.{digits}g}"
+    """A number for people: three significant digits."""
+    return "" if value is None or value == "" or pd.isna(value) else f"{value:.{digits}g}"
+
+
+def p_value(value: float | str | None) -> str:
+    """A p for people: one too small for a number is a bound, never 0."""
+    return "< 1e-300" if value == 0 else significant(value)
 
 
 def percent(value: float | None) -> str:
@@ -39,6 +42,21 @@ def percent(value: float | None) -> str:
         return f"x {1 + value:.3g}"
     size = abs(100 * value)
     return f"{100 * value:+.0f} %" if size >= 10 else f"{100 * value:+.1f} %" if size >= 1 else f"{100 * value:+.2f} %"
+
+
+def effects(claim: dict) -> str:
+    """The range of a claim's effects over its comparisons, for people: in what its `quantity` is counted in."""
+    quantity = claim.get("quantity")
+    if quantity in ("transport", "count"):
+        words, show, unit = "share of the runs that agree", significant, ""
+    elif quantity == "printed value":
+        words, show, unit = "difference from the printed value", lambda value: f"{100 * value:+.3g}", " points"
+    else:
+        words, show, unit = "effect", percent, ""
+    least, most = claim["effect_least"], claim["effect_most"]
+    if pd.isna(least):
+        return "no effect could be estimated"
+    return f"{words}: {show(least)}{f' to {show(most)}' if most != least else ''}{unit}"
 
 
 def runs_of(cell: str) -> str:

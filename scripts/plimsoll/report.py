@@ -50,6 +50,7 @@ def render(study_name: str, folder: Path) -> str:
             features=pd.read_csv(folder / "tables/table05.csv", keep_default_na=False).to_dict("records"),
             sizes=sizes(plan),
             **measured(folder, loaded),
+            claims_of_table={name: _of_table(results, loaded, name) for name in loaded.get("measured_tables", {})},
             watching=watching.cost(observations, loaded["alpha"]),
             labels={name: runtime.label for name, runtime in runtimes.known().items()},
             minutes=(runs["started"].max() - runs["started"].min()) / 60,
@@ -131,6 +132,10 @@ def tables(folder: Path, loaded: dict) -> list[dict]:
         }
         for name in loaded.get("paper_tables", {})
     ]
+
+
+def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:
+    return [result for result in results if name in evaluate.tables_of(result, loaded)]
 
 
 def measured(folder: Path, loaded: dict) -> dict:

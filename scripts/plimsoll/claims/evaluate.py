@@ -308,7 +308,10 @@ def _result(claim: dict, verdict: str, reason: str) -> dict:
     return {
         **{
             key: claim.get(key)
-            for key in ("id", "question", "section", "shown_in", "kind", "statement", "same_as", "threshold", "note")
+            for key in (
+                *("id", "question", "section", "shown_in", "kind", "statement", "quantity"),
+                *("same_as", "threshold", "note"),
+            )
         },
         "study": claim["id"].split("-")[0],
         "holds": claim.get("holds", "all"),
@@ -396,5 +399,14 @@ def summarise(results: list[dict]) -> list[dict]:
 
 def figures_of(result: dict, study: dict) -> list[str]:
     """Names of the study's figures that show what a claim is about."""
-    numbers = [text.removeprefix("Fig. ").zfill(2) for text in result["shown_in"] or [] if text.startswith("Fig. ")]
-    return [f"fig{number}" for number in numbers if f"fig{number}" in study["figures"]]
+    return _shown(result, "Fig. ", "fig", study["figures"])
+
+
+def tables_of(result: dict, study: dict) -> list[str]:
+    """Names of the study's tables, of those that are made from runs, that show what a claim is about."""
+    return _shown(result, "Table ", "table", study.get("measured_tables", {}))
+
+
+def _shown(result: dict, word: str, name: str, known: dict) -> list[str]:
+    numbers = [text.removeprefix(word).zfill(2) for text in result["shown_in"] or [] if text.startswith(word)]
+    return [name + number for number in numbers if name + number in known]

@@ -26,6 +26,7 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             **result,
             "mark": MARKS[result["verdict"]],
             "rows": by_claim.get(result["id"], []),
+            "tables": evaluate.tables_of(result, studies[result["study"]]) if result["study"] in studies else [],
             "figures": evaluate.figures_of(result, studies[result["study"]]) if result["study"] in studies else [],
         }
         for result in results
