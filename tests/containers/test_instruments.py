@@ -138,3 +138,22 @@ def test_counted_runs_are_valid_and_agree_with_the_ranks_own_numbers(workspace, 
     # Beside the ranks there are only their launcher and its daemons, which wait.
     assert 0 < events.AT_LEAST * own - events.MISSED <= values["context_switches"] <= 1.5 * own + 200
     assert values["cpu_migrations"] >= 0 and values["rank_migrations"] >= 0
+
+
+@pytest.mark.parametrize("instrument", ["mpi", "events"])
+def test_a_watched_run_at_its_time_limit_leaves_nothing(workspace, working, perf, instrument):
+    working("docker")
+    path = "uma/exact/E2/docker/any/default/standard/plain/dgemm"
+    parameters = {**workspace.plan["cells"][path]["parameters"], "order": 9000}
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(path, instrument=instrument, events=COUNTED, parameters=parameters, time_limit_seconds=1.5)
+    assert found["status"] == "timeout", found["reason"]
+
+
+def test_a_run_that_perf_did_not_count_is_invalid(workspace, working, perf, monkeypatch):
+    working("bare")
+    workspace.plan["limits"]["attempts"] = 1
+    # Nobody tells perf to begin.
+    monkeypatch.setattr(events, "CONTROL", "ranks/elsewhere")
+    found = workspace.run(BARE.format("fft"), instrument="events", events=COUNTED)
+    assert found["status"] == "invalid" and "perf counted" in found["reason"]

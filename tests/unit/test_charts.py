@@ -3,7 +3,20 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.charts import affinity, cells, granularity, hardware, scenarios, style, yielding
+from plimsoll.charts import (
+    affinity,
+    cells,
+    contention,
+    events,
+    granularity,
+    hardware,
+    patterns,
+    profile,
+    scenarios,
+    style,
+    yielding,
+)
+from plimsoll.instruments.mpi import PATTERNS
 
 RUNTIMES = ("bare", "docker", "singularity", "singularity-cgroup", "singularity-instance")
 
@@ -178,3 +191,87 @@ def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, pap
 def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):
     style.save(style.statement("A metric", "there is one socket"), str(tmp_path / "f"))
     assert (tmp_path / "f.png").stat().st_size > 3_000
+
+
+def written(figure, tmp_path):
+    style.save(figure, str(tmp_path / "f"))
+    assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "f.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(("by", "levels"), [("runtime", ("any",)), ("affinity", ("any", "cpumem", "cpumempin"))])
+@pytest.mark.parametrize("schemes", [SMALL, PAPER])
+def test_events_are_drawn_where_they_are_counted_and_the_others_named(tmp_path, schemes, by, levels):
+    observations, plan = data(schemes, levels=levels)
+    blind = "this host does not count l3 misses"
+    plan = {**plan, "unseen": {"misses": blind, "loads": blind}}
+    summary = events.summarise(observations, ["m", "misses", "loads"], plan)
+    assert set(summary["metric"]) == {"m"}
+    figure = events.draw(summary, observations, by, plan)
+    assert blind in figure.get_supxlabel().replace("\n", " ")
+    written(figure, tmp_path)
+    caption = events.caption(summary, plan, by)
+    assert caption.count(blind) == 1 and "Not measured, numa: there is one socket" in caption
+
+
+def test_a_host_that_counts_nothing_has_an_empty_table_with_a_header():
+    observations, plan = data(SMALL)
+    table = events.summarise(observations, ["misses"], {**plan, "unseen": {"misses": "not here"}})
+    assert len(table) == 0 and {"metric", "mean", "n"} <= set(table)
+
+
+def profiled(shares):
+    rows = [
+        {"hardware": "uma", "mode": mode, "section": section, "what": what, "repetition": n, "calls": 3 * n, "seconds": 1.0}
+        | {"share": share * (1 + 0.01 * n)}
+        for mode in ("exact", "over")
+        for section in profile.SECTIONS
+        for what, share in shares.items()
+        for n in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_an_mpi_profile_is_stacked_up_to_the_share_in_all_functions(tmp_path):
+    shares = {pattern: 0.01 * (number + 1) for number, pattern in enumerate(PATTERNS)}
+    summary = profile.summarise(profiled({"all": sum(shares.values()), **shares, "MPI_Send": 0.01}))
+    assert len(summary) == 2 * 6 * (1 + 9)
+    figure = profile.draw(summary)
+    for axis in figure.axes:
+        # Of each benchmark a grey bar and its coloured parts, which end where the number says.
+        ends = [patch.get_x() + patch.get_width() for patch in axis.patches if patch.get_width() < 100]
+        assert max(ends) == pytest.approx(100 * 1.02 * sum(shares.values()))
+    written(figure, tmp_path)
+    row = summary[summary["what"] == "barrier"].iloc[0]
+    assert (row["calls_least"], row["calls_most"], row["n"]) == (3, 9, 3)
+    assert "n = 3 runs" in profile.caption(summary, {"repetitions": 3, "profile": "quick", "impossible": []})
+
+
+def test_times_of_patterns_are_set_against_one_container(tmp_path):
+    observations, plan = data(SMALL)
+    observations.loc[observations["scheme"].str.endswith("2"), "value"] *= 2
+    docker = observations[observations["runtime"] == "docker"].assign(label="MPI_Send")
+    metrics = ["beff_sendrecv_seconds", "beff_transfer_seconds", "beff_wait_seconds"]
+    points = pd.concat([docker.assign(metric=metric) for metric in metrics])
+    cells_of_docker = [{**cell, "containers": int(cell["scheme"][1])} for cell in plan["cells"] if cell["runtime"] == "docker"]
+    summary = patterns.summarise(points, metrics, {**plan, "cells": cells_of_docker})
+    assert summary.groupby("scheme")["ratio_to_one"].mean().to_dict() == {
+        **{"E1": pytest.approx(1), "O1": pytest.approx(1)},
+        **{"E2": pytest.approx(2, abs=0.1), "O2": pytest.approx(2, abs=0.1)},
+    }
+    written(patterns.draw(summary, points, metrics), tmp_path)
+
+
+def test_memory_contention_is_drawn_against_one_rank_alone(tmp_path):
+    observations, plan = data([*PAPER[:5], ("exact", "S1")])
+    observations["value"] = np.where(observations["scheme"] == "S1", 0.25, 1.5)
+    both = pd.concat([observations, observations.assign(hardware="numa", value=observations["value"] / 2)])
+    cells_of_both = [*plan["cells"], *({**cell, "hardware": "numa"} for cell in plan["cells"])]
+    summary = contention.summarise(both, "m", {**plan, "cells": cells_of_both})
+    assert "S1" not in set(summary["scheme"])
+    measured = summary[summary["n"] > 0]
+    # One rank alone of singularity and others: only E1 and S1 have bare metal.
+    means = measured.groupby("hardware")["mean"].unique()
+    assert means["uma"] == pytest.approx([(1.5 - 0.25) / 1.25])
+    assert means["numa"] == pytest.approx([(0.75 - 0.125) / 1.125])
+    written(contention.draw(summary, both, "m"), tmp_path)

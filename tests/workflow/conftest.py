@@ -1,6 +1,7 @@
 """The workflow as a user runs it: a copy of the project in an empty folder, Snakemake on the command line, real containers."""
 
 import compileall
+import json
 import os
 import shutil
 import subprocess
@@ -111,6 +112,11 @@ class Project:
                 counts[name.strip()] = int(number)
         counts.pop("total", None)
         return counts
+
+    def counted(self) -> set[str]:
+        """What this machine counts, by the plan."""
+        plan = json.loads((self.folder / "results/liu2020/plan.json").read_text())
+        return set(plan["instruments"]["events"]["events"])
 
     def files(self, pattern: str) -> list[str]:
         return sorted(str(p.relative_to(self.folder)) for p in self.folder.glob(pattern))

@@ -13,7 +13,8 @@ import yaml
 from tests.conftest import PROJECT
 
 RUNS = "results/liu2020/runs"
-FIGURES = yaml.safe_load((PROJECT / "config/studies/liu2020.yaml").read_text())["figures"]
+STUDY = yaml.safe_load((PROJECT / "config/studies/liu2020.yaml").read_text())
+FIGURES, METRICS = STUDY["figures"], STUDY["metrics"]
 COMPARING_SETTINGS = [name for name, figure in FIGURES.items() if "compares" in figure]
 
 
@@ -74,11 +75,16 @@ def test_every_output_is_there(project, everything):
         notebook = json.loads((results / f"notebooks/{figure}.ipynb").read_text())
         assert all(cell.get("execution_count") for cell in notebook["cells"] if cell["cell_type"] == "code")
     observations = pd.read_csv(results / "observations.csv")
-    assert set(observations["metric"]) == {
+    plain = {
         *("dgemm_gflops", "stream_bandwidth", "fft_gflops", "ptrans_bandwidth", "randomaccess_rate"),
         *("pingpong_bandwidth", "pingpong_latency", "randomring_bandwidth", "randomring_latency"),
         *("dgemm_seconds", "fft_seconds", "ptrans_seconds", "randomaccess_seconds"),
     }
+    profiled = {name for name, metric in METRICS.items() if metric.get("instrument") == "mpi"}
+    counted = {f"{section}_{event}" for section in ("dgemm", "fft") for event in ("context_switches", "migrations")}
+    assert set(observations["metric"]) >= plain | profiled | counted
+    # On a machine without hardware counters there is nothing else; with them there is more.
+    assert set(observations["metric"]) <= set(METRICS)
     pd.testing.assert_frame_equal(observations, pd.read_parquet(results / "observations.parquet"), check_dtype=False)
     tests = pd.read_csv(results / "tables/tests.csv")
     assert set(tests["comparison"]) == {
@@ -98,15 +104,47 @@ def test_every_claim_has_a_verdict(project, everything):
         "jha2018": 33,
     }
     counts = claims.groupby("study")["verdict"].agg(set)
-    # One repetition decides nothing but what carried the messages.
+    # One repetition decides nothing but what is counted: what carried the messages, and calls of MPI functions.
     assert counts.pop("liu2020") == {"reproduced", "inconclusive", "not testable here"}
     assert set().union(*counts) == {"study not available"}
-    assert claims[claims["verdict"] == "reproduced"]["id"].tolist() == ["liu2020-c21"]
+    assert claims[claims["verdict"] == "reproduced"]["id"].tolist() == ["liu2020-c12", "liu2020-c21"]
     page = (project.folder / "results/claims.html").read_text()
     assert all(f'id="{claim}"' in page for claim in claims["id"])
     assert "http://" not in page and "https://" not in page and "<script" not in page
     for link in re.findall('href="(liu2020/[^"#]*)', page):
         assert (project.folder / "results" / link).exists()
+
+
+def test_runs_under_an_instrument_are_not_measurements(project, everything):
+    results = project.folder / "results/liu2020"
+    observations = pd.read_csv(results / "observations.csv")
+    assert set(observations["instrument"]) == {"plain", "mpi", "events"}
+    own = observations[observations["metric"].map(lambda name: METRICS[name].get("instrument", "plain")) != "plain"]
+    assert set(own["instrument"]) == {"mpi", "events"}
+    assert set(pd.read_csv(results / "tables/tests.csv")["instrument"]) == {"plain"}
+    for figure in ("fig06", "fig13"):
+        assert set(pd.read_csv(results / f"figures/{figure}.observations.csv")["instrument"]) == {"plain"}
+    figure = pd.read_csv(results / "figures/fig14.observations.csv")
+    assert set(figure["instrument"]) == {"events"}
+
+
+def test_table_1_is_what_the_ranks_profiles_say(project, everything):
+    """From the ranks' own files to the table, by another way than the workflow's."""
+    results = project.folder / "results/liu2020"
+    table = pd.read_csv(results / "tables/table01.csv").set_index(["section", "mode", "pattern"])
+    assert len(table) == 6 * 2 * 9
+    found = json.loads((results / "runs/uma/exact/E1/bare/pin/default/standard/mpi/fft/1.json").read_text())
+    inside = wall = calls = 0
+    for path in (results / found["raw"] / "ranks").glob("*.profile.json"):
+        (part,) = [part for part in json.loads(path.read_text())["sections"] if part["name"] == "MPIFFT"]
+        wall += part["wall_seconds"]
+        calls += part["functions"]["MPI_Alltoall"][0]
+        inside += part["functions"]["MPI_Alltoall"][1]
+    row = table.loc[("fft", "exact", "alltoall")]
+    assert row["share_percent"] == pytest.approx(100 * inside / wall) and int(row["calls"]) == calls == 12
+    assert row["paper_share_percent"] == 14.22
+    locality = pd.read_csv(results / "tables/table06.csv")
+    assert locality["not_here"].str.contains("needs 2 sockets").all() and locality["value"].max() == 99
 
 
 @pytest.mark.parametrize("figure", COMPARING_SETTINGS)
@@ -141,6 +179,11 @@ def test_the_report_holds_everything_and_needs_nothing(project, everything):
         "sha256",
         "uma",
         "seccomp",
+        "Table 1",
+        "MPI_Isend, MPI_Irecv",
+        "What watching costs",
+        'href="../claims.html#liu2020-c15"',
+        "this host does not count" if "l3_misses" not in project.counted() else "L3 misses",
     ):
         assert part in page
     assert "http://" not in page and "https://" not in page and "<script" not in page

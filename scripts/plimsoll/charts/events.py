@@ -11,8 +11,9 @@ from plimsoll.charts import affinity, bars, cells, granularity, style
 
 def summarise(observations: pd.DataFrame, metrics: list[str], plan: dict) -> pd.DataFrame:
     """One row a metric that can be counted here and a cell: see `affinity.summarise`."""
-    seen = [metric for metric in metrics if metric not in plan["unseen"]]
-    return pd.concat([affinity.summarise(observations, metric, plan) for metric in seen], ignore_index=True)
+    tables = [affinity.summarise(observations, metric, plan) for metric in metrics if metric not in plan["unseen"]]
+    nothing = pd.DataFrame(columns=[*cells.COLUMNS, "metric", "unit", "ratio_to_any"])
+    return pd.concat(tables, ignore_index=True) if tables else nothing
 
 
 def draw(summary: pd.DataFrame, observations: pd.DataFrame, by: str, plan: dict) -> Figure:
@@ -32,7 +33,8 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, by: str, plan: dict)
             affinity.panel(axis, part, points)
         else:
             granularity.panel(axis, part, points, order, bars.top(part))
-        axis.set_title(f"{points['label'].iloc[0]}, {hardware.upper()}, {cells.MODES[mode]}", loc="left")
+        label = points["label"].iloc[0] if len(points) else metric
+        axis.set_title(f"{label}, {hardware.upper()}, {cells.MODES[mode]}", loc="left")
         axis.set_ylabel("number a run")
     handles = (
         affinity.legend(summary) if by == "affinity" else granularity.legend(order, summary[summary["metric"] == panels[0][0]])

@@ -47,7 +47,8 @@ def available() -> dict[str, str | None]:
 
 
 def _counts(perf: str, event: str) -> bool:
-    done = subprocess.run([perf, "stat", "-x,", "-e", event, "true"], capture_output=True, text=True)
+    # Over all processors, as in a run: not every user may.
+    done = subprocess.run([perf, "stat", "-a", "-x,", "-e", event, "true"], capture_output=True, text=True)
     return done.returncode == 0 and done.stderr.split(",")[0].strip().isdigit()
 
 
@@ -106,17 +107,23 @@ class Events(Instrument):
             return there, []
         # Below the group of this process, so that its processor time stays the run's own.
         own = (account if account and root in account.parents else root) / GROUP
-        own.mkdir(exist_ok=True)
         others = [root / f"{LABEL}/{self.job.identity}"]
-        if deployment.strays:
-            # `apptainer exec` with a cgroup file makes a group below this one for each rank.
-            others.append(root / "apptainer")
-            others[-1].mkdir(exist_ok=True)
+        # `apptainer exec` with a cgroup file makes a group below this one for each rank.
+        needed = [own, root / "apptainer"] if deployment.strays else [own]
+        try:
+            for group in needed:
+                group.mkdir(exist_ok=True)
+        except OSError as error:
+            raise Unavailable(f"a cgroup to count in could not be made: {error}") from error
+        others += needed[1:]
         return [own, *(group for group in others if group.is_dir())], join([own])
 
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:
         """Each counter's sum over the cgroups, what is made of them, and as a check what the ranks say of themselves."""
-        counted = parse((self.job.folder / "perf.csv").read_text(), self.job.cell["events"])
+        try:
+            counted = parse((self.job.folder / "perf.csv").read_text(), self.job.cell["events"])
+        except OSError as error:
+            raise InvalidOutput("perf left no counts") from error
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
         values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
         migrations = [rank["migrations"] for rank in ranks]
