@@ -52,6 +52,7 @@ def render(study_name: str, folder: Path) -> str:
             **measured(folder, loaded),
             claims_of_table={name: _of_table(results, loaded, name) for name in loaded.get("measured_tables", {})},
             watching=watching.cost(observations, loaded["alpha"]),
+            cross_checks=watching.cross_checks(observations, loaded.get("cross_checks", {})),
             labels={name: runtime.label for name, runtime in runtimes.known().items()},
             minutes=(runs["started"].max() - runs["started"].min()) / 60,
             version=_version(),

@@ -80,6 +80,8 @@ def load(path: Path) -> dict:
         refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
         if not (paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb").is_file():
             raise PlimsollError(f"{source}: figures.{name}.notebook: there is no notebooks/{figure['notebook']}.ipynb.")
+    for name, other in study.get("cross_checks", {}).items():
+        refer("cross_checks", [name, other], list(study["metrics"]))
     for name, table in study.get("measured_tables", {}).items():
         refer(f"measured_tables.{name}.experiment", [table["experiment"]], list(study["experiments"]))
         refer(f"measured_tables.{name}.reference", [table["reference"]], [path.stem for path in REFERENCE.glob("*.csv")])

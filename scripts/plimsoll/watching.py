@@ -1,4 +1,5 @@
-"""What it costs to watch: the ordinary values of runs under an instrument against those of runs without."""
+"""What it costs to watch: the ordinary values of runs under an instrument against those of runs without; and whether two ways
+to count agree."""
 
 import pandas as pd
 
@@ -7,6 +8,22 @@ from plimsoll.instruments.base import Instrument
 from plimsoll.plan import FACTORS
 
 KEYS = ["metric", *(factor for factor in FACTORS if factor != "instrument")]
+
+
+def cross_checks(observations: pd.DataFrame, pairs: dict[str, str]) -> list[dict]:
+    """One row a metric, hardware setting and mode: its mean and that of the metric which should agree with it, over the same
+    runs, and how many these are."""
+    rows = []
+    for metric, other in pairs.items():
+        both = [
+            observations[observations["metric"] == name].set_index([*FACTORS, "section", "repetition"])[["label", "value"]]
+            for name in (metric, other)
+        ]
+        joined = both[0].join(both[1], rsuffix="_other", how="inner").reset_index()
+        for (hardware, mode), group in joined.groupby(["hardware", "mode"]):
+            means = {"mean": group["value"].mean(), "mean_other": group["value_other"].mean()}
+            rows.append({"label": group["label"].iloc[0], "hardware": hardware, "mode": mode, "n": len(group), **means})
+    return rows
 
 
 def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:

@@ -205,6 +205,19 @@ def test_table_1_has_the_paper_s_values_beside_ours():
     assert row["cells"]["bcast"]["E"]["paper"] == "<0.01 %"
 
 
+def test_two_ways_to_count_are_compared_over_the_runs_that_have_both():
+    rows = [
+        {
+            **dict.fromkeys(FACTORS, "x"),
+            **{"section": "fft", "metric": metric, "label": metric, "repetition": repetition, "value": value},
+        }
+        for metric, values in (("perf", (10, 20, 600)), ("ranks", (9, 19)))
+        for repetition, value in enumerate(values)
+    ]
+    (found,) = watching.cross_checks(pd.DataFrame(rows), {"perf": "ranks", "absent": "ranks"})
+    assert (found["label"], found["n"], found["mean"], found["mean_other"]) == ("perf", 2, 15, 14)
+
+
 def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
     random = np.random.default_rng(1)
     rows = [
