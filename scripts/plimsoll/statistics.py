@@ -71,7 +71,7 @@ def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
 
     `ratio` of the geometric means, a over b, with the 95 % interval of Welch's test on the logarithms; `ratio_of_means` of
     the arithmetic means; Hedges' g; and the probability that a value of a is above one of b. NaN where a sample has fewer
-    than three values.
+    than three values, and but for means and ratios where nothing varies in either: counts can be the same in every run.
     """
     import pingouin
     from scipy import stats
@@ -80,14 +80,16 @@ def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
     result: dict = {"n_a": len(a), "n_b": len(b), "test": "none: too few valid runs"} | dict.fromkeys(QUANTITIES, np.nan)
     if min(len(a), len(b)) < SMALLEST:
         return result
+    ratios = {"ratio": np.exp(np.log(a).mean() - np.log(b).mean()), "ratio_of_means": a.mean() / b.mean()}
+    result.update(mean_a=a.mean(), mean_b=b.mean(), sd_a=a.std(ddof=1), sd_b=b.std(ddof=1), **ratios)
+    if np.ptp(a) == np.ptp(b) == 0:
+        return {**result, "test": "none: nothing varies"}
     logs = stats.ttest_ind(np.log(a), np.log(b), equal_var=False)
     low, high = logs.confidence_interval(0.95)
-    result.update(mean_a=a.mean(), mean_b=b.mean(), sd_a=a.std(ddof=1), sd_b=b.std(ddof=1), **paper_test(a, b, alpha))
+    result.update(paper_test(a, b, alpha))
     result.update(
-        ratio=np.exp(np.log(a).mean() - np.log(b).mean()),
         ratio_low=np.exp(low),
         ratio_high=np.exp(high),
-        ratio_of_means=a.mean() / b.mean(),
         hedges_g=pingouin.compute_effsize(a, b, eftype="hedges"),
         superiority=stats.mannwhitneyu(a, b).statistic / (len(a) * len(b)),
     )

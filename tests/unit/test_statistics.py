@@ -205,3 +205,11 @@ def test_runs_at_their_limit_rank_last_and_give_no_interval():
 def test_two_samples_at_their_limit_are_not_compared():
     values, all_of = np.full(5, 12.0), np.ones(5, bool)
     assert statistics.compare_censored(values, values, all_of, all_of)["test"] == "none: every run hit its limit"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("other", [0.5, 3.0])
+def test_counts_that_never_vary_have_a_ratio_and_no_test(other):
+    found = statistics.compare(np.full(5, 0.5), np.full(5, other))
+    assert found["test"] == "none: nothing varies" and np.isnan(found["p"]) and np.isnan(found["ratio_low"])
+    assert found["ratio"] == pytest.approx(0.5 / other) and found["sd_a"] == 0
