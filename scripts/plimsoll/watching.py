@@ -15,11 +15,9 @@ def cross_checks(observations: pd.DataFrame, pairs: dict[str, str]) -> list[dict
     runs, and how many these are."""
     rows = []
     for metric, other in pairs.items():
-        both = [
-            observations[observations["metric"] == name].set_index([*FACTORS, "section", "repetition"])[["label", "value"]]
-            for name in (metric, other)
-        ]
-        joined = both[0].join(both[1], rsuffix="_other", how="inner").reset_index()
+        run = [*FACTORS, "section", "repetition"]
+        both = (observations.loc[observations["metric"] == name, [*run, "label", "value"]] for name in (metric, other))
+        joined = pd.merge(*both, on=run, suffixes=("", "_other"))
         for (hardware, mode), group in joined.groupby(["hardware", "mode"]):
             means = {"mean": group["value"].mean(), "mean_other": group["value_other"].mean()}
             rows.append({"label": group["label"].iloc[0], "hardware": hardware, "mode": mode, "n": len(group), **means})

@@ -213,3 +213,9 @@ def test_counts_that_never_vary_have_a_ratio_and_no_test(other):
     found = statistics.compare(np.full(5, 0.5), np.full(5, other))
     assert found["test"] == "none: nothing varies" and np.isnan(found["p"]) and np.isnan(found["ratio_low"])
     assert found["ratio"] == pytest.approx(0.5 / other) and found["sd_a"] == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_sample_may_be_the_same_in_every_run():
+    found = statistics.compare(np.full(5, 0.5), np.array([0.5, 1.5, 2.5, 0.5, 1.5]))
+    assert found["test"] == "Mann-Whitney" and found["ratio_low"] < found["ratio"] < found["ratio_high"]
