@@ -9,6 +9,7 @@ from plimsoll.claims import estimates
 from tests.bench.runs import Runner
 
 PAIRS = 12
+CALL = 50e-9  # seconds: two readings of the clock, and the sums
 SECTIONS = ("dgemm", "stream", "fft", "ptrans", "randomaccess", "beff")
 CELLS = {
     "mpi": (
@@ -28,12 +29,29 @@ def main() -> None:
         for instrument, cells in CELLS.items():
             for cell in cells:
                 values = {name: [] for name in ("plain", instrument)}
+                called = []
                 for _ in range(PAIRS):
-                    pair = {name: runner.run(cell.format(name)) for name in random.permutation(list(values))}
+                    pair = {}
+                    for name in random.permutation(list(values)):
+                        pair[name] = runner.run(cell.format(name))
+                        if name == "mpi" and pair[name]:
+                            called.append(runner.last)
                     if all(pair.values()):
                         for name, found in pair.items():
                             values[name].append(found)
                 _show(instrument, cell, values["plain"], values[instrument])
+                if called:
+                    _show_calls(cell, called)
+
+
+def _show_calls(cell: str, records: list[dict]) -> None:
+    """The share of the section that its calls would take at CALL a call: what the noise of the metrics hides."""
+    shares = []
+    for record in records:
+        calls = record["values"]["mpi_calls/all"] / len(record["ranks"])
+        shares.append(calls * CALL / record["values"]["wall_seconds"])
+    where, section = " ".join(cell.split("/")[2:5]), cell.split("/")[-1]
+    print(f"{'mpi':<11}{where:<32}{section:<24}calls alone: {np.mean(shares):.2%} of its time")
 
 
 def _show(instrument: str, cell: str, without: list[dict], watched: list[dict]) -> None:

@@ -18,7 +18,7 @@ class Runner:
         config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
         self.study = study.load(study.STUDIES / "liu2020.yaml")
         self.plan = plan.make(self.study, study.profile(profile), host.here(), {**config, "profile": profile}, {})
-        self.folder, self.number = folder, 0
+        self.folder, self.number, self.last = folder, 0, {}
         (folder / "plan.json").write_text(json.dumps(self.plan))
         (folder / "image.json").write_text(json.dumps(images.build("hpcc", "bootstrap")))
 
@@ -28,6 +28,7 @@ class Runner:
         target = self.folder / f"{self.number}.json"
         with mock.patch("plimsoll.runtimes.find", (lambda name: runtime) if runtime else measure.runtimes.find):
             found = measure.measure(self.folder / "plan.json", cell, 1, target, self.folder / "image.json")
+        self.last = found
         if found["status"] != "valid":
             return None
         section = self.plan["cells"][cell]["section"]
