@@ -69,6 +69,11 @@ def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str
     return pd.DataFrame(rows)
 
 
+def _percent(share: float) -> str:
+    """A share as the paper prints it."""
+    return "<0.01 %" if share < 0.01 else f"{share:.2f} %"
+
+
 def as_printed(table: pd.DataFrame) -> list[dict]:
     """Rows of table 1 in the paper's layout, for people: `setting`, `benchmark`, and `cells`, a dictionary a pattern.
 
@@ -81,7 +86,7 @@ def as_printed(table: pd.DataFrame) -> list[dict]:
             below, share = row["paper_below"] is True or row["paper_below"] == "True", row["paper_share_percent"]
             printed = "" if pd.isna(share) else f"{'<' if below else ''}{share:g} %"
             calls = "" if pd.isna(row["paper_calls"]) else f"{row['paper_calls']:.0f}"
-            ours = "" if row["calls"] == "0" else f"{row['share_percent']:.3g} %"
+            ours = "" if row["calls"] == "0" else _percent(row["share_percent"])
             of_mode = {"ours": ours, "paper": printed, "calls": row["calls"], "paper_calls": calls, "note": row["note"]}
             cells[row["pattern"]][row["mode"][0].upper()] = of_mode
         rows.append({"setting": hardware, "benchmark": profile.SECTIONS[section], "cells": cells})

@@ -12,6 +12,7 @@ from plimsoll import plan as planning
 from plimsoll.charts import profile
 from plimsoll.claims import evaluate, verdicts
 from plimsoll.claims import page as claims_page
+from plimsoll.instruments.mpi import PATTERNS
 
 
 def render(study_name: str, folder: Path) -> str:
@@ -141,7 +142,11 @@ def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:
 
 def measured(folder: Path, loaded: dict) -> dict:
     """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`."""
-    found: dict = {"patterns": [label for label, _ in profile.LOOK.values()]}
+    groups = [group.replace("_", " ") for group, _ in PATTERNS.values()]
+    found: dict = {
+        "patterns": [label for label, _ in profile.LOOK.values()],
+        "pattern_groups": [(group, groups.count(group)) for group in dict.fromkeys(groups)],
+    }
     for name, table in loaded.get("measured_tables", {}).items():
         made = pd.read_csv(folder / f"tables/{name}.csv")
         key = {"mpi-profile": "profile_table", "locality": "locality"}[table["kind"]]

@@ -49,7 +49,9 @@ def pretended(made: dict, loaded: dict) -> pd.DataFrame:
         for cell in made["cells"].values()
         if cell["reason"] is None
         for name, m in loaded["metrics"].items()
-        if m["section"] == cell["section"] and m.get("sizes", cell["sizes"]) == cell["sizes"]
+        if m["section"] == cell["section"]
+        and m.get("sizes", cell["sizes"]) == cell["sizes"]
+        and m["instrument"] == cell["instrument"]
     ]
     repetitions = -(-OBSERVATIONS // len(keys))
     table = pd.DataFrame(keys).merge(pd.DataFrame({"repetition": range(1, repetitions + 1)}), how="cross")

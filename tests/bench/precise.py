@@ -19,7 +19,7 @@ def main() -> None:
     """Print, for each width, the runs a cell of both ways and the share of intervals that are narrow enough."""
     loaded = study.load(study.STUDIES / "liu2020.yaml")
     table = pd.read_csv(PROJECT / "results/reference/liu2020/observations.csv")
-    table = table[~table["censored"].astype(bool)]
+    table = table[~table["censored"].astype(bool) & (table["instrument"] == "plain")]
     spreads, compared = {}, []
     for metric, group in table.groupby("metric"):
         for key, values in group.groupby([*FACTORS, "section"])["value"]:

@@ -1,5 +1,6 @@
 import itertools
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,13 @@ from plimsoll.charts import (
     yielding,
 )
 from plimsoll.instruments.mpi import PATTERNS
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    yield
+    plt.close("all")
+
 
 RUNTIMES = ("bare", "docker", "singularity", "singularity-cgroup", "singularity-instance")
 

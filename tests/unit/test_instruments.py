@@ -199,7 +199,7 @@ def test_table_1_has_the_paper_s_values_beside_ours():
     (row,) = measured_tables.as_printed(table)
     assert row["benchmark"] == "G-FFT"
     assert row["cells"]["alltoall"]["O"] == {
-        **{"ours": "30 %", "paper": "32.65 %", "calls": "12", "paper_calls": "96"},
+        **{"ours": "30.00 %", "paper": "32.65 %", "calls": "12", "paper_calls": "96"},
         "note": alltoall["note"],
     } or pd.isna(alltoall["note"])
     assert row["cells"]["bcast"]["E"]["paper"] == "<0.01 %"
