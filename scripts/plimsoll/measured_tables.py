@@ -82,7 +82,7 @@ def as_printed(table: pd.DataFrame) -> list[dict]:
     rows = []
     for (hardware, section), group in table.groupby(["hardware", "section"], sort=False):
         cells: dict[str, dict] = {pattern: {} for pattern in profile.LOOK}
-        for row in group.to_dict("records"):
+        for row in group.sort_values("mode", kind="stable").to_dict("records"):
             below, share = row["paper_below"] is True or row["paper_below"] == "True", row["paper_share_percent"]
             printed = "" if pd.isna(share) else f"{'<' if below else ''}{share:g} %"
             calls = "" if pd.isna(row["paper_calls"]) else f"{row['paper_calls']:.0f}"
