@@ -107,7 +107,7 @@ def test_another_host_is_planned_for_but_not_measured(project):
     begun = time.monotonic()
     done = project.snakemake("--dry-run", "plan", config=PAPER_HOST)
     assert done.returncode == 0, done.stderr
-    assert "17320 runs, 10 of each cell (profile paper)" in done.stderr and "1732 cells, about" in done.stderr
+    assert "20900 runs, 10 of each cell (profile paper)" in done.stderr and "2090 cells, about" in done.stderr
     assert time.monotonic() - begun < 15
     assert "describes another host" in refused(project.snakemake("plan", config=PAPER_HOST))
     assert not project.files("results/*/runs/**/*.json")
