@@ -181,7 +181,7 @@ def test_the_report_holds_everything_and_needs_nothing(project, everything):
         "seccomp",
         "Table 1",
         "MPI_Isend, MPI_Irecv",
-        "What watching costs",
+        "Two ways to count",
         'href="../claims.html#liu2020-c15"',
         "this host does not count" if "l3_misses" not in project.counted() else "L3 misses",
     ):
