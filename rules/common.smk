@@ -47,9 +47,8 @@ def prepare():
         runtimes.find(name)
     selected = studies.selected(config["studies"])
     profile = studies.profile(config["profile"])
-    host = hosts.here()
-    if config.get("host_file"):
-        host = topology.described(documents.load(Path(config["host_file"]), "host"))
+    described = config.get("host_file")
+    host = topology.described(documents.load(Path(described), "host")) if described else hosts.here()
     # Only optional runtimes are tried here; a required one that does not work stops the workflow in the rule `runtimes`.
     unavailable = {}
     for name, wish in config["runtimes"].items():

@@ -24,12 +24,11 @@ def render(study_name: str, figure_name: str, results: Path) -> None:
     plan = collect.load_plan(results)
     stem = (results / "figures" / figure_name).resolve()
     output = results / "notebooks" / f"{figure_name}.ipynb"
-    observations, _ = collect.collect(results, plan, loaded, planning.figure_runs(plan, loaded, figure_name))
+    runs = planning.figure_runs(plan, loaded, figure_name)
+    observations, _ = collect.collect(results, plan, loaded, runs)
     observations.to_csv(f"{stem}.observations.csv", index=False)
     if loaded["experiments"][figure["experiment"]].get("instrument") == "mpi":
-        profiles.gather(results, plan, planning.figure_runs(plan, loaded, figure_name)).to_csv(
-            f"{stem}.profile.csv", index=False
-        )
+        profiles.gather(results, plan, runs).to_csv(f"{stem}.profile.csv", index=False)
     parameters = {
         "observations": f"{stem}.observations.csv",
         "output": str(stem),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from plimsoll import affinity, benchmarks, cpulist, instruments, order, runtimes, scheme, topology
 from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.instruments.base import Instrument
 
 # The factors of a cell, in the order of its path, which ends with the benchmark's section.
 FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument")
@@ -76,6 +77,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
     except Unavailable as reason:
         # The cells that a host with this setting would have: so that they can be listed.
         setting, missing = _paper_setting(hardware, largest), str(reason)
+    settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
     cells = []
     for row in filter(CHOICES[experiment["schemes"]], scheme.schemes(setting)):
         yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
@@ -89,7 +91,6 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
                 continue
             cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
             cell["host"] = topology.identity(host)
-            settings = instruments.find(cell["instrument"]).settings(host)
             unseen = _unseen(study, experiment, cell, settings)
             cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
             cell["useful"] = not unseen
@@ -143,7 +144,7 @@ def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
 
 
 def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
-    sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", "plain")
+    sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", Instrument.name)
     return {
         "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}/{section}",
         "hardware": hardware,

@@ -1,7 +1,6 @@
 """liu2020's figures 31 to 37: a metric by runtime, scheme and affinity."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -19,10 +18,7 @@ def summarise(observations: pd.DataFrame, metric: str, plan: dict) -> pd.DataFra
     """One row a cell, with `ratio_to_any`: its mean over that of the same deployment with free scheduling."""
     table = cells.summarise(observations, metric, plan)
     keys = ["hardware", "mode", "scheme", "runtime"]
-    free = table[table["affinity"] == "any"].set_index(keys)["mean"]
-    deployments = table[keys].itertuples(index=False, name=None)
-    table["ratio_to_any"] = table["mean"] / [free.get(key, np.nan) for key in deployments]
-    return table
+    return table.assign(ratio_to_any=cells.ratio_to(table, table["affinity"] == "any", keys))
 
 
 def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figure:
@@ -39,7 +35,9 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metric: str) -> Figu
         panel(axis, bars.only(summary, chosen), bars.only(described, chosen))
         axis.set_title(f"{hardware.upper()}, {cells.MODES[mode]}", loc="left")
         axis.set_ylabel(cells.axis_label(observations, metric))
-    figure.legend(handles=legend(summary), loc="outside lower center", ncols=4, frameon=False, columnspacing=1.0)
+    figure.legend(
+        handles=legend(summary), loc="outside lower center", ncols=4, frameon=False, handlelength=1.4, columnspacing=1.0
+    )
     return figure
 
 

@@ -55,6 +55,18 @@ def _row(cell: dict, groups: dict[tuple, pd.DataFrame], planned: int) -> dict:
     return row
 
 
+def ratio_to(table: pd.DataFrame, reference: pd.Series, keys: list[str]) -> pd.Series:
+    """Each row's mean over that of the row, among those that `reference` marks, which has the same `keys`; NaN without one."""
+    means = table[reference].set_index(keys)["mean"]
+    return table["mean"] / [means.get(key, np.nan) for key in table[keys].itertuples(index=False, name=None)]
+
+
+def scheme_names(part: pd.DataFrame) -> list[str]:
+    """Each scheme with containers x ranks per container below it, in order."""
+    counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first().sort_index()
+    return [f"{row.Index}\n{row.containers} x {row.ranks_per_container}" for row in counts.itertuples()]
+
+
 def sample_size(summary: pd.DataFrame) -> str:
     """'n = 5' or 'n = 3 to 5': the runs a cell."""
     counts = sorted(summary["n"].unique())

@@ -67,9 +67,7 @@ def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, order: list[str]
                 x = place + (number - (len(barred) - 1) / 2) * width
                 own = points[(points["scheme"] == scheme) & (points["runtime"] == runtime)]
                 bars.bar(axis, x, width, cell.iloc[0], own["value"], (style.COLOURS[runtime], style.HATCHES[runtime]), top)
-    counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first()
-    names = [f"{s}\n{counts['containers'][s]} x {counts['ranks_per_container'][s]}" for s in schemes]
-    axis.set_xticks(range(len(schemes)), names)
+    axis.set_xticks(range(len(schemes)), cells.scheme_names(part))
     axis.set_xlim(-0.55, len(schemes) - 0.45)
     axis.tick_params(axis="x", length=0)
 

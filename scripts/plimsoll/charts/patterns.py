@@ -1,7 +1,6 @@
 """liu2020's figures 7 and 8: time in the functions of a communication pattern by number of containers."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -23,9 +22,7 @@ def summarise(observations: pd.DataFrame, metrics: list[str], plan: dict) -> pd.
     for metric in metrics:
         table = cells.summarise(observations, metric, plan)
         keys = ["hardware", "mode", "runtime", "affinity"]
-        one = table[table["containers"] == 1].set_index(keys)["mean"]
-        same = table[keys].itertuples(index=False, name=None)
-        parts.append(table.assign(ratio_to_one=table["mean"] / [one.get(key, np.nan) for key in same]))
+        parts.append(table.assign(ratio_to_one=cells.ratio_to(table, table["containers"] == 1, keys)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -46,9 +43,7 @@ def draw(summary: pd.DataFrame, observations: pd.DataFrame, metrics: list[str]) 
                 look = (profile.LOOK[pattern][1], hatch)
                 x = place + (number - (len(metrics) - 1) / 2) * width
                 bars.bar(axis, x, width, bars.only(part, chosen).iloc[0], own["value"], look, top, "ratio_to_one")
-        counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first()
-        names = [f"{s}\n{counts['containers'][s]} x {counts['ranks_per_container'][s]}" for s in schemes]
-        axis.set_xticks(range(len(schemes)), names)
+        axis.set_xticks(range(len(schemes)), cells.scheme_names(part))
         axis.tick_params(axis="x", length=0)
         axis.set_ylim(0, top * 1.3)
         axis.set_title(f"{hardware.upper()}, {cells.MODES[mode]}", loc="left")

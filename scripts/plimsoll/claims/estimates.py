@@ -61,6 +61,22 @@ def p_alike(differences: np.ndarray, margin: float) -> float:
     return float(max(above, below))
 
 
+def about_zero(differences: np.ndarray, margin: float, alpha: float, back=lambda value: value) -> dict:
+    """What differences say of their mean: `effect` with `low` and `high`, `p`, `p_like` and `detectable`, and the `spread`
+    (mean, standard deviation, margin) that the number of repetitions follows from. `back` undoes what they are taken on."""
+    mean, low, high = t_interval(differences)
+    deviation = differences.std(ddof=1)
+    return {
+        "effect": back(mean),
+        "low": back(low),
+        "high": back(high),
+        "p": p_difference(differences),
+        "p_like": p_alike(differences, margin),
+        "detectable": back(detectable(deviation, len(differences), alpha)),
+        "spread": (mean, deviation, margin),
+    }
+
+
 def detectable(deviation: float, n: int, alpha: float) -> float:
     """Smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
     if n < SMALLEST:

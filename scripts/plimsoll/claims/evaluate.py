@@ -185,9 +185,9 @@ def _asked(claim: dict, measured: Measured, cells: Cells) -> list:
 def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alpha: float) -> dict:
     """One comparison: a row without its verdict."""
     if isinstance(contrast, Printed):
-        row = _row(Contrast(contrast.side, contrast.side), measured.metrics[contrast.side.metric], "no_difference")
+        row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], "no_difference")
         row.update(cell_b="the paper", margin=_margin(claim))
-        return printed.compare(row, measured.sample(contrast.side), contrast.value, alpha)
+        return printed.compare(row, measured.sample(contrast), contrast.value, alpha)
     a, b = measured.sample(contrast.a), measured.sample(contrast.b)
     metric = measured.metrics[contrast.a.metric]
     row = _row(contrast, metric, _expected(claim, metric, contrast.a.metric))
@@ -214,19 +214,7 @@ def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alph
         paper = statistics.compare(a.values, b.values, alpha)
         row.update(paper_test=paper["test"], paper_p=paper["p"], paper_p_exact=paper["p_exact"], hedges_g=paper["hedges_g"])
         row["cliffs_delta"] = estimates.cliffs_delta(a.values, b.values)
-    mean, low, high = estimates.t_interval(differences)
-    deviation = differences.std(ddof=1)
-    return {
-        **row,
-        "test": "paired t within blocks",
-        "effect": back(mean),
-        "low": back(low),
-        "high": back(high),
-        "p": estimates.p_difference(differences),
-        "p_like": estimates.p_alike(differences, margin),
-        "detectable": back(estimates.detectable(deviation, len(differences), alpha)),
-        "spread": (mean, deviation, margin),
-    }
+    return {**row, "test": "paired t within blocks", **estimates.about_zero(differences, margin, alpha, back)}
 
 
 def _trend(claim: dict, measured: Measured, sides: list[Side]) -> dict:

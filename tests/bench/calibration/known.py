@@ -88,13 +88,11 @@ def judge(table: pd.DataFrame) -> pd.DataFrame:
     for experiment, group in table.groupby("experiment"):
         wide = group.pivot(index="block", columns="less", values="value")
         for share in (0.05, 0.10, 0.20):
-            both = wide[[share, 0.0]].dropna()
+            both, margin = wide[[share, 0.0]].dropna(), min(MARGIN, share / 2)
             a, b = both[share].to_numpy(), both[0.0].to_numpy()
-            p, p_like, low, high = ours(a, b, min(MARGIN, share / 2))
+            p, p_like, low, high = ours(a, b, margin)
             effect = np.expm1(np.log(a / b).mean())
-            verdict = verdicts.judge(
-                "lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, min(MARGIN, share / 2)), ALPHA
-            )
+            verdict = verdicts.judge("lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, margin), ALPHA)
             tested.append(
                 {
                     "blocks": blocks,
