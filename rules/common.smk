@@ -10,6 +10,7 @@ from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from plimsoll import (
+    designs,
     documents,
     host as hosts,
     paths,
@@ -86,7 +87,7 @@ wildcard_constraints:
     study="|".join(STUDIES),
     figure="fig[0-9]+[a-z]?",
     repetition="[0-9]+",
-    cell="[a-z]+/[a-z]+/[EOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+",
+    cell="|".join(sorted(design.pattern for design in designs.known().values())),
 
 
 def paths_of(study, runs):
@@ -112,8 +113,8 @@ def figure_records(wildcards):
 
 def table_records(wildcards):
     """The records that a table is made from, and no others."""
-    experiment = STUDIES[wildcards.study]["measured_tables"][wildcards.table]["experiment"]
-    return paths_of(wildcards.study, planning.experiment_runs(PLANS[wildcards.study], experiment))
+    runs = planning.table_runs(PLANS[wildcards.study], STUDIES[wildcards.study], wildcards.table)
+    return paths_of(wildcards.study, runs)
 
 
 PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]))} for name, plan in PLANS.items()}
@@ -151,7 +152,9 @@ def prerequisites(wildcards):
     path = record.path_of(Path("results", wildcards.study, "runs"), wildcards.cell, int(wildcards.repetition))
     if path.exists() and not outdated(path, cell_of(wildcards)):
         return {}
-    return {"image": image_of(wildcards), "runtimes": image_of(wildcards).replace(".json", ".runtimes.json")}
+    image = image_of(wildcards)
+    tried = {"runtimes": image.replace(".json", ".runtimes.json")} if design_of(wildcards.study).tries_runtimes else {}
+    return {"image": image, **tried}
 
 
 def outdated(path, cell):
@@ -160,6 +163,16 @@ def outdated(path, cell):
         return record.read(path)["fingerprint"] != cell.get("fingerprint")
     except record.Damaged:
         return False
+
+
+def design_of(study):
+    """The design that a study follows."""
+    return designs.find(STUDIES[study]["design"])
+
+
+def tried_images():
+    """Images of the selected studies whose runtimes are tried before anything is measured."""
+    return sorted({STUDIES[name]["image"] for name in SELECTED if design_of(name).tries_runtimes})
 
 
 def image_of(wildcards):

@@ -3,7 +3,7 @@
 
 rule host:
     input:
-        sorted({f"results/images/{STUDIES[name]['image']}.runtimes.json" for name in SELECTED}),
+        [f"results/images/{image}.runtimes.json" for image in tried_images()],
     output:
         json="results/host.json",
         table="results/host.txt",
@@ -12,7 +12,7 @@ rule host:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        images=sorted({STUDIES[name]["image"] for name in SELECTED}),
+        images=tried_images(),
     shell:
         "python -m plimsoll host --runtimes {input} --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
 

@@ -26,7 +26,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(stage=function)
         return added
 
-    stage(_host, paths=("json", "table")).add_argument("--runtimes", nargs="+", type=Path, required=True)
+    stage(_host, paths=("json", "table")).add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",))
     stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
@@ -108,30 +108,26 @@ def _collect(options: argparse.Namespace) -> None:
 
 
 def _tests(options: argparse.Namespace) -> None:
-    """test every cell against its references"""
-    import pandas as pd
-
-    from plimsoll import runtimes, statistics, study
+    """make a study's own tests"""
+    from plimsoll import collect, designs, study
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
-    observations = pd.read_csv(options.observations)
-    observations = observations[observations["instrument"] == "plain"]
-    statistics.tests(observations, loaded["baseline"], loaded["alpha"], variants).to_csv(options.output, index=False)
+    design = designs.find(loaded["design"])
+    made = design.tests(loaded, collect.table(options.observations, design.factors))
+    made.to_csv(options.output, index=False)
 
 
 def _claims(options: argparse.Namespace) -> None:
     """test a study's claims against its observations"""
-    import pandas as pd
-
     from plimsoll import collect, study
     from plimsoll.claims import book, evaluate, page
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     claims = book.load(options.study)
     book.check_against(loaded, claims)
-    observations, runs = (pd.read_csv(options.results / f"{name}.csv") for name in ("observations", "runs"))
-    measured = evaluate.Measured(loaded, collect.load_plan(options.results), observations, runs)
+    plan = collect.load_plan(options.results)
+    observations, runs = (collect.table(options.results / f"{name}.csv", plan["factors"]) for name in ("observations", "runs"))
+    measured = evaluate.Measured(loaded, plan, observations, runs)
     page.write(options.results, *evaluate.evaluate(claims, measured, loaded["alpha"]))
 
 

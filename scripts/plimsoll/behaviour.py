@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from plimsoll import statistics
-from plimsoll.plan import FACTORS
 
 # A value this many scaled median deviations from its cell's median is called an outlier (Iglewicz and Hoaglin 1993).
 FAR = 3.5
@@ -15,16 +14,16 @@ FAR = 3.5
 ENOUGH = 10
 # Bimodality coefficient of the uniform distribution: above it, two modes are likely (Pfister and others 2013).
 UNIFORM = 5 / 9
-CELL = ["metric", *FACTORS, "section"]
 
 
-def describe(observations: pd.DataFrame) -> list[dict]:
-    """A row a metric: drift in fractions an hour with its 95 % interval and Holm-adjusted p, share of outliers, and how many
-    cells look bimodal of those with enough runs. Censored runs are left out: their values are limits."""
+def describe(observations: pd.DataFrame, factors: list[str]) -> list[dict]:
+    """A row a metric, cells being told apart by `factors`: drift in fractions an hour with its 95 % interval and Holm-adjusted p,
+    share of outliers, and how many cells look bimodal of those with enough runs. Censored runs are left out: their values
+    are limits."""
     rows = []
     for metric, group in observations[~observations["censored"].astype(bool)].groupby("metric", sort=False):
         logs = np.log(group["value"].astype(float))
-        cells = logs.groupby([group[name] for name in CELL])
+        cells = logs.groupby([group[name] for name in factors])
         counted = cells.transform("size") > 2
         rest = (logs - cells.transform("mean"))[counted]
         rows.append(

@@ -19,9 +19,16 @@ def load(path: Path, schema: str) -> dict:
 
     Raises PlimsollError with the file, the line and the key for a file that is missing, no YAML, or does not fit.
     """
+    document, text = read(path)
+    check(document, schema, _short(path), text)
+    return document
+
+
+def read(path: Path) -> tuple[object, str]:
+    """(document, text) of a YAML file. Raises PlimsollError with the file and the line if it is missing or no YAML."""
     try:
         text = path.read_text()
-        document = yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=_Loader), text
     except OSError as error:
         raise PlimsollError(f"{_short(path)} cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:
@@ -29,8 +36,6 @@ def load(path: Path, schema: str) -> dict:
         line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or str(error)
         raise PlimsollError(f"{_short(path)}, line {line}: not valid YAML: {problem}.") from error
-    check(document, schema, _short(path), text)
-    return document
 
 
 def check(document: object, schema: str, source: str, text: str | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plimsoll import lock, runtimes
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.measure import run_bounded
+from plimsoll.processes import run_bounded
 from plimsoll.runtimes.base import Job, Runtime
 
 PROBE = Path(__file__).with_name("probe.sh")

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from plimsoll import collect, paths, profiles, study
+from plimsoll import collect, designs, paths, profiles, study
 from plimsoll import plan as planning
 from plimsoll.errors import PlimsollError
 
@@ -63,17 +63,17 @@ def title(loaded: dict, figure_name: str) -> str:
 def shown(plan: dict, loaded: dict, figure_name: str) -> dict:
     """What a figure's notebook is told of the plan: repetitions, the cells that can be measured here, and what cannot and why.
 
-    `why_not` is the reason if nothing of the figure can be, `unseen` the reasons for single metrics, `sockets` the cores of
-    each socket of the host.
+    `why_not` is the reason if nothing of the figure can be, `unseen` the reasons for single metrics; the design adds its own.
     """
     cells = planning.shown(plan, loaded, figure_name)
-    keys = (*planning.FACTORS, "section", "containers", "ranks", "ranks_per_container", "cores", "places")
+    own = designs.find(plan["design"]).notebook(plan, loaded, figure_name)
+    of_cell = [*plan["factors"], *own.pop("of_cell")]
     return {
+        **own,
         "repetitions": plan["repetitions"],
         "profile": plan["profile"],
-        "sockets": plan["sockets"],
-        "cells": [{key: cell[key] for key in keys} for cell in cells if cell["reason"] is None],
-        "impossible": sorted({f"{cell['hardware']}: {cell['reason']}" for cell in cells if cell["reason"]}),
+        "cells": [{key: cell[key] for key in of_cell} for cell in cells if cell["reason"] is None],
+        "impossible": sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
         "why_not": planning.why_not(plan, loaded, figure_name),
         "unseen": planning.unseen(plan, loaded, loaded["figures"][figure_name].get("metrics", [])),
     }

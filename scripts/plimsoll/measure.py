@@ -5,36 +5,15 @@ Imports nothing but the standard library and the measuring modules: its start-up
 
 import json
 import os
-import select
 import shutil
-import signal
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, cgroup, instruments, lock, noise, progress, record, runtimes
-from plimsoll.benchmarks.base import InvalidOutput
-from plimsoll.errors import PlimsollError, Unavailable, guarded
-from plimsoll.runtimes.base import Job
-
-# Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins,
-# of which Open MPI opens other ones where it finds other devices.
-NOT_COMPARED = (
-    "linux-vdso",
-    "mca_",
-    "pmix_mca_",
-    "hwloc_",
-    "libOpenCL",
-    "libXNVCtrl",
-    "libX",
-    "libxcb",
-    "libbsd",
-    "libmd.",
-)
-# The launcher's own traffic is some 100 kB a rank; more than this a rank is messages.
-MANY_BYTES = 10_000_000
+from plimsoll import cgroup, designs, lock, noise, progress, record
+from plimsoll.designs.base import Attempt
+from plimsoll.errors import PlimsollError, guarded
 
 
 def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path) -> dict:
@@ -141,9 +120,6 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
     folder = _raw_folder(study_folder, cell, repetition)
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     os.environ[lock.VARIABLE] = identity
-    benchmark = benchmarks.find(plan["benchmark"])
-    benchmark.prepare(folder, cell["parameters"])
-    (folder / "ranks").mkdir()
     attempt: dict = {
         "started": time.time(),
         "raw": str(folder.relative_to(study_folder.resolve())),
@@ -164,178 +140,12 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
     temporary = Path(f"/tmp/plimsoll-{identity}")
     temporary.mkdir(mode=0o700)
     try:
-        job = Job(identity, folder, temporary, cell, image)
-        instrument = instruments.find(cell["instrument"])(job)
-        job.preload = instrument.preload
-        attempt.update(_run(job, benchmark, instrument, machine, accounts[0], plan["limits"]["neighbours"], attempt))
+        limits = plan["limits"]["neighbours"]
+        given = Attempt(identity, plan, cell, image, folder, temporary, machine, accounts[0], limits, attempt)
+        attempt.update(designs.find(plan["design"]).attempt(given))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return attempt
-
-
-def _run(job: Job, benchmark, instrument, machine: noise.Machine, account: Path | None, limits: dict, attempt: dict) -> dict:
-    """Deploy, run, take down, and judge."""
-    runtime = runtimes.find(job.cell["runtime"])
-    seconds, begun = attempt["seconds"], time.monotonic()
-    try:
-        deployment = runtime.deploy(job)
-    except Unavailable as problem:
-        return {"status": "failed", "reason": f"the containers could not be started: {problem}"}
-    seconds["deploy"] = round(time.monotonic() - begun, 4)
-    try:
-        command = instrument.around(deployment.launch([benchmark.program]), deployment, account)
-        environment = {**deployment.environment(), lock.VARIABLE: job.identity}
-        account = None if deployment.strays else account
-        before = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
-        job.launched = time.time()
-        code = run_bounded(command, environment, job.folder, job.cell["time_limit_seconds"])
-        after = noise.snapshot(machine, account, deployment.groups, runtime.daemons)
-    except Unavailable as problem:
-        return {"status": "failed", "reason": str(problem)}
-    finally:
-        begun = time.monotonic()
-        try:
-            deployment.remove()
-        except Unavailable as problem:
-            print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
-            lock.sweep()
-        seconds["remove"] = round(time.monotonic() - begun, 4)
-    seconds["run"] = round(after.when - before.when, 4)
-    attempt["noise"]["during"] = noise.neighbours(before, after, machine.processors, **limits)
-    return {"command": command, "exit_code": code, **_judge(job, benchmark, instrument, code, attempt["noise"]["during"])}
-
-
-def run_bounded(command: list[str], environment: dict, folder: Path, limit: float) -> int | None:
-    """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit."""
-    with open(folder / "stdout.txt", "wb") as out, open(folder / "stderr.txt", "wb") as err:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            process_group=0,
-        )
-        try:
-            # Popen.wait() with a time limit polls, up to 50 ms late.
-            return process.wait() if ended_within(process.pid, limit) else None
-        finally:
-            if process.poll() is None:
-                # mpirun takes its ranks and remote daemons down on SIGTERM; what does not listen is killed.
-                os.killpg(process.pid, signal.SIGTERM)
-                try:
-                    process.wait(timeout=5)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-
-
-def ended_within(pid: int, seconds: float) -> bool:
-    """Whether a child ends within so many seconds; returns at the moment it does."""
-    descriptor = os.pidfd_open(pid)
-    try:
-        return bool(select.select([descriptor], [], [], seconds)[0])
-    finally:
-        os.close(descriptor)
-
-
-def _judge(job: Job, benchmark, instrument, code: int | None, during: dict) -> dict:
-    """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
-    found: dict = {}
-    if code is None:
-        return _out_of_time(job, during)
-    if code:
-        return {"status": "failed", "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
-    try:
-        found["ranks"] = _ranks(job)
-        seconds = max(rank["benchmark_seconds"] for rank in found["ranks"])
-        parameters = job.cell["parameters"]
-        watched = instrument.values(found["ranks"], benchmark.region(parameters))
-        found["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
-        if problem := affinity.misplaced(job.cell, found["ranks"]):
-            raise InvalidOutput(problem)
-    except InvalidOutput as problem:
-        return {**found, "status": "invalid", "reason": str(problem)}
-    found["bits"] = bits(found["ranks"])
-    found["transport"] = transport(found["ranks"])
-    for rank in found["ranks"]:
-        del rank["objects"]
-    if during["disturbed"]:
-        return {**found, **_disturbed(during)}
-    return {**found, "status": "valid", "reason": None}
-
-
-def _disturbed(during: dict) -> dict:
-    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
-    reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
-    return {"status": "disturbed", "reason": reason}
-
-
-def _out_of_time(job: Job, during: dict) -> dict:
-    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
-    limit = f"the run took longer than its limit of {job.cell['time_limit_seconds']:g} s"
-    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
-    if not job.cell.get("keep_timeouts") or len(begun) < job.cell["ranks"]:
-        return {"status": "timeout", "reason": limit}
-    if during["disturbed"]:
-        return _disturbed(during)
-    return {
-        "status": "censored",
-        "reason": limit,
-        "values": {"benchmark_seconds": job.launched + job.cell["time_limit_seconds"] - max(begun)},
-    }
-
-
-def _ranks(job: Job) -> list[dict]:
-    """What each rank saw (containers/hpcc/rank_report.c)."""
-    reports = []
-    for number in range(job.cell["ranks"]):
-        try:
-            reports.append(json.loads((job.folder / f"ranks/{number}.json").read_text()))
-        except (OSError, ValueError) as error:
-            raise InvalidOutput(f"rank {number} left no report") from error
-    containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
-    if runtimes.find(job.cell["runtime"]).containers and containers < job.cell["containers"]:
-        raise InvalidOutput(f"the ranks ran in {containers} containers, not in {job.cell['containers']}")
-    return reports
-
-
-def bits(ranks: list[dict]) -> dict[str, str]:
-    """Build identifier of each object that the ranks mapped; InvalidOutput if two ranks mapped different ones."""
-    found: dict[str, str] = {}
-    for rank in ranks:
-        for name, build_id in rank["objects"]:
-            if not name or name.startswith(NOT_COMPARED):
-                continue
-            if found.setdefault(name, build_id) != build_id:
-                raise InvalidOutput(f"the ranks did not all run the same {name}")
-    return found
-
-
-def transport(ranks: list[dict]) -> dict:
-    """What carried the messages, by Open MPI's shared-memory segments: a rank maps its own and that of each peer it shares
-    memory with; every other peer is reached over TCP, the only other transport in the image's configuration.
-
-    The bytes that crossed the network interfaces are evidence for it, and override it where they are many.
-    """
-    segments = [rank["shared_memory_segments"] for rank in ranks]
-    network = sum(sum(rank["network_bytes"].values()) for rank in ranks)
-    shared = max(segments) > 1
-    tcp = min(segments) < len(ranks) or network > MANY_BYTES * len(ranks)
-    names = [name for name, used in (("shared memory", shared), ("TCP", tcp and len(ranks) > 1)) if used]
-    return {
-        "carried_by": " and ".join(names) or "nothing",
-        "shared_memory_segments": segments,
-        "network_bytes": network,
-        "single_copy": ranks[0]["single_copy"],
-    }
-
-
-def _last_words(folder: Path) -> str:
-    lines = (folder / "stderr.txt").read_text(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip() and not line.startswith("---")]
-    return said[-1][:200] if said else "it printed nothing"
 
 
 def _headline(result: dict) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import collect, profiles, statistics, study
+from plimsoll import collect, paths, profiles, statistics
 from plimsoll import plan as planning
 from plimsoll.charts import profile
 
@@ -18,9 +18,9 @@ def make(loaded: dict, name: str, folder: Path) -> pd.DataFrame:
     column `not_here` with the reason."""
     table = loaded["measured_tables"][name]
     plan = collect.load_plan(folder)
-    runs = planning.experiment_runs(plan, table["experiment"])
-    printed = pd.read_csv(study.REFERENCE / f"{table['reference']}.csv")
-    if reason := planning.experiment_reason(plan, table["experiment"]):
+    runs = planning.table_runs(plan, loaded, name)
+    printed = pd.read_csv(paths.REFERENCE / f"{table['reference']}.csv")
+    if reason := planning.table_reason(plan, loaded, name):
         return printed.assign(not_here=reason)
     if table["kind"] == "mpi-profile":
         return mpi_profile(profile.summarise(profiles.gather(folder, plan, runs)), printed)

@@ -128,3 +128,10 @@ def neighbours(before: Snapshot, after: Snapshot, processors: int, share: float,
         "threshold": {"share": share, "seconds": seconds},
         "disturbed": any(time > seconds and time / capacity > share for time in (used, stolen)),
     }
+
+
+def disturbed(during: dict) -> dict:
+    """Status and reason of a run beside which others used so much, by `neighbours`."""
+    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
+    reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    return {"status": "disturbed", "reason": reason}

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
+# The tables of the papers, as printed.
+REFERENCE = PROJECT / "config/reference"
 
 
 def tool_prefix() -> Path:

@@ -6,25 +6,9 @@ Pure: the plan of any host can be made on any machine.
 import hashlib
 import json
 import os
-from itertools import product
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, cpulist, instruments, order, runtimes, scheme, topology
-from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.instruments.base import Instrument
-
-# The factors of a cell, in the order of its path, which ends with the benchmark's section.
-FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument")
-# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40), `alone`
-# is one rank on one core (figures 27 and 28).
-CHOICES = {
-    "all": lambda row: not row.beyond and not row.alone,
-    "single": lambda row: row.containers == 1 and not row.alone,
-    "several": lambda row: row.containers > 1 and not row.beyond,
-    "ends": lambda row: row.containers in (1, row.cores) and not row.alone,
-    "extended": lambda row: not row.alone,
-    "alone": lambda row: row.alone,
-}
+from plimsoll import designs, order, runtimes
 
 
 def make(
@@ -36,13 +20,9 @@ def make(
     here, `more` the repetitions of cells that have more than the others. A cell that cannot be measured is in the plan with a
     `reason`; it has no runs.
     """
-    repetitions = config.get("repetitions") or profile["repetitions"]
-    wanted = [
-        (name, cell)
-        for name, experiment in study["experiments"].items()
-        for hardware in experiment["hardware"]
-        for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
-    ]
+    design = designs.find(study["design"])
+    repetitions = config.get("repetitions") or design.repetitions(profile)
+    wanted = design.wanted(study, profile, host, config, unavailable)
     # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
     # cell is then the other's alone.
     used = {cell["path"] for _, cell in wanted if cell["useful"]}
@@ -55,13 +35,13 @@ def make(
         cell["repetitions"] = max(repetitions, (more or {}).get(path, 0)) if cell["reason"] is None else 0
     return {
         "study": study["id"],
-        "benchmark": study["benchmark"],
+        "design": design.name,
+        "factors": list(design.factors),
         "image": study["image"],
         "seed": config["seed"],
         "repetitions": repetitions,
         "profile": config["profile"],
-        "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
-        "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
+        **design.described(study, host),
         "limits": {key: profile[key] for key in ("attempts", "idle", "neighbours")},
         "cells": cells,
         "order": order.blocks(
@@ -70,199 +50,14 @@ def make(
     }
 
 
-def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[dict]:
-    largest = study["factors"]["processes"]
-    try:
-        setting, missing = scheme.setting(hardware, host, largest), None
-    except Unavailable as reason:
-        # The cells that a host with this setting would have: so that they can be listed.
-        setting, missing = _paper_setting(hardware, largest), str(reason)
-    settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
-    cells = []
-    for row in filter(CHOICES[experiment["schemes"]], scheme.schemes(setting)):
-        yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
-        levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
-        for runtime, level, yielding, section in levels:
-            if (
-                row.mode not in experiment["mode"]
-                or config["runtimes"].get(runtime, "off") == "off"
-                or (row.containers > 1 and not _several(runtime, level))
-            ):
-                continue
-            cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
-            cell["host"] = topology.identity(host)
-            unseen = _unseen(study, experiment, cell, settings)
-            cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
-            cell["useful"] = not unseen
-            # What an instrument is told is part of what is measured.
-            cell.update({key: value for key, value in settings.items() if key != "reason"})
-            try:
-                places = affinity.places(level, setting, row, experiment.get("share_cores", False))
-            except affinity.Undefined as reason:
-                cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
-            else:
-                if missing is None:
-                    _refuse_outside(cell["path"], places, host)
-                    _refuse_binding(cell["path"], places, row)
-                    cell.update(_details(study, profile, host, setting, cell, places, row))
-                    cell["fingerprint"] = fingerprint(cell)
-            cells.append(cell)
-    return cells
-
-
-def _unseen(study: dict, experiment: dict, cell: dict, settings: dict) -> str | None:
-    """Why a cell's instrument sees nothing here of what the experiment wants of it; None if it sees something."""
-    of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
-    named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
-    wanted = [metric for metric in named if of_cell.items() <= metric.items()]
-    reasons = [_unseen_metric(metric, settings) for metric in wanted]
-    return None if not reasons or None in reasons else "; ".join(dict.fromkeys(filter(None, reasons)))
-
-
-def _unseen_metric(metric: dict, settings: dict) -> str | None:
-    instrument = instruments.find(metric["instrument"])
-    return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
+def shown(plan: dict, study: dict, name: str) -> list[dict]:
+    """The plan's cells that a figure shows, those that cannot be measured here as well."""
+    return designs.find(plan["design"]).shown(plan, study, name)
 
 
 def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
     """Those of the metrics that this host's instruments cannot see, each with the reason."""
-    reasons = {
-        name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
-        for name in metrics
-    }
-    return {name: reason for name, reason in reasons.items() if reason}
-
-
-def _several(runtime: str, level: str) -> bool:
-    """Whether a runtime has several deployments at a level: bare metal only where groups of ranks have cores of their own."""
-    return runtimes.find(runtime).containers or affinity.LEVELS[level].by_container
-
-
-def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
-    count = scheme.SOCKETS[hardware]
-    return scheme.Setting(hardware, tuple(tuple(range(largest)) for _ in range(count)), tuple(range(count)), largest)
-
-
-def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
-    sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", Instrument.name)
-    return {
-        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}/{section}",
-        "hardware": hardware,
-        "mode": row.mode,
-        "scheme": row.name,
-        "runtime": runtime,
-        "affinity": level,
-        "yield": yielding,
-        "sizes": sizes,
-        "instrument": instrument,
-        "section": section,
-        "containers": row.containers,
-        "ranks": row.ranks,
-        "ranks_per_container": row.ranks_per_container,
-        "cores": row.cores,
-        "mpi_parameters": study["factors"]["yield"][yielding],
-        # A run that hits its limit is then an observation of its own: at least this slow.
-        "keep_timeouts": experiment.get("keep_timeouts", False),
-        "experiments": [],
-    }
-
-
-def _details(
-    study: dict,
-    profile: dict,
-    host: dict,
-    setting: scheme.Setting,
-    cell: dict,
-    places: list[affinity.Place],
-    row: scheme.Scheme,
-) -> dict:
-    benchmark = benchmarks.find(study["benchmark"])
-    memory = min(node["memory_bytes"] or host["memory_bytes"] for node in host["nodes"])
-    everything = topology.everything(host)
-    logical = topology.logical_cores(host)
-    if len({place.cpus for place in places}) == 1:
-        # All of the launcher's processes are then confined to these cores, and Open MPI counts only what it may use.
-        visible = sorted(logical[core] for core in places[0].cpus)
-        logical = {core: visible.index(number) for core, number in logical.items() if number in visible}
-    described = [
-        {
-            "cpus": cpulist.format(place.cpus),
-            "nodes": cpulist.format(place.nodes),
-            "cores": list(place.cores),
-            "slots": [logical[core] for core in place.cores],
-        }
-        for place in places
-    ]
-    caches = topology.last_level_cache_bytes(host)
-    # One rank alone has what each rank has where the cores are all in use.
-    ranks = setting.cores if row.alone else row.ranks
-    parameters = benchmark.parameters(cell["section"], profile, cell["sizes"], ranks, memory, caches)
-    if row.alone:
-        parameters = benchmark.of_one_rank(parameters, ranks)
-    return {
-        "places": described,
-        # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
-        "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
-        "everything": everything,
-        "parameters": parameters,
-        "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][row.mode],
-        "expected_seconds": benchmark.expected_seconds(parameters, row.ranks, row.cores),
-    }
-
-
-def _refuse_outside(path: str, places: list[affinity.Place], host: dict) -> None:
-    """PlimsollError if a place names a processor or memory node that the host has not."""
-    for what, wanted, there in (
-        ("processors", {c for p in places for c in (*p.cpus, *p.cores)}, {cpu["cpu"] for cpu in host["cpus"]}),
-        ("memory nodes", {n for p in places for n in p.nodes}, {node["node"] for node in host["nodes"]}),
-    ):
-        if wanted - there:
-            raise PlimsollError(
-                f"The cell {path} would use the {what} {cpulist.format(wanted)}, and this host has "
-                f"{cpulist.format(there)}: the host's description does not fit together."
-            )
-
-
-def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme) -> None:
-    """PlimsollError if the places make a rankfile that Open MPI refuses: not one core for each rank, or a foreign one."""
-    for number, place in enumerate(places, start=1):
-        if not place.cores:
-            continue
-        if len(place.cores) != row.ranks_per_container:
-            raise PlimsollError(
-                f"The cell {path} gives the {row.ranks_per_container} ranks of container {number} {len(place.cores)} cores: "
-                "Open MPI refuses a rankfile without a line for each rank."
-            )
-        if foreign := set(place.cores) - set(place.cpus):
-            raise PlimsollError(
-                f"The cell {path} binds ranks of container {number} to the cores {cpulist.format(foreign)}, which the "
-                "container may not use: Open MPI refuses such a rankfile."
-            )
-
-
-def fingerprint(cell: dict) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
-    if cell["keep_timeouts"]:
-        keys.append("time_limit_seconds")
-    if "events" in cell:
-        keys.append("events")
-    return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def shown(plan: dict, study: dict, name: str) -> list[dict]:
-    """The plan's cells that a figure shows, those that cannot be measured here as well."""
-    figure = study["figures"][name]
-    experiments = {figure["experiment"], *figure.get("beside", [])}
-    sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
-    levels = figure.get("affinity", list(affinity.LEVELS))
-    return [
-        cell
-        for cell in plan["cells"].values()
-        if experiments & set(cell["experiments"])
-        and cell["affinity"] in levels
-        and (not sections or cell["section"] in sections)
-    ]
+    return designs.find(plan["design"]).unseen(plan, study, metrics)
 
 
 def why_not(plan: dict, study: dict, name: str) -> str | None:
@@ -293,14 +88,15 @@ def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 
-def experiment_runs(plan: dict, name: str) -> list[tuple[str, int]]:
-    """The runs of an experiment, in order."""
-    return [(path, repetition) for path, repetition in plan["order"] if name in plan["cells"][path]["experiments"]]
+def table_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
+    """The runs that a table is made from, in order."""
+    paths = {cell["path"] for cell in shown(plan, study, name)}
+    return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 
-def experiment_reason(plan: dict, name: str) -> str | None:
-    """Why nothing of an experiment can be measured here; None if something can."""
-    reasons = {cell["reason"] for cell in plan["cells"].values() if name in cell["experiments"]}
+def table_reason(plan: dict, study: dict, name: str) -> str | None:
+    """Why nothing of a table can be measured here; None if something can."""
+    reasons = {cell["reason"] for cell in shown(plan, study, name)}
     return None if None in reasons else "; ".join(sorted(reasons)) or "the configuration leaves out every cell of it"
 
 
@@ -310,17 +106,17 @@ def _each(plan: dict) -> str:
 
 
 def summary(plan: dict) -> str:
-    """What a plan comes to, for people: cells and runs by experiment and hardware setting, what cannot be measured, hours."""
+    """What a plan comes to, for people: cells and runs by experiment and first factor, what cannot be measured, hours."""
     lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
     counts: dict[tuple, list[float]] = {}
     for cell in plan["cells"].values():
         for experiment in cell["experiments"]:
-            row = counts.setdefault((experiment, cell["hardware"]), [0, 0, 0.0])
+            row = counts.setdefault((experiment, cell[plan["factors"][0]]), [0, 0, 0.0])
             row[0 if cell["reason"] is None else 1] += 1
             row[2] += 0 if cell["reason"] else cell["expected_seconds"] * cell["repetitions"] / 3600
-    lines += [f"  {'experiment':<20} {'setting':<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
-    for (experiment, hardware), (cells, cannot, hours) in counts.items():
-        lines.append(f"  {experiment:<20} {hardware:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
+    lines += [f"  {'experiment':<20} {plan['factors'][0]:<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
+    for (experiment, level), (cells, cannot, hours) in counts.items():
+        lines.append(f"  {experiment:<20} {level:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     hours = sum(cell["expected_seconds"] * cell["repetitions"] for cell in measurable) / 3600
     lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")

@@ -13,9 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import record
-from plimsoll import study as studies
 from plimsoll.errors import PlimsollError
-from plimsoll.plan import FACTORS
 
 ASKED = "repetitions.json"
 # Stopping as soon as an interval happens to be narrow favours samples whose spread happens to be small, and their intervals are
@@ -40,13 +38,13 @@ def asked(results: Path, profile: str) -> dict[str, int]:
         ) from error
 
 
-def widths(comparisons: pd.DataFrame, tests: pd.DataFrame, sections: dict[str, str]) -> pd.DataFrame:
+def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     """What is compared, with the width of its interval: columns `what`, `metric`, `a`, `b` (cells), `n` and `width`.
 
     Both of a claim's comparison and of a test the interval is that of a ratio, and its width is a fraction of that ratio: an
     interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons
     that have too few blocks for an interval are infinitely wide; those of another kind (counts, ranks, dispersion) are left
-    out. `sections` has the section of each metric.
+    out.
     """
     found = []
     for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
@@ -54,12 +52,10 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame, sections: dict[str, s
         scale = 1 + row.effect if pd.notna(row.paper_p) else 1
         width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
         found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.n, width))
-    for row in tests[tests["ratio_low"].notna()].to_dict("records") if len(tests) else []:
-        section = sections[row["metric"]]
-        cell = "/".join(str(row[factor]) for factor in FACTORS)
+    for row in tests[tests["ratio_low"].notna()].to_dict("records") if "ratio_low" in tests else []:
         width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
-        found.append((row["comparison"], row["metric"], f"{cell}/{section}", f"{row['reference']}/{section}", n, width))
+        found.append((row["comparison"], row["metric"], row["cell"], row["reference"], n, width))
     return pd.DataFrame(found, columns=["what", "metric", "a", "b", "n", "width"])
 
 
@@ -95,15 +91,13 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     if not target > 0 or maximum < 1:
         raise PlimsollError("The width must be above 0 and the maximum at least 1.")
     folder = Path("results") / study
-    metrics = studies.load(studies.STUDIES / f"{study}.yaml")["metrics"]
-    sections = {name: metric["section"] for name, metric in metrics.items()}
     while True:
         command = [sys.executable, "-m", "snakemake", "--cores", "1", f"{folder}/claims.json", f"{folder}/tables/tests.csv"]
         if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
             raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
         plan = json.loads((folder / "plan.json").read_text())
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
-        found = widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"), sections)
+        found = widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
         wanted = next_repetitions(now, found, target, maximum)
         if wanted == now:
             break

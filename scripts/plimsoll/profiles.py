@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import plan as planning
 from plimsoll import record
+from plimsoll.splitting.cells import FACTORS
 
-COLUMNS = [*planning.FACTORS, "section", "repetition", "what", "calls", "seconds", "share"]
+COLUMNS = [*FACTORS, "section", "repetition", "what", "calls", "seconds", "share"]
 
 
 def gather(folder: Path, plan: dict, runs: list[tuple[str, int]]) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def gather(folder: Path, plan: dict, runs: list[tuple[str, int]]) -> pd.DataFram
             continue  # named in the list of runs
         if found["fingerprint"] != cell["fingerprint"] or found["status"] != "valid":
             continue
-        described = {**{key: cell[key] for key in (*planning.FACTORS, "section")}, "repetition": repetition}
+        described = {**{key: cell[key] for key in (*FACTORS, "section")}, "repetition": repetition}
         for name, share in found["values"].items():
             kind, _, what = name.partition("/")
             if kind == "mpi_share":

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 # Below this many values Shapiro-Wilk says nothing and no test is done.
 SMALLEST = 3
@@ -173,11 +173,12 @@ def tests(observations: pd.DataFrame, baseline: str, alpha: float, variants: dic
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
         groups = {tuple(key): group for key, group in of_metric.groupby(list(FACTORS))}
-        unit, better, label = of_metric[["unit", "better", "label"]].iloc[0]
+        unit, better, label, section = of_metric[["unit", "better", "label", "section"]].iloc[0]
         for comparison, cell, reference in pairs(of_metric, baseline, variants):
             row = dict(zip(FACTORS, cell, strict=True))
             row.update(metric=metric, label=label, unit=unit, better=better, comparison=comparison)
-            row.update(reference="/".join(reference), **_compare(groups[cell], groups[reference], alpha))
+            row.update(cell="/".join((*cell, section)), reference="/".join((*reference, section)))
+            row.update(_compare(groups[cell], groups[reference], alpha))
             rows.append(row)
     table = pd.DataFrame(rows)
     if table.empty:

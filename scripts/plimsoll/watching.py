@@ -5,7 +5,7 @@ import pandas as pd
 
 from plimsoll import statistics
 from plimsoll.instruments.base import Instrument
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 KEYS = ["metric", *(factor for factor in FACTORS if factor != "instrument")]
 

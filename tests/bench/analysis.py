@@ -7,7 +7,7 @@ import pandas as pd
 import yaml
 from plimsoll import behaviour, plan, statistics, study
 from plimsoll.claims import book, evaluate
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT, host_of
 
@@ -29,7 +29,7 @@ def main() -> None:
             "verdicts",
             lambda: evaluate.evaluate(book.load("liu2020"), evaluate.Measured(loaded, made, observations, runs), 0.05),
         ),
-        ("behaviour of the machine", lambda: behaviour.describe(observations)),
+        ("behaviour of the machine", lambda: behaviour.describe(observations, [*FACTORS, "section"])),
     ):
         begun = time.perf_counter()
         stage()

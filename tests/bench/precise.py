@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from plimsoll import precision, statistics, study
 from plimsoll.claims import estimates
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT
 

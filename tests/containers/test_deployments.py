@@ -3,7 +3,7 @@
 import pytest
 from plimsoll import features, runtimes
 from plimsoll.benchmarks import hpcc
-from plimsoll.measure import run_bounded
+from plimsoll.processes import run_bounded
 from plimsoll.runtimes.base import Job
 
 CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from plimsoll import cgroup, runtimes
 from plimsoll.instruments import events, mpi
-from plimsoll.measure import run_bounded
+from plimsoll.processes import run_bounded
 from plimsoll.runtimes.base import Job
 
 CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import behaviour
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
+
+KEYS = [*FACTORS, "section"]
 
 
 def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
@@ -28,37 +30,37 @@ def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
 
 
 def test_a_steady_machine_has_nothing_to_show():
-    (row,) = behaviour.describe(observed())
+    (row,) = behaviour.describe(observed(), KEYS)
     assert row["drift_low"] < 0 < row["drift_high"] and row["drift_p_holm"] > 0.05
     assert row["outlier_share"] < 0.05
     assert row["cells_looked_at"] == 8 and row["bimodal"] <= 2
 
 
 def test_drift_is_found_with_its_size():
-    (row,) = behaviour.describe(observed(drift=0.3))
+    (row,) = behaviour.describe(observed(drift=0.3), KEYS)
     assert row["drift"] == pytest.approx(np.expm1(0.3), abs=0.05) and row["drift_p_holm"] < 1e-6
 
 
 def test_an_outlier_is_counted_and_stays():
     table = observed(outlier=1.5)
     before = len(table)
-    (row,) = behaviour.describe(table)
-    assert row["outliers"] == behaviour.describe(observed())[0]["outliers"] + 1
+    (row,) = behaviour.describe(table, KEYS)
+    assert row["outliers"] == behaviour.describe(observed(), KEYS)[0]["outliers"] + 1
     assert row["runs"] == before
 
 
 def test_two_modes_are_seen():
-    (row,) = behaviour.describe(observed(runs=30, two=0.3))
+    (row,) = behaviour.describe(observed(runs=30, two=0.3), KEYS)
     assert row["bimodal"] >= 6
 
 
 def test_few_runs_say_nothing_about_modes():
-    (row,) = behaviour.describe(observed(runs=5))
+    (row,) = behaviour.describe(observed(runs=5), KEYS)
     assert row["cells_looked_at"] == 0
 
 
 def test_censored_runs_are_left_out():
     table = observed()
     table.loc[3, ["value", "censored"]] = (1e6, True)
-    (row,) = behaviour.describe(table)
+    (row,) = behaviour.describe(table, KEYS)
     assert row["runs"] == len(table) - 1

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import paths, plan, runtimes, study
-from plimsoll.claims import book, contrasts, evaluate, page, printed, verdicts
+from plimsoll.claims import book, evaluate, page, verdicts
 from plimsoll.errors import PlimsollError
-from plimsoll.plan import FACTORS
+from plimsoll.splitting import contrasts
+from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import DATA
 
@@ -58,7 +59,7 @@ def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
 
 def asked(claim, cells, study):
     if claim.get("quantity") == "printed value":
-        return printed.find(claim, cells, study["factors"])
+        return contrasts.printed_values(claim, cells, study["factors"])
     return (contrasts.series if "along" in claim else contrasts.find)(claim, cells)
 
 

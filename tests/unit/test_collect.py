@@ -1,7 +1,7 @@
 import pytest
 from plimsoll import collect, record
 from plimsoll.errors import PlimsollError
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff" for runtime in ("bare", "docker"))
 
@@ -59,7 +59,7 @@ def gather(tmp_path, liu2020):
     def gather(*records):
         for one in records:
             record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
-        plan = {"cells": {one["cell"]["path"]: one["cell"] for one in records}}
+        plan = {"design": "splitting", "cells": {one["cell"]["path"]: one["cell"] for one in records}}
         wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
         return collect.collect(tmp_path, plan, liu2020, wanted)
 
@@ -109,7 +109,7 @@ def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
     gather(found(CELLS[0]), found(CELLS[1]))
     path = record.path_of(tmp_path / "runs", CELLS[1], 1)
     path.write_text(path.read_text()[:100])
-    plan = {"cells": {p: cell(p) for p in CELLS}}
+    plan = {"design": "splitting", "cells": {p: cell(p) for p in CELLS}}
     from plimsoll import study
 
     loaded = study.load(study.STUDIES / "liu2020.yaml")

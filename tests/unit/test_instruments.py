@@ -9,7 +9,7 @@ from plimsoll import contention, instruments, measured_tables, profiles, record,
 from plimsoll.benchmarks.base import InvalidOutput
 from plimsoll.charts import profile
 from plimsoll.instruments import events, mpi
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT
 

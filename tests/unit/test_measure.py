@@ -6,9 +6,10 @@ import sys
 import time
 
 import pytest
-from plimsoll import lock, measure, record
+from plimsoll import lock, measure, processes, record
 from plimsoll.benchmarks.base import InvalidOutput
 from plimsoll.errors import PlimsollError
+from plimsoll.splitting import run
 
 
 def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
@@ -33,29 +34,29 @@ def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb"))
     ],
 )
 def test_transport(segments, network, carried):
-    found = measure.transport([rank(s, network) for s in segments])
+    found = run.transport([rank(s, network) for s in segments])
     assert found["carried_by"] == carried
 
 
 def test_bits_leave_out_what_is_no_part_of_the_benchmark():
     ranks = [rank(objects=[("hpcc", "aa"), ("linux-vdso.so.1", "01"), ("mca_btl_tcp.so", "02")])]
-    assert measure.bits(ranks) == {"hpcc": "aa"}
+    assert run.bits(ranks) == {"hpcc": "aa"}
 
 
 def test_ranks_with_other_bits_are_refused():
     with pytest.raises(InvalidOutput, match="did not all run the same libmpi"):
-        measure.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
+        run.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
 
 
 def test_a_command_s_end_is_seen_at_once(tmp_path):
     begun = time.monotonic()
-    assert measure.run_bounded([sys.executable, "-S", "-c", "import sys; sys.exit(3)"], {}, tmp_path, 10) == 3
+    assert processes.run_bounded([sys.executable, "-S", "-c", "import sys; sys.exit(3)"], {}, tmp_path, 10) == 3
     assert time.monotonic() - begun < 1
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_its_children(tmp_path):
     script = "import subprocess, sys, time; subprocess.Popen(['sleep', '987654']); time.sleep(60)"
-    assert measure.run_bounded([sys.executable, "-c", script], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5) is None
+    assert processes.run_bounded([sys.executable, "-c", script], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5) is None
     time.sleep(0.2)
     assert subprocess.run(["pgrep", "-f", "sleep 987654"], capture_output=True).stdout == b""
 
@@ -63,7 +64,7 @@ def test_a_command_that_takes_too_long_is_ended_with_all_its_children(tmp_path):
 def test_a_command_that_ignores_sigterm_is_killed(tmp_path):
     script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     begun = time.monotonic()
-    assert measure.run_bounded([sys.executable, "-c", script], {}, tmp_path, 0.5) is None
+    assert processes.run_bounded([sys.executable, "-c", script], {}, tmp_path, 0.5) is None
     assert time.monotonic() - begun < 10
 
 

@@ -62,12 +62,12 @@ def compared(**changed):
     ],
 )
 def test_a_width_is_relative_to_its_ratio(row, width):
-    rows = precision.widths(compared(**row), pd.DataFrame(), {})
+    rows = precision.widths(compared(**row), pd.DataFrame())
     assert rows["width"].to_list() == [pytest.approx(width)]
 
 
 def test_counts_and_ranks_have_no_width():
-    assert precision.widths(compared(test="Mann-Whitney"), pd.DataFrame(), {}).empty
+    assert precision.widths(compared(test="Mann-Whitney"), pd.DataFrame()).empty
 
 
 def test_too_few_blocks_ask_for_as_many_again():

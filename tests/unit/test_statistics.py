@@ -122,6 +122,7 @@ def observations(cells: dict) -> pd.DataFrame:
                         "yield": "default",
                         "sizes": "standard",
                         "instrument": "plain",
+                        "section": "s",
                         "metric": "m",
                     },
                     **{"containers": int(scheme[1]), "cores": 2, "censored": False},
@@ -140,9 +141,9 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
     table = statistics.tests(observations(cells), "bare", 0.05, {})
     found = {(row.comparison, row.scheme, row.reference) for row in table.itertuples()}
     assert found == {
-        ("against bare metal", "E1", "uma/exact/E1/bare/any/default/standard/plain"),
-        ("against bare metal", "E2", "uma/exact/E1/bare/any/default/standard/plain"),
-        ("against one container", "E2", "uma/exact/E1/docker/any/default/standard/plain"),
+        ("against bare metal", "E1", "uma/exact/E1/bare/any/default/standard/plain/s"),
+        ("against bare metal", "E2", "uma/exact/E1/bare/any/default/standard/plain/s"),
+        ("against one container", "E2", "uma/exact/E1/docker/any/default/standard/plain/s"),
     }
     significant = table.set_index(["comparison", "scheme"])["significant"].to_dict()
     assert significant == {
@@ -170,8 +171,8 @@ def test_affinity_is_compared_with_free_scheduling_and_bare_metal_of_the_same_co
     free = observations(cells)
     table = pd.concat([free, free.assign(affinity="pin")])
     found = {(row.comparison, row.runtime, row.reference) for row in statistics.tests(table, "bare", 0.05, {}).itertuples()}
-    assert ("against ANY", "docker", "uma/exact/E1/docker/any/default/standard/plain") in found
-    assert ("against bare metal", "docker", "uma/exact/E1/bare/pin/default/standard/plain") in found
+    assert ("against ANY", "docker", "uma/exact/E1/docker/any/default/standard/plain/s") in found
+    assert ("against bare metal", "docker", "uma/exact/E1/bare/pin/default/standard/plain/s") in found
 
 
 def test_more_containers_than_cores_are_compared_with_as_many(normal):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from plimsoll import statistics
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 MODES = {"exact": "exactly subscribed", "over": "over-subscribed"}
 LEVELS = {"any": "ANY", "pin": "PIN", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}

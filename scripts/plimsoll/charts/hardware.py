@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from plimsoll import runtimes, statistics
 from plimsoll.charts import bars, cells, style
-from plimsoll.plan import FACTORS
+from plimsoll.splitting.cells import FACTORS
 
 
 def summarise(observations: pd.DataFrame, metric: str, plan: dict) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The claims of the papers: read, checked, and their references to each other and to the studies resolved."""
 
-from plimsoll import documents, paths
+from plimsoll import designs, documents, paths
 from plimsoll.errors import PlimsollError
 
 CLAIMS = paths.PROJECT / "config/claims"
@@ -40,12 +40,14 @@ def load_all() -> dict[str, list[dict]]:
 
 def check_against(study: dict, claims: list[dict]) -> None:
     """Raise PlimsollError for a claim that names a level that its study, which is built, does not know."""
-    known = {factor: set(study["factors"][factor]) for factor in ("hardware", "mode", "runtime", "affinity", "yield")}
+    design = designs.find(study["design"])
     for claim in claims:
-        for side in ("a", "b", "scope"):
-            for factor, levels in claim.get(side, {}).items():
-                if unknown := set(levels) - known.get(factor, set(levels)):
-                    raise PlimsollError(
-                        f"config/claims/{study['id']}.yaml: {claim['id']}: {side}.{factor}: {', '.join(sorted(unknown))} is "
-                        f"not a level of the study ({', '.join(sorted(known[factor]))})."
-                    )
+
+        def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
+            if unknown := set(values) - set(known):
+                raise PlimsollError(
+                    f"config/claims/{study['id']}.yaml: {name}: {key}: {', '.join(sorted(unknown))} is not a level of the "
+                    f"study ({', '.join(sorted(known))})."
+                )
+
+        design.check_claim(study, claim, refer)

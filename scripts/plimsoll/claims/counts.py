@@ -3,8 +3,8 @@
 import numpy as np
 
 from plimsoll.claims import estimates, verdicts
-from plimsoll.claims.contrasts import Contrast
 from plimsoll.claims.estimates import Sample
+from plimsoll.claims.sides import Contrast
 
 
 def transport(wanted: str, pairs: list[Contrast], transports: dict[str, list[str]]) -> list[dict]:

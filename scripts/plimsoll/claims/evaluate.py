@@ -1,18 +1,18 @@
 """From claims and observations to verdicts, with everything that a reader needs to doubt them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from plimsoll import contention, statistics
+from plimsoll import contention, designs, statistics
 from plimsoll import plan as planning
-from plimsoll.claims import contrasts, counts, estimates, printed, verdicts
-from plimsoll.claims.contrasts import Cells, Contrast, Side
+from plimsoll.claims import counts, estimates, printed, verdicts
 from plimsoll.claims.estimates import Sample
 from plimsoll.claims.printed import Printed
-from plimsoll.plan import FACTORS
+from plimsoll.claims.sides import Contrast, Side
 
 # Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
 MARGIN = 0.05
@@ -69,21 +69,13 @@ class Measured:
         self.unseen = planning.unseen(plan, study, list(self.metrics))
         self.samples: dict[tuple[str, str], Sample] = {}
         observations = observations.sort_values("repetition")
-        for key, group in observations.groupby(["metric", *FACTORS, "section"], sort=False):
+        for key, group in observations.groupby(["metric", *plan["factors"]], sort=False):
             columns = (group[name].to_numpy() for name in ("value", "repetition", "censored"))
             values, blocks, censored = columns
             self.samples[key[0], "/".join(key[1:])] = Sample(values.astype(float), blocks, censored.astype(bool))
         valid = runs[runs["status"] == "valid"] if len(runs) else runs
-        paths = valid[[*FACTORS, "section"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
+        paths = valid[plan["factors"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
         self.transports = valid["transport"].groupby(paths).agg(list).to_dict() if len(valid) else {}
-
-    def cells(self) -> Cells:
-        """The plan's cells, findable by level."""
-        from plimsoll import runtimes
-
-        known = runtimes.known()
-        variants = {name for name in self.study["factors"]["runtime"] if known[name].variant_of}
-        return Cells(self.plan["cells"], self.metrics, self.study["baseline"], variants)
 
     def reason(self, asked) -> str | None:
         """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
@@ -110,10 +102,10 @@ class Measured:
 
 def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons): one dictionary a claim, in order, and one row a comparison that was made."""
-    cells = measured.cells()
+    asked = designs.find(measured.plan["design"]).asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
-        result, compared = _claim(claim, measured, cells, alpha)
+        result, compared = _claim(claim, measured, asked, alpha)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     return results, _with_bootstrap(pd.DataFrame(rows, columns=list(COLUMNS)), measured)
@@ -124,15 +116,15 @@ def unavailable(claims: list[dict]) -> list[dict]:
     return [_result(claim, verdicts.UNAVAILABLE, "Plimsoll has not built this study yet") for claim in claims]
 
 
-def _claim(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple[dict, list[dict]]:
+def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> tuple[dict, list[dict]]:
     if reason := _untestable(claim, measured):
         return _result(claim, verdicts.NOT_TESTABLE, reason), []
-    result, rows = _tested(claim, measured, cells, alpha)
+    result, rows = _tested(claim, measured, asked(claim), alpha)
     hardware = claim.get("scope", {}).get("hardware")
     if not rows and hardware == ["numa"]:
         # A finding about containers and not about memory nodes can be asked on one socket too; the result says so.
         moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
-        result, rows = _tested(moved, measured, cells, alpha)
+        result, rows = _tested(moved, measured, asked(moved), alpha)
         result["transferred"] = bool(rows)
     return result, rows
 
@@ -142,15 +134,14 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
         return claim["untestable"]
     if "expected" not in claim and claim.get("quantity") not in ("transport", "printed value") and "along" not in claim:
         return "it does not say which side is higher"
-    has_numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in measured.plan["cells"].values())
+    has_numa = any(cell.get("hardware") == "numa" and not cell["reason"] for cell in measured.plan["cells"].values())
     missing = [MISSING[need] for need in claim["needs"] if need in MISSING and not (need == "numa" and has_numa)]
     return f"it needs {' and '.join(missing)}" if missing else None
 
 
-def _tested(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tuple[dict, list[dict]]:
+def _tested(claim: dict, measured: Measured, asked: list, alpha: float) -> tuple[dict, list[dict]]:
     """Result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
-    asked = _asked(claim, measured, cells)
     reasons = [measured.reason(one) for one in asked]
     possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
     if trend and possible and max(len(sides) for sides in possible) < 3:
@@ -171,15 +162,6 @@ def _tested(claim: dict, measured: Measured, cells: Cells, alpha: float) -> tupl
     result = _result(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
     result.update(_summary(claim, rows), left_out=len(asked) - len(rows))
     return result, rows
-
-
-def _asked(claim: dict, measured: Measured, cells: Cells) -> list:
-    """What a claim sets against each other: contrasts, lists of sides along a trend, or printed values."""
-    if "along" in claim:
-        return contrasts.series(claim, cells)
-    if claim.get("quantity") == "printed value":
-        return printed.find(claim, cells, measured.study["factors"])
-    return contrasts.find(claim, cells)
 
 
 def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alpha: float) -> dict:

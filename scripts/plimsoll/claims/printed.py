@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from plimsoll.claims import estimates
-from plimsoll.claims.contrasts import Cells, Side
 from plimsoll.claims.estimates import Sample
+from plimsoll.claims.sides import Side
 
 
 @dataclass(frozen=True)
@@ -12,17 +12,6 @@ class Printed(Side):
     """A metric in a cell, and the value that the paper prints for it."""
 
     value: float = float("nan")
-
-
-def find(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
-    """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
-    found = []
-    for name, value in claim["values"].items():
-        metrics = [name] if name in claim["metrics"] else claim["metrics"]
-        level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
-        wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
-        found += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
-    return found
 
 
 def compare(row: dict, sample: Sample, value: float, alpha: float) -> dict:

@@ -5,10 +5,12 @@ against the cell of side b that is like it in all other factors.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from plimsoll.plan import FACTORS
+from plimsoll.claims.printed import Printed
+from plimsoll.claims.sides import Contrast, Side
 from plimsoll.scheme import ALONE
+from plimsoll.splitting.cells import FACTORS
 
 # A factor of a claim that is not one of a cell: which containers a scheme has.
 GRANULARITY = "granularity"
@@ -31,45 +33,6 @@ def granularities(cell: dict) -> set[str]:
     words = {"every", "one" if containers == 1 else "several"}
     words |= {word for word, number in (("two", 2), ("four", 4), ("eight", 8)) if number == containers}
     return words | ({"finest"} if containers == cores > 1 else set())
-
-
-@dataclass(frozen=True)
-class Side:
-    """A metric in a cell; `reference` is the cell that its loss (or another `quantity`) is relative to, where the claim is
-    about that."""
-
-    metric: str
-    cell: str
-    reference: str | None = None
-    quantity: str = ""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Paths of the cells that it needs."""
-        return (self.cell,) if self.reference is None else (self.cell, self.reference)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metric."""
-        return (self.metric,)
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """Two sides that a claim sets against each other."""
-
-    a: Side
-    b: Side
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Paths of the cells that it needs."""
-        return (*self.a.cells, *self.b.cells)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Both sides' metrics."""
-        return (self.a.metric, self.b.metric)
 
 
 class Cells:
@@ -113,6 +76,24 @@ class Cells:
         return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
 
 
+def asking(plan: dict, study: dict):
+    """A function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
+    from plimsoll import runtimes
+
+    known = runtimes.known()
+    variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
+    cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
+
+    def asked(claim: dict) -> list:
+        if "along" in claim:
+            return series(claim, cells)
+        if claim.get("quantity") == "printed value":
+            return printed_values(claim, cells, study["factors"])
+        return find(claim, cells)
+
+    return asked
+
+
 def find(claim: dict, cells: Cells) -> list[Contrast]:
     """Contrasts of a claim that has two sides, over all cells of the plan, those that cannot be measured as well."""
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
@@ -146,6 +127,17 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
                     if whole not in groups[key]:
                         groups[key].append(whole)
     return list(groups.values())
+
+
+def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
+    """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
+    found = []
+    for name, value in claim["values"].items():
+        metrics = [name] if name in claim["metrics"] else claim["metrics"]
+        level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
+        wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
+        found += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
+    return found
 
 
 def _metrics(claim: dict) -> list[tuple[str, str]]:

@@ -1,0 +1,42 @@
+"""What a claim sets against each other: a metric in a cell, and two of these."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Side:
+    """A metric in a cell; `reference` is the cell that its loss (or another `quantity`) is relative to, where the claim is
+    about that."""
+
+    metric: str
+    cell: str
+    reference: str | None = None
+    quantity: str = ""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Paths of the cells that it needs."""
+        return (self.cell,) if self.reference is None else (self.cell, self.reference)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric."""
+        return (self.metric,)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two sides that a claim sets against each other."""
+
+    a: Side
+    b: Side
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Paths of the cells that it needs."""
+        return (*self.a.cells, *self.b.cells)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Both sides' metrics."""
+        return (self.a.metric, self.b.metric)
