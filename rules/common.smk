@@ -16,6 +16,7 @@ from plimsoll import (
     paths,
     plan as planning,
     precision,
+    programs,
     progress,
     record,
     runtimes,
@@ -48,6 +49,7 @@ def prepare():
         runtimes.find(name)
     selected = studies.selected(config["studies"])
     profile = studies.profile(config["profile"])
+    programs.prepare(config["programs"])
     described = config.get("host_file")
     host = topology.described(documents.load(Path(described), "host")) if described else hosts.here()
     # Only optional runtimes are tried here; a required one that does not work stops the workflow in the rule `runtimes`.
@@ -85,7 +87,7 @@ if any(re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*|--dry-?run", word) for word in sys.arg
 
 wildcard_constraints:
     study="|".join(STUDIES),
-    figure="fig[0-9]+[a-z]?",
+    figure="|".join(sorted({name for study in STUDIES.values() for name in study["figures"]})),
     repetition="[0-9]+",
     cell="|".join(sorted(design.pattern for design in designs.known().values())),
 
@@ -103,6 +105,14 @@ def records(study):
 def figures(study):
     """Paths of everything that is a study's figures."""
     return [f"results/{study}/figures/{name}.{kind}" for name in STUDIES[study]["figures"] for kind in ("pdf", "png", "csv")]
+
+
+def tables(study):
+    """Paths of everything that is a study's tables, but that of its tests."""
+    loaded = STUDIES[study]
+    names = [*loaded.get("paper_tables", {}), *loaded.get("measured_tables", {})]
+    names += ["table05"] if "paper_features" in loaded else []
+    return [f"results/{study}/tables/{name}.csv" for name in names]
 
 
 def figure_records(wildcards):

@@ -9,15 +9,9 @@ rule report:
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
         claims="results/{study}/claims.json",
-        features="results/{study}/tables/table05.csv",
-        tables=lambda wildcards: [
-            f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("paper_tables", {})
-        ],
-        measured=lambda wildcards: [
-            f"results/{wildcards.study}/tables/{name}.csv" for name in STUDIES[wildcards.study].get("measured_tables", {})
-        ],
+        tables=lambda wildcards: tables(wildcards.study),
         figures=lambda wildcards: figures(wildcards.study),
-        template="scripts/plimsoll/templates/report.html.j2",
+        templates=[str(path) for path in sorted(Path("scripts/plimsoll/templates").glob("*.j2"))],
         style="scripts/plimsoll/templates/style.css",
     output:
         "results/{study}/report.html",

@@ -139,7 +139,7 @@ def _verdicts(options: argparse.Namespace) -> None:
     results, comparisons, built = [], {}, {}
     for name, claims in book.load_all().items():
         if name not in options.studies:
-            results += evaluate.unavailable(claims)
+            results += evaluate.unavailable(claims, name in study.names(study.STUDIES))
             continue
         built[name] = study.load(study.STUDIES / f"{name}.yaml")
         found, comparisons[name] = page.read(options.results / name)
@@ -188,10 +188,10 @@ def _table(options: argparse.Namespace) -> None:
 
 def _measured_table(options: argparse.Namespace) -> None:
     """make a table from runs, beside the paper's"""
-    from plimsoll import measured_tables, study
+    from plimsoll import designs, study
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    made = measured_tables.make(loaded, options.name, Path("results") / options.study)
+    made = designs.find(loaded["design"]).table(loaded, options.name, Path("results") / options.study)
     made.to_csv(options.output, index=False)
 
 

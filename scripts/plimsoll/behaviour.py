@@ -17,7 +17,7 @@ UNIFORM = 5 / 9
 
 
 def describe(observations: pd.DataFrame, factors: list[str]) -> list[dict]:
-    """A row a metric, cells being told apart by `factors`: drift in fractions an hour with its 95 % interval and Holm-adjusted p,
+    """A row a metric, cells being told apart by `factors`: drift in fractions an hour with its 95 % interval, Holm-adjusted p,
     share of outliers, and how many cells look bimodal of those with enough runs. Censored runs are left out: their values
     are limits."""
     rows = []

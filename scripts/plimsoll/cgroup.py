@@ -9,7 +9,7 @@ from plimsoll.errors import Unavailable
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
-    """Where the cpu, cpuacct, cpuset and perf_event controllers are mounted, by name, and version 2 ('unified')."""
+    """Where the cpu, cpuacct, cpuset, memory and perf_event controllers are mounted, by name, and version 2 ('unified')."""
     if text is None:
         text = Path("/proc/self/mounts").read_text()
     found: dict[str, Path] = {}
@@ -18,7 +18,7 @@ def mounts(text: str | None = None) -> dict[str, Path]:
         if kind == "cgroup2":
             found.setdefault("unified", Path(where))
         elif kind == "cgroup":
-            for controller in {"cpu", "cpuacct", "cpuset", "perf_event"} & set(options.split(",")):
+            for controller in {"cpu", "cpuacct", "cpuset", "memory", "perf_event"} & set(options.split(",")):
                 found.setdefault(controller, Path(where))
     return found
 
@@ -54,6 +54,30 @@ def accounting_root(found: dict[str, Path]) -> Path | None:
         if key in found and cpu_seconds(found[key]) > 0:
             return found[key]
     return None
+
+
+def accounting_folder(found: dict[str, Path]) -> Path | None:
+    """Where the groups are whose processor time is told."""
+    return found.get("cpuacct") or found.get("unified")
+
+
+def make_limited(parent: str, limits: dict, found: dict[str, Path]) -> None:
+    """A group `parent` below the root of the memory and cpuset controllers, confined to `cpus`, `nodes` and `memory_bytes`
+    together with all that is put into it. OSError if that is refused."""
+    for controller, values in (
+        ("memory", {"memory.limit_in_bytes": limits["memory_bytes"], "memory.max": limits["memory_bytes"]}),
+        ("cpuset", {"cpuset.cpus": limits["cpus"], "cpuset.mems": limits["nodes"]}),
+    ):
+        root = found.get(controller) or (None if "cpu" in found else found.get("unified"))
+        path = parent.strip("/")
+        (group,) = _make(controller, root, str(Path(path).parent), [Path(path).name], found)
+        if root != found.get("unified") and controller == "memory":
+            # Version 1 counts what is below a group with it only where it is told to.
+            with contextlib.suppress(OSError):
+                (group / "memory.use_hierarchy").write_text("1")
+        for file, value in values.items():
+            if (group / file).exists():
+                (group / file).write_text(str(value))
 
 
 def account(found: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
@@ -139,9 +163,18 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
 
 
 def remove(parent: str, found: dict[str, Path], seconds: float = 5) -> None:
-    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them."""
-    for root in {found[key] for key in ("cpu", "cpuset", "unified") if key in found}:
+    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them.
+
+    From every hierarchy: container engines make the parents of their groups in all of them.
+    """
+    for root in {*found.values(), *hierarchies()}:
         _remove(root, parent, seconds)
+
+
+def hierarchies() -> list[Path]:
+    """Where every hierarchy of cgroups is mounted."""
+    rows = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
+    return [Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")]
 
 
 def _remove(root: Path, parent: str, seconds: float) -> None:

@@ -1,6 +1,9 @@
 """Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
 
-The three lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
+An image that only Docker runs says so in containers/<image>/image.yaml (`forms: [docker]`), and may list `stages` of its
+Dockerfile that are images of their own.
+
+The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.
 """
 
@@ -12,9 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from plimsoll import elf, launcher, paths, runtimes
+from plimsoll import documents, elf, launcher, paths, runtimes
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.base import LABEL, output
 from plimsoll.runtimes.singularity import executable
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
@@ -36,14 +39,18 @@ def identity(name: str, base: str) -> str:
 def build(name: str, base: str) -> dict:
     """Build containers/<name>/ unless that is done, and return its description.
 
-    The description has `tag`, `id` (Docker's digest of the image), `sif`, `rootfs` (paths) and `files` (path in the image,
-    sha256 and build identifier of each program and library). Raises PlimsollError if a step fails.
+    The description has `tag`, `id` (Docker's digest of the image), `versions`, and `files` (path in the image, sha256 and
+    build identifier of each program and library); `sif` and `rootfs` (paths) unless only Docker runs it, and then `stages`
+    (tag and id by name) and `bits` (sha256 of each program, the same in all stages). Raises PlimsollError if a step fails.
     """
+    settings = _settings(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = paths.image_store() / f"{name}-{identity(name, base)}"
     try:
         # Before anything that takes time: all three forms come from a Docker build.
         runtimes.find("docker").check()
+        if settings["forms"] == ["docker"]:
+            return _docker_only(name, base, tag, settings["stages"])
         if not (folder / "image.json").is_file() or not _present(tag):
             if not _present(tag):
                 _build(name, base, tag)
@@ -55,6 +62,40 @@ def build(name: str, base: str) -> dict:
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
     return description
+
+
+def _settings(name: str) -> dict:
+    path = paths.PROJECT / "containers" / name / "image.yaml"
+    made = {"forms": ["docker", "sif", "rootfs"], "stages": []}
+    return {**made, **documents.load(path, "image")} if path.is_file() else made
+
+
+def _docker_only(name: str, base: str, tag: str, stages: list[str]) -> dict:
+    """Description of an image without the other forms, and of those of its stages that are images too."""
+    tags = {stage: f"plimsoll/{stage}:{identity(name, base)}" for stage in stages}
+    for stage, its_tag in {**tags, None: tag}.items():
+        if not _present(its_tag):
+            _build(name, base, its_tag, stage)
+    bits = _programs(tag)
+    for stage, its_tag in tags.items():
+        if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
+            raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
+    noted = output(["docker", "run", "--rm", "--label", LABEL, tag, "cat", "/opt/plimsoll/versions.txt"])
+    return {
+        "tag": tag,
+        "id": _image_id(tag),
+        "stages": {stage: {"tag": its_tag, "id": _image_id(its_tag)} for stage, its_tag in tags.items()},
+        "bits": bits,
+        "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
+        "versions": dict(line.split(": ", 1) for line in noted.splitlines()),
+    }
+
+
+def _programs(tag: str) -> dict[str, str]:
+    """sha256 of each of our programs in an image, by its path."""
+    command = ["docker", "run", "--rm", "--label", LABEL, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*"]
+    rows = (line.split() for line in output(command).splitlines())
+    return {path.lstrip("/"): checksum for checksum, path in rows}
 
 
 def _say(text: str) -> None:
@@ -73,7 +114,7 @@ def _image_id(tag: str) -> str:
     return output(["docker", "image", "inspect", "--format", "{{.Id}}", tag]).strip()
 
 
-def _build(name: str, base: str, tag: str) -> None:
+def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     if base == "bootstrap":
         base = BOOTSTRAP_TAG
         if not _present(base):
@@ -89,6 +130,7 @@ def _build(name: str, base: str, tag: str) -> None:
         f"BASE={base}",
         "--tag",
         tag,
+        *(["--target", stage] if stage else []),
         str(paths.PROJECT / "containers" / name),
     ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

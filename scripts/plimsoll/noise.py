@@ -130,6 +130,13 @@ def neighbours(before: Snapshot, after: Snapshot, processors: int, share: float,
     }
 
 
+def joined(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[Snapshot, Snapshot]:
+    """Two snapshots with the differences of all these pairs together, for a run that is measured in pieces."""
+    parts = ("when", "machine", "launched", "containers", "helpers", "stolen")
+    sums = [sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in parts]
+    return Snapshot(*[0.0] * len(parts)), Snapshot(*sums)
+
+
 def disturbed(during: dict) -> dict:
     """Status and reason of a run beside which others used so much, by `neighbours`."""
     used, stolen = during["neighbour_seconds"], during["stolen_seconds"]

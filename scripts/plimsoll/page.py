@@ -18,9 +18,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters.update(
-        significant=significant, p_value=p_value, percent=percent, effects=effects, runs_of=runs_of, place=place
-    )
+    made.filters.update(significant=significant, p_value=p_value, percent=percent, effects=effects, place=place)
     return made
 
 
@@ -57,11 +55,6 @@ def effects(claim: dict) -> str:
     if pd.isna(least):
         return "no effect could be estimated"
     return f"{words}: {show(least)}{f' to {show(most)}' if most != least else ''}{unit}"
-
-
-def runs_of(cell: str) -> str:
-    """A cell's path without what it has in common with most others, for people."""
-    return " ".join(part for part in cell.split("/")[1:-1] if part not in ("standard",))
 
 
 def place(effect: float) -> float:

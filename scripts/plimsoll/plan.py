@@ -135,7 +135,7 @@ def digest(plan: dict) -> str:
 
 def settings(values: dict) -> str:
     """The part of the configuration that a plan is made from, as one JSON argument."""
-    keys = ("profile", "seed", "repetitions", "runtimes")
+    keys = ("profile", "seed", "repetitions", "runtimes", "programs")
     return json.dumps(
         {key: value for key, value in values.items() if key in keys or key in runtimes.known()},
         sort_keys=True,

@@ -94,7 +94,7 @@ def figures(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> list
             {
                 "name": name,
                 "number": name.removeprefix("fig").lstrip("0"),
-                "section": loaded["experiments"][figure["experiment"]]["section"],
+                "heading": _heading(name, figure.get("section") or loaded["experiments"][figure["experiment"]]["section"]),
                 "title": drawing.title(loaded, name),
                 "image": image,
                 "caption": (folder / f"figures/{name}.txt").read_text().strip(),
@@ -103,6 +103,13 @@ def figures(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> list
             }
         )
     return found
+
+
+def _heading(name: str, section: str) -> str:
+    """Figure 5 (section 4.4), or the name of a figure that is not the paper's."""
+    if not name.startswith("fig"):
+        return f"{name.capitalize()} ({section})"
+    return f"Figure {name.removeprefix('fig').lstrip('0')} (section {section})"
 
 
 def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:

@@ -328,14 +328,14 @@ def test_too_few_blocks_decide_nothing(judged):
 
 
 def test_a_repetition_of_a_finding_is_not_counted_again(claims):
-    results = [result for of_study in claims.values() for result in evaluate.unavailable(of_study)]
+    results = [result for of_study in claims.values() for result in evaluate.unavailable(of_study, False)]
     counted = sum(row["findings"] for row in evaluate.summarise(results))
     assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
 
 
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
-    results += [result for name in NUMBERS if name != "liu2020" for result in evaluate.unavailable(claims[name])]
+    results += [result for name in NUMBERS if name != "liu2020" for result in evaluate.unavailable(claims[name], False)]
     text = page.render(results, {"liu2020": table}, {"liu2020": liu2020})
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (

@@ -24,10 +24,10 @@ def pytest_collection_modifyitems(items):
 class Project:
     """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
 
-    One runtime is off, for time: tests/containers has all of them.
+    Two runtimes are off, for time: tests/containers has all of them.
     """
 
-    settings = ("profile=ci", "repetitions=1", "runtimes={singularity-cgroup: off}")
+    settings = ("profile=ci", "repetitions=1", "runtimes={singularity-instance: off, singularity-cgroup: off}")
 
     def __init__(self, folder: Path):
         self.folder = folder

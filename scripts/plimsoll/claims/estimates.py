@@ -5,6 +5,8 @@ within it. Relative differences are taken on the logarithms.
 """
 
 import functools
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +25,23 @@ class Sample:
     values: np.ndarray
     blocks: np.ndarray
     censored: np.ndarray
+
+
+def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
+    """One value a block: the `middle` (mean, median) of the values that it has. A block with a censored value is censored."""
+    blocks = np.unique(sample.blocks)
+    if len(blocks) == len(sample.blocks):
+        return sample
+    values = np.array([middle(sample.values[sample.blocks == block]) for block in blocks])
+    return Sample(values, blocks, np.array([sample.censored[sample.blocks == block].any() for block in blocks]))
+
+
+def relative_to_block(sample: Sample) -> np.ndarray:
+    """Values over the mean of their block, where blocks have several; the values themselves where each has one."""
+    means = by_block(sample, np.mean)
+    if means is sample:
+        return sample.values
+    return sample.values / means.values[np.searchsorted(means.blocks, sample.blocks)]
 
 
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +142,9 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
 
     found = {}
     for name, middle in (("mean", np.mean), ("median", np.median)):
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            # Of a few blocks a resampled median may not vary; its interval is then not a number, and says so.
+            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             result = stats.bootstrap(
                 (a, b),
                 ratio(middle),

@@ -13,6 +13,7 @@ from plimsoll.claims import counts, estimates, printed, verdicts
 from plimsoll.claims.estimates import Sample
 from plimsoll.claims.printed import Printed
 from plimsoll.claims.sides import Contrast, Side
+from plimsoll.interference import statistics as interference
 
 # Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
 MARGIN = 0.05
@@ -23,6 +24,8 @@ MISSING = {
     "numa": "two sockets with a memory node each",
     "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
 }
+# An interference ratio of a metric of which less is better has the sign of a gain (jha2021, equation 1).
+LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 OPPOSITE = {"higher": "lower", "lower": "higher"}
 # The columns of the table of comparisons.
 COLUMNS = (
@@ -58,6 +61,8 @@ COLUMNS = (
     ),
     *("paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
 )
+# Statistics that a claim may set against each other, of the values of a block.
+MIDDLES = {"mean": np.mean, "median": np.median, "trimmed_mean": lambda values: interference.summary(values)["trimmed_mean"]}
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
 
 
@@ -67,13 +72,15 @@ class Measured:
     def __init__(self, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = planning.unseen(plan, study, list(self.metrics))
-        self.samples: dict[tuple[str, str], Sample] = {}
+        # Every single value, of which a block may have several: iterations of a loop.
+        self.single: dict[tuple[str, str], Sample] = {}
         observations = observations.sort_values("repetition")
         for key, group in observations.groupby(["metric", *plan["factors"]], sort=False):
             columns = (group[name].to_numpy() for name in ("value", "repetition", "censored"))
             values, blocks, censored = columns
-            self.samples[key[0], "/".join(key[1:])] = Sample(values.astype(float), blocks, censored.astype(bool))
-        valid = runs[runs["status"] == "valid"] if len(runs) else runs
+            self.single[key[0], "/".join(key[1:])] = Sample(values.astype(float), blocks, censored.astype(bool))
+        self.samples = {key: estimates.by_block(sample, np.mean) for key, sample in self.single.items()}
+        valid = runs[runs["status"] == "valid"] if "transport" in runs else runs.head(0)
         paths = valid[plan["factors"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
         self.transports = valid["transport"].groupby(paths).agg(list).to_dict() if len(valid) else {}
 
@@ -85,9 +92,12 @@ class Measured:
         return next(filter(None, (*cells, *unseen)), None)
 
     def sample(self, side: Side) -> Sample:
-        """Observations of a side: values of the metric; or with a reference losses relative to it (fractions, positive is
-        worse), or the memory contention ratio. A count is half a count more, so that none has a logarithm."""
+        """Observations of a side, one a block: values of the metric; or with a reference losses relative to it (fractions,
+        positive is worse), or the memory contention ratio; or a statistic of each block's values. A count is half a count
+        more, so that none has a logarithm."""
         empty = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
+        if side.quantity in MIDDLES:
+            return estimates.by_block(self.single.get((side.metric, side.cell), empty), MIDDLES[side.quantity])
         own = self.samples.get((side.metric, side.cell), empty)
         if side.reference is None:
             return replace(own, values=own.values + 0.5) if self.metrics[side.metric]["unit"] == "count" else own
@@ -111,9 +121,10 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
     return results, _with_bootstrap(pd.DataFrame(rows, columns=list(COLUMNS)), measured)
 
 
-def unavailable(claims: list[dict]) -> list[dict]:
-    """Verdicts on the claims of a study that is not built."""
-    return [_result(claim, verdicts.UNAVAILABLE, "Plimsoll has not built this study yet") for claim in claims]
+def unavailable(claims: list[dict], built: bool) -> list[dict]:
+    """Verdicts on the claims of a study that is not built, or was not selected."""
+    reason = "the configuration does not select this study" if built else "Plimsoll has not built this study yet"
+    return [_result(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 
 def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> tuple[dict, list[dict]]:
@@ -160,8 +171,15 @@ def _tested(claim: dict, measured: Measured, asked: list, alpha: float) -> tuple
         rows = [_compare(claim, measured, one, alpha) for one in possible]
     _judge_all(claim, rows, alpha)
     result = _result(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
-    result.update(_summary(claim, rows), left_out=len(asked) - len(rows))
+    result.update(_summary(claim, rows), left_out=len(asked) - len(rows), substitutes=_substitutes(measured.plan, possible))
     return result, rows
+
+
+def _substitutes(plan: dict, asked: list) -> list[str]:
+    """What stands in for a program of the paper in the cells that were compared, in words."""
+    sides = [side for one in asked for side in (one if isinstance(one, list) else [one])]
+    found = {name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()}
+    return sorted(found)
 
 
 def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alpha: float) -> dict:
@@ -181,14 +199,13 @@ def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alph
         found = statistics.compare_censored(a.values, b.values, a.censored, b.censored)
         ratio = found["ratio_of_means"] - 1
         return {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": ratio, "p": found["p"]}
+    if quantity == "dispersion":
+        return _dispersion(row, *(measured.single.get((side.metric, side.cell)) for side in (contrast.a, contrast.b)))
     in_a, in_b = estimates.within_blocks(a, b)
     row["n"] = len(in_a)
     if len(in_a) < estimates.SMALLEST:
         return {**row, "test": "none: too few blocks"}
     row.update(mean_a=in_a.mean(), mean_b=in_b.mean())
-    if quantity == "dispersion":
-        effect, low, high, p = estimates.dispersion(in_a, in_b)
-        return {**row, "test": "Brown-Forsythe", "effect": effect, "low": low, "high": high, "p": p}
     if quantity in ("relative loss", "memory contention ratio"):
         differences, margin, back = in_a - in_b, row["margin"], lambda x: x
     else:
@@ -197,6 +214,16 @@ def _compare(claim: dict, measured: Measured, contrast: Contrast | Printed, alph
         row.update(paper_test=paper["test"], paper_p=paper["p"], paper_p_exact=paper["p_exact"], hedges_g=paper["hedges_g"])
         row["cliffs_delta"] = estimates.cliffs_delta(a.values, b.values)
     return {**row, "test": "paired t within blocks", **estimates.about_zero(differences, margin, alpha, back)}
+
+
+def _dispersion(row: dict, a: Sample | None, b: Sample | None) -> dict:
+    """How the spread of two sides' single values compares."""
+    n = min(0 if sample is None else len(sample.values) for sample in (a, b))
+    if n < estimates.SMALLEST:
+        return {**row, "n": n, "test": "none: too few values"}
+    effect, low, high, p = estimates.dispersion(*map(estimates.relative_to_block, (a, b)))
+    means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()}
+    return {**row, **means, "n": n, "test": "Brown-Forsythe", "effect": effect, "low": low, "high": high, "p": p}
 
 
 def _trend(claim: dict, measured: Measured, sides: list[Side]) -> dict:
@@ -232,7 +259,7 @@ def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
         p_like = row.get("p_like_holm", row.get("p_like", np.nan))
         evidence = verdicts.Evidence(n=row["n"], p=row.get("p_holm", np.nan), p_like=p_like, **numbers)
         row.setdefault("verdict", verdicts.judge(row["expected"], evidence, alpha))
-        row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], claim.get("magnitude"))
+        row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], _paper_magnitude(claim))
 
 
 def _adjust(rows: list[dict], p: str, adjusted: str) -> int:
@@ -287,10 +314,11 @@ def _result(claim: dict, verdict: str, reason: str) -> dict:
         "holds": claim.get("holds", "all"),
         "margin": _margin(claim),
         "paper_p": claim.get("p_value"),
-        "paper_magnitude": claim.get("magnitude"),
+        "paper_magnitude": _paper_magnitude(claim),
         "verdict": verdict,
         "reason": reason,
         "transferred": False,
+        "substitutes": [],
         "left_out": 0,
         "comparisons": 0,
     }
@@ -317,6 +345,14 @@ def _expected(claim: dict, metric: dict, name: str = "") -> str:
     if said in ("better", "worse"):
         return metric["better"] if said == "better" else OPPOSITE[metric["better"]]
     return said
+
+
+def _paper_magnitude(claim: dict) -> dict | None:
+    """The range that the paper gives, signed as our effects: side a relative to side b."""
+    given = claim.get("magnitude")
+    if not given or given["of"] != LESS_IS_BETTER or given["low"] is None:
+        return given
+    return {**given, "low": -given["high"], "high": -given["low"]}
 
 
 def _margin(claim: dict) -> float:

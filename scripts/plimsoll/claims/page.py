@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import page
+from plimsoll import designs, page
 from plimsoll.claims import evaluate, verdicts
 
 # Classes of the verdicts in the page's style sheet.
@@ -20,6 +20,8 @@ MARKS = {
 
 def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: dict[str, dict]) -> str:
     """The page; `comparisons` by study, `studies` the built ones by name."""
+    for name, table in comparisons.items():
+        _name_cells(table, studies[name])
     by_claim = {claim: group.to_dict("records") for table in comparisons.values() for claim, group in table.groupby("claim")}
     shown = [
         {
@@ -48,6 +50,16 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             margin=evaluate.MARGIN,
         )
     )
+
+
+def _name_cells(table: pd.DataFrame, study: dict) -> None:
+    """Add columns with the cells' names for people."""
+    design = designs.find(study["design"])
+    for side, metric in (("a", "metric"), ("b", "metric_b")):
+        table[f"name_{side}"] = [
+            design.short(cell, study["metrics"][name]) if name in study["metrics"] and "/" in str(cell) else cell
+            for cell, name in zip(table[f"cell_{side}"], table[metric].fillna(""), strict=True)
+        ]
 
 
 def read(folder: Path) -> tuple[list[dict], pd.DataFrame]:

@@ -52,11 +52,13 @@ def together(verdicts: Sequence[str], holds: str = "all") -> str:
 
     A claim that holds for `all` of them is reproduced if every comparison is, and contradicted if one is: p-values are
     adjusted, so one of them suffices. A claim that holds for `most` needs more than half of them, for either, and is not
-    reproduced where another comparison contradicts it.
+    reproduced where another comparison contradicts it. One that holds for `some` needs one, and is contradicted by all.
     """
     if not verdicts:
         return NOT_TESTABLE
     yes, no = verdicts.count(REPRODUCED), verdicts.count(CONTRADICTED)
+    if holds == "some":
+        return REPRODUCED if yes else CONTRADICTED if no == len(verdicts) else INCONCLUSIVE
     if holds == "most":
         return REPRODUCED if 2 * yes > len(verdicts) and not no else CONTRADICTED if 2 * no > len(verdicts) else INCONCLUSIVE
     return CONTRADICTED if no else REPRODUCED if yes == len(verdicts) else INCONCLUSIVE

@@ -102,6 +102,14 @@ class Design(ABC):
         printed values."""
 
     @abstractmethod
+    def table(self, study: dict, name: str, folder: Path):
+        """A table that is made from runs, with the paper's values beside ours; `folder` is the study's results."""
+
+    @abstractmethod
+    def short(self, path: str, metric: dict) -> str:
+        """A cell for people, in a comparison of a metric: its path without what it has in common with most others."""
+
+    @abstractmethod
     def notebook(self, plan: dict, study: dict, name: str) -> dict:
         """What the notebook of a figure is told of the plan, beyond what all designs tell."""
 

@@ -17,7 +17,7 @@ class Splitting(Design):
     sizes = ("containers", "ranks", "ranks_per_container", "cores")
     pattern = "[a-z]+/[a-z]+/[EOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
     tries_runtimes = True
-    template = "report.html.j2"
+    template = "splitting.html.j2"
 
     def check(self, study: dict, source: str, refer) -> None:
         """Names of runtimes, levels, sections, metrics, experiments and files."""
@@ -125,6 +125,16 @@ class Splitting(Design):
         from plimsoll.splitting import contrasts
 
         return contrasts.asking(plan, study)
+
+    def table(self, study: dict, name: str, folder):
+        """Tables 1 and 6 of liu2020."""
+        from plimsoll import measured_tables
+
+        return measured_tables.make(study, name, folder)
+
+    def short(self, path: str, metric: dict) -> str:
+        """Without the hardware setting, the usual sizes and the section."""
+        return " ".join(part for part in path.split("/")[1:-1] if part not in ("standard",))
 
     def notebook(self, plan: dict, study: dict, name: str) -> dict:
         """The cores of each socket, and where each cell's ranks go."""

@@ -2,6 +2,7 @@
 
 import subprocess
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll import launcher
@@ -135,8 +136,27 @@ class Deployment:
         """Take the containers down; called once, whatever happened."""
 
 
+@dataclass(frozen=True)
+class Service:
+    """A container that stays up: its `name` (also its host name), `image`, and `command`.
+
+    `limits` are `cpus`, `nodes` (lists as in a cpuset) and `memory_bytes`, or None; `weight` is that of its block I/O; `mounts`
+    are folders of the host and where they are in it, to be read only. Limits that all services of a run share are the `parent`
+    group's.
+    """
+
+    name: str
+    image: str
+    command: tuple[str, ...]
+    limits: dict | None = None
+    weight: int | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
+
+
 class Runtime(ABC):
     """A way to run ranks in containers.
+
+    One that has `services` can also keep single containers up, and start programs in them.
 
     `containers` is false for bare metal; `daemons` names the processes that work for the containers outside them;
     `variant_of` names the runtime that this one is compared with, if it is another with one thing changed.
@@ -145,6 +165,7 @@ class Runtime(ABC):
     name: str
     label: str
     containers = True
+    services = False
     daemons: tuple[str, ...] = ()
     variant_of: str | None = None
 
@@ -155,6 +176,27 @@ class Runtime(ABC):
     @abstractmethod
     def deploy(self, job: Job) -> Deployment:
         """Start the cell's containers; Unavailable or CalledProcessError if that fails, with nothing left behind."""
+
+    def start(self, services: list[Service], parent: str, folder: Path) -> list[Path]:
+        """Start services on the study's own network, in a group `parent` of their own, with `folder` at the same path in them;
+        their groups. Unavailable if one does not start, with nothing left behind."""
+        raise NotImplementedError
+
+    def parent(self, identity: str) -> str:
+        """Path of a run's own group for all its services, below each controller's root."""
+        raise NotImplementedError
+
+    def inside(self, name: str, program: list[str]) -> list[str]:
+        """Command that runs a program in a service."""
+        raise NotImplementedError
+
+    def stop(self, names: list[str]) -> None:
+        """Kill and remove services."""
+        raise NotImplementedError
+
+    def storage(self) -> Path:
+        """Where what services write lies on the host."""
+        raise NotImplementedError
 
     def sweep(self) -> None:  # noqa: B027 - most runtimes leave nothing behind
         """Remove what a killed run left behind."""

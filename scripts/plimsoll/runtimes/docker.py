@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plimsoll import cgroup
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, all_of, output
+from plimsoll.runtimes.base import LABEL, Deployment, Job, Runtime, Service, all_of, output
 
 AGENT = Path(__file__).with_name("docker-agent.sh")
 NETWORK = LABEL
@@ -30,6 +30,7 @@ class DockerDeployment(Deployment):
 class Docker(Runtime):
     """Docker with its default seccomp profile, or with capabilities added to it."""
 
+    services = True
     daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
 
     def __init__(self, name: str, label: str, capabilities: tuple[str, ...] = (), variant_of: str | None = None):
@@ -70,11 +71,57 @@ class Docker(Runtime):
         found = cgroup.mounts()
         return DockerDeployment(job, [group for i in identities if (group := _group(i, found))])
 
+    def start(self, services: list[Service], parent: str, folder: Path) -> list[Path]:
+        """`docker run` of every service, side by side."""
+        _make_network()
+        options = ["--detach", "--init", "--label", LABEL, "--network", NETWORK, "--cgroup-parent", parent]
+        options += ["--volume", f"{folder}:{folder}"]
+        commands = [["docker", "run", *options, *_of_service(service), service.image, *service.command] for service in services]
+        try:
+            identities = [text.strip() for text in all_of(commands)]
+        except Unavailable:
+            self.stop([service.name for service in services])
+            raise
+        root = cgroup.accounting_folder(cgroup.mounts())
+        found = [root / parent.lstrip("/") / name for i in identities for name in (i, f"docker-{i}.scope")] if root else []
+        return [group for group in found if group.is_dir()]
+
+    def parent(self, identity: str) -> str:
+        """A slice where systemd manages groups, and a plain path where it does not."""
+        systemd = output(["docker", "info", "--format", "{{.CgroupDriver}}"]).strip() == "systemd"
+        return f"{LABEL}-{identity}.slice" if systemd else f"/{LABEL}/{identity}"
+
+    def inside(self, name: str, program: list[str]) -> list[str]:
+        """`docker exec`."""
+        return ["docker", "exec", name, *program]
+
+    def stop(self, names: list[str]) -> None:
+        """`docker rm --force`; what the containers wrote goes with them."""
+        output(["docker", "rm", "--force", "--volumes", *names], 120)
+
+    def storage(self) -> Path:
+        """The engine's folder."""
+        return Path(output(["docker", "info", "--format", "{{.DockerRootDir}}"]).strip())
+
     def sweep(self) -> None:
         """Remove every container that carries the workflow's label."""
         names = output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()
         if names:
             output(["docker", "rm", "--force", "--volumes", *names])
+
+
+def _of_service(service: Service) -> list[str]:
+    """Options of `docker run` for one service."""
+    own = ["--name", service.name, "--hostname", service.name]
+    if service.limits:
+        memory = str(service.limits["memory_bytes"])
+        own += ["--cpuset-cpus", service.limits["cpus"], "--cpuset-mems", service.limits["nodes"]]
+        own += ["--memory", memory, "--memory-swap", memory]
+    for folder, inside in service.mounts:
+        own += ["--volume", f"{folder}:{inside}:ro"]
+    if service.weight:
+        own += ["--blkio-weight", str(service.weight)]
+    return own
 
 
 def _group(identity: str, found: dict[str, Path]) -> Path | None:

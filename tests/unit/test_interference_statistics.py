@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import interference, paths
+from plimsoll import paths
+from plimsoll.interference import statistics as interference
 
 from tests.conftest import DATA
 
@@ -72,15 +73,3 @@ def test_the_interval_of_a_ratio_covers_it_at_its_rate():
 @pytest.mark.parametrize(("values", "baseline"), [([1, 2], [1, 2, 3]), ([2, 2, 2], [1, 2, 3])])
 def test_too_little_has_no_interval(values, baseline):
     assert all(np.isnan(interference.ratio_interval(values, baseline, "higher")))
-
-
-def test_only_iterations_wholly_inside_the_partner_s_time_are_interfered():
-    partner = [(10, 20), (20.5, 30), (30.2, 41)]
-    iterations = [(5, 9), (8, 12), (10, 15), (19, 22), (29, 40), (35, 41), (39, 42), (50, 51)]
-    assert interference.interfered(iterations, partner) == [False, False, True, True, True, True, False, False]
-
-
-def test_a_partner_that_stopped_for_a_while_was_not_running():
-    partner = [(0, 10), (25, 35)]
-    assert interference.interfered([(2, 8), (8, 27), (12, 20), (26, 30)], partner) == [True, False, False, True]
-    assert interference.interfered([(2, 8)], []) == [False]

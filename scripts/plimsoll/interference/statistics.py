@@ -1,4 +1,4 @@
-"""What a busy neighbour does to a benchmark: the statistics of jha2021 (section 4.3), and which iterations count."""
+"""What a busy neighbour does to a benchmark: the statistics of jha2021 (section 5)."""
 
 from collections.abc import Sequence
 
@@ -55,21 +55,3 @@ def ratio_interval(values: Sequence[float], baseline: Sequence[float], better: s
     )
     low, high = found.confidence_interval
     return float(low), float(high)
-
-
-def interfered(iterations: Sequence[tuple[float, float]], partner: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which iterations count as interfered: those that lie wholly inside the time in which the partner was running.
-
-    Both are (begin, end) in seconds of one clock, in order. The partner's iterations follow each other with short gaps in which
-    its next one starts; an iteration may lie across such a gap, if it is shorter than the shortest of the partner's iterations.
-    """
-    if not partner:
-        return [False] * len(iterations)
-    longest_gap = min(end - begin for begin, end in partner)
-    stretches: list[list[float]] = []
-    for begin, end in partner:
-        if stretches and begin - stretches[-1][1] < longest_gap:
-            stretches[-1][1] = end
-        else:
-            stretches.append([begin, end])
-    return [any(begin <= start and stop <= end for begin, end in stretches) for start, stop in iterations]

@@ -1,0 +1,210 @@
+"""Real microservices in real containers: limits, company, and what happens to a pair of which one fails."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import cpulist, host, images, measure, microservices, paths, plan, programs, record, study
+from plimsoll.interference import limits, run
+
+PORT = ":3241 "
+
+
+@pytest.fixture(scope="session")
+def image() -> dict:
+    return images.build("microservices", "bootstrap")
+
+
+@pytest.fixture
+def workspace(tmp_path, image, config, working):
+    """A results folder of jha2021 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
+    working("docker")
+
+    class Workspace:
+        folder = tmp_path / "results/jha2021"
+        loaded = study.load(paths.PROJECT / "config/studies/jha2021.yaml")
+
+        def __init__(self):
+            self.folder.mkdir(parents=True)
+            (tmp_path / "image.json").write_text(json.dumps(image))
+            self.plan = plan.make(self.loaded, study.profile("ci"), host.here(), {**config, "profile": "ci"}, {})
+            # A test machine need not be quiet: what is tested is not the numbers.
+            self.plan["limits"].update(attempts=1)
+            self.plan["limits"]["idle"].update(busy_share=1.0)
+            self.plan["limits"]["neighbours"].update(share=1.0)
+
+        def run(self, path, **changes):
+            self.plan["cells"][path].update(changes)
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+            target = record.path_of(self.folder / "runs", path, 1)
+            return measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+
+    return Workspace()
+
+
+def counted(found, place=0):
+    return [iteration["counts"] for iteration in found["iterations"][place]["iterations"]]
+
+
+def test_every_image_holds_the_same_programs_and_no_other_benchmark_s(image):
+    assert set(image["stages"]) == {"linpack", "stream", "pi", "bonnie", "netperf"}
+    inside = subprocess.run(
+        ["docker", "run", "--rm", image["stages"]["stream"]["tag"], "ls", "/opt/plimsoll/bin"], capture_output=True, text=True
+    )
+    assert inside.stdout.split() == ["iterate", "stream"]
+    programs = {Path(path).name for path in image["bits"]}
+    assert programs == {"bonnie++", "iterate", "linpack", "netperf", "netserver", "pi", "stream"}
+
+
+@pytest.mark.parametrize("name", ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream", "netperf_tcp_rr"])
+def test_each_microservice_runs_alone_with_its_limits(workspace, name):
+    found = workspace.run(f"1/{name}/docker")
+    assert found["status"] == "valid", found["reason"]
+    assert counted(found) == [True, True]
+    wanted = found["cell"]["containers"][0]["limits"]
+    assert len(found["limits_seen"]) == 2  # a fresh container for each iteration
+    for seen in found["limits_seen"]:
+        assert cpulist.parse(seen["cpus"]) == cpulist.parse(wanted["cpus"]) and len(cpulist.parse(seen["cpus"])) == 1
+        assert seen["memory_bytes"] == wanted["memory_bytes"]
+    values = found["iterations"][0]["iterations"][0]["values"]
+    sources = {m["source"] for m in workspace.loaded["metrics"].values() if m["benchmark"] == name and "why" not in m}
+    assert sources <= set(values) and all(values[source] > 0 for source in sources)
+
+
+def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, tmp_path):
+    # Not Y-Cruncher, which may not be shipped: a script that takes its arguments and prints what it prints.
+    (tmp_path / "y").mkdir()
+    script = tmp_path / "y/y-cruncher"
+    times = "echo 'Total Computation Time:    0.5 seconds'; echo 'Start-to-End Wall Time:    0.6 seconds'"
+    script.write_text(f'#!/bin/sh\n[ "$2 $3" = "custom pi" ] || exit 1\n{times}\n')
+    script.chmod(0o755)
+    with tarfile.open(tmp_path / "y.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "y", "y")
+    checksum = hashlib.sha256((tmp_path / "y.tar.gz").read_bytes()).hexdigest()
+    supplied = {"y_cruncher": {"archive": str(tmp_path / "y.tar.gz"), "sha256": checksum}}
+    programs.prepare(supplied)
+    given = {**config, "profile": "ci", "programs": supplied}
+    planned = plan.make(workspace.loaded, study.profile("ci"), host.here(), given, {})
+    workspace.plan["cells"] = planned["cells"]
+    found = workspace.run("1/y_cruncher/docker")
+    shutil.rmtree(programs.folder(checksum))
+    assert found["status"] == "valid", found["reason"]
+    assert found["cell"]["substitutes"] == {}
+    assert found["iterations"][0]["iterations"][0]["values"] == {"computation_seconds": 0.5, "total_seconds": 0.6}
+
+
+@pytest.mark.parametrize("case", ["2", "3a", "3b"])
+def test_a_pair_keeps_each_other_company_and_its_limits(workspace, case):
+    found = workspace.run(f"{case}/stream+bonnie/docker")
+    assert found["status"] == "valid", found["reason"]
+    assert any(counted(found, 0)) and any(counted(found, 1))
+    assert len(found["limits_seen"]) == (1 if case == "2" else 2)
+    cpus = [frozenset(cpulist.parse(seen["cpus"])) for seen in found["limits_seen"]]
+    memory = {seen["memory_bytes"] for seen in found["limits_seen"]}
+    limits = found["cell"]["host_limits"]
+    if case == "3b":
+        assert not cpus[0] & cpus[1] and memory == {limits["memory_bytes"] // 2}
+    else:
+        assert set(cpus) == {frozenset(cpulist.parse(limits["cpus"]))} and memory == {limits["memory_bytes"]}
+    # Each iteration that counts lies inside the time of the other's.
+    a, b = (member["iterations"] for member in found["iterations"])
+    for mine, other in ((a, b), (b, a)):
+        begin = min(iteration["begin"] for iteration in other)
+        assert all(iteration["begin"] >= begin - 0.05 for iteration in mine if iteration["counts"])
+
+
+def test_what_bonnie_writes_reaches_the_disk(workspace):
+    found = workspace.run("3b/bonnie+bonnie/docker")
+    assert found["status"] == "valid", found["reason"]
+    data = found["cell"]["parameters"]["bonnie"]["data_megabytes"] * 2**20
+    done = [i for member in found["iterations"] for i in member["iterations"] if i["values"]]
+    assert found["device"]["written_bytes"] >= 0.99 * 2 * data * len(done)
+    assert all(iteration["read_bytes"] >= data for iteration in done)
+
+
+def test_netserver_listens_on_the_study_s_own_network_only(workspace, monkeypatch):
+    seen = {}
+    pair = run._Run._pair
+
+    def looking(self):
+        name = f"plimsoll-{self.attempt.identity}-server"
+        inspected = json.loads(subprocess.run(["docker", "inspect", name], capture_output=True, text=True).stdout)[0]
+        seen["networks"], seen["ports"] = list(inspected["NetworkSettings"]["Networks"]), inspected["NetworkSettings"]["Ports"]
+        seen["host"] = [f for f in ("tcp", "tcp6") if PORT in Path(f"/proc/net/{f}").read_text()]
+        pair(self)
+
+    monkeypatch.setattr(run._Run, "_pair", looking)
+    found = workspace.run("2/netperf_tcp_stream+netperf_tcp_rr/docker")
+    assert found["status"] == "valid", found["reason"]
+    assert seen == {"networks": ["plimsoll"], "ports": {}, "host": []}
+
+
+def test_a_partner_that_fails_always_leaves_nothing_that_counts(workspace, monkeypatch):
+    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: ["/bin/false"])
+    found = workspace.run("3a/linpack+stream/docker")
+    assert found["status"] == "invalid" and "iterations of linpack count" in found["reason"]
+    assert len(counted(found, 0)) > 1 and not any(counted(found, 0))
+
+
+def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkeypatch):
+    whole = microservices.find("stream").command({"elements": 4_000_000, "times": 30}, 0, "")
+    once = ["/bin/sh", "-c", f"[ -e /tmp/ran ] && exit 1; touch /tmp/ran; exec {' '.join(whole)}"]
+    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: once)
+    changed = {"linpack": {"order": 300}, "stream": {"elements": 4_000_000, "times": 30}}
+    found = workspace.run("3a/linpack+stream/docker", parameters=changed)
+    assert found["status"] == "valid", found["reason"]
+    assert any(counted(found, 0)) and not all(counted(found, 0))
+    last = found["iterations"][1]["iterations"][0]["end"]
+    assert all(i["end"] <= last + 0.05 for i in found["iterations"][0]["iterations"] if i["counts"])
+
+
+def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
+    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: ["/bin/sleep", "100"])
+    begun = time.monotonic()
+    found = workspace.run("3a/linpack+stream/docker", iteration_limit_seconds=1.5)
+    assert time.monotonic() - begun < 12
+    assert found["status"] == "invalid"
+    assert {i["reason"] for i in found["iterations"][1]["iterations"]} <= {"it took longer than 1.5 s"}
+
+
+def test_a_container_that_is_killed_ends_the_run_and_keeps_what_was_before(workspace):
+    def kill():
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            names = subprocess.run(["docker", "ps", "--format", "{{.Names}}"], capture_output=True, text=True).stdout.split()
+            if partner := [name for name in names if name.endswith("-c1")]:
+                time.sleep(2.5)
+                subprocess.run(["docker", "kill", *partner], capture_output=True)
+                return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = workspace.run("3a/linpack+stream/docker", window_seconds=20.0)
+    killer.join()
+    assert found["seconds"]["run"] < 15
+    assert found["status"] == "valid", found["reason"]
+    assert any(counted(found, 0))
+
+
+def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, monkeypatch):
+    class Full:
+        f_bavail, f_frsize = 1000, 4096
+
+    monkeypatch.setattr(os, "statvfs", lambda _: Full)
+    found = workspace.run("1/bonnie/docker")
+    assert found["status"] == "failed" and "GiB free" in found["reason"]
+
+
+def test_other_limits_than_planned_are_refused(workspace, monkeypatch):
+    seen = limits.seen
+    monkeypatch.setattr(limits, "seen", lambda text: {**seen(text), "memory_bytes": 1})
+    found = workspace.run("1/linpack/docker")
+    assert found["status"] == "failed" and "may use 1 bytes of memory" in found["reason"]

@@ -1,0 +1,175 @@
+"""From iterations to statistics, tables, recommendations and verdicts, on made-up iterations with known effects."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import designs, paths, plan, study
+from plimsoll.claims import book, evaluate, verdicts
+from plimsoll.interference import observe, paper_tables, papers, recommend, table
+from plimsoll.interference.cells import views
+
+# Interference ratios that are put in, by case, microservice and co-runner; 0 for all others.
+EFFECTS = {
+    ("2", "linpack", "linpack"): -0.4,
+    ("2", "linpack", "stream"): 0.3,
+    ("3b", "linpack", "linpack"): -0.15,
+    ("2", "y_cruncher", "linpack"): -0.5,
+    ("2", "bonnie", "bonnie"): -0.6,
+    ("3a", "bonnie", "bonnie"): -0.6,
+    ("3b", "bonnie", "bonnie"): -0.6,
+}
+
+
+@pytest.fixture(scope="module")
+def jha2021() -> dict:
+    return study.load(paths.PROJECT / "config/studies/jha2021.yaml")
+
+
+@pytest.fixture
+def planned(jha2021, config, small_host):
+    return plan.make(jha2021, study.profile("quick"), small_host, config, {})
+
+
+def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7):
+    """Observations of every view, each block with a level of its own that hits all cells alike."""
+    random = np.random.default_rng(seed)
+    levels = 1 + random.normal(0, 0.05, blocks)
+    rows = []
+    for view in views(planned):
+        effect = EFFECTS.get((view["case"], view["benchmark"], view["co_runner"]), 0)
+        for name, metric in loaded["metrics"].items():
+            if metric["benchmark"] != view["benchmark"]:
+                continue
+            better = 1 + effect if metric["better"] == "higher" else 1 - effect
+            for block in range(blocks):
+                for iteration in range(1, iterations + 1):
+                    value = 100 * levels[block] * better * (1 + random.normal(0, spread))
+                    described = {key: metric[key] for key in ("label", "unit", "better")}
+                    row = {key: view[key] for key in ("case", "pair", "runtime", "benchmark", "co_runner")}
+                    row.update(described, metric=name, value=value, censored=False)
+                    rows.append({**row, "repetition": block + 1, "iteration": iteration, "started": 1000.0 * block})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def observations(planned, jha2021):
+    return observed(planned, jha2021)
+
+
+def test_ratios_are_found_with_intervals_within_blocks(observations, jha2021):
+    found = table.statistics_of(observations).set_index(["metric", "case", "co_runner"])
+    assert len(found) == 14 * 19
+    for (case, benchmark, co_runner), effect in EFFECTS.items():
+        for metric in (name for name, m in jha2021["metrics"].items() if m["benchmark"] == benchmark):
+            row = found.loc[metric, case, co_runner]
+            assert row["interference_ratio"] == pytest.approx(effect, abs=0.02)
+            assert row["ratio_low"] < row["interference_ratio"] < row["ratio_high"]
+            assert row["interval_of"] == "blocks" and row["n"] == 30 and row["blocks"] == 5
+    # The blocks differ by 5 %; within them the ratios do not.
+    assert (found["ratio_high"] - found["ratio_low"]).dropna().max() < 0.05
+    assert found.loc[("floating_point_rate", "1", "none")].isna()["interference_ratio"]
+
+
+def test_one_window_has_an_interval_of_its_iterations(planned, jha2021):
+    found = table.statistics_of(observed(planned, jha2021, blocks=1, iterations=20))
+    assert set(found["interval_of"].dropna()) == {"iterations"}
+
+
+def test_only_iterations_that_count_become_observations(jha2021):
+    def iteration(number, counts):
+        used = {"user_seconds": 1.5, "system_seconds": 0.5, "begin": 10.0 * number, "end": 10.0 * number + 4}
+        return {"iteration": number, "counts": counts, "values": {"gflops": 40.0 + number}, **used}
+
+    found = {
+        "cell": {"members": ["linpack", "stream"]},
+        "iterations": [
+            {"benchmark": "linpack", "place": 0, "iterations": [iteration(1, True), iteration(2, False), iteration(3, True)]},
+            {"benchmark": "stream", "place": 1, "iterations": []},
+        ],
+    }
+    rows = observe.observations(jha2021, {"case": "2"}, found)
+    rates = [row for row in rows if row["metric"] == "floating_point_rate"]
+    assert [row["value"] for row in rates] == [41.0, 43.0]
+    assert {row["co_runner"] for row in rows} == {"stream"}
+    assert [row["value"] for row in rows if row["metric"] == "linpack_processors"] == [0.5, 0.5]
+    assert observe.shares(found) == {"iterations": "3 0", "counted": "2 0", "share_counted": 0.0}
+
+
+def test_pairs_may_share_a_container_if_no_member_loses_too_much(observations, jha2021):
+    found = recommend.pairs(table.statistics_of(observations), jha2021).set_index("pair")
+    assert len(found) == 21
+    assert found.loc["linpack + linpack", "verdict"] == recommend.MAY_NOT
+    assert found.loc["linpack + y_cruncher", "verdict"] == recommend.MAY_NOT  # of which only one loses
+    assert found.loc["netperf_tcp_rr + netperf_tcp_stream", "verdict"] == recommend.MAY
+    assert found.loc["bonnie + bonnie", "ratio_3b"] == pytest.approx(-0.6, abs=0.03)
+
+
+def test_too_little_decides_nothing(planned, jha2021):
+    noisy = observed(planned, jha2021, blocks=3, iterations=1, spread=0.2)
+    found = recommend.pairs(table.statistics_of(noisy), jha2021)
+    assert (found["verdict"] == recommend.OPEN).any()
+
+
+@pytest.mark.parametrize("name", ["table03", "table04", "table07"])
+def test_tables_have_the_paper_s_values_beside_ours(observations, jha2021, name):
+    made = paper_tables.statistics(observations, jha2021, jha2021["measured_tables"][name])
+    assert len(made) == 19 and made["mean"].notna().all() and made["paper_mean"].notna().all()
+    printed = pd.read_csv(paths.REFERENCE / f"{jha2021['measured_tables'][name]['reference']}.csv", dtype={"case": str})
+    for row in printed.to_dict("records"):
+        ours = made[(made["case"] == row["case"]) & (made["co_runner"] == row["co_runner"])]
+        assert ours["paper_mean"].item() == row["mean"]
+
+
+def test_tables_of_ratios_have_the_paper_s(jha2021, planned):
+    jha2018 = study.load(paths.PROJECT / "config/studies/jha2018.yaml")
+    found = papers.printed(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
+    assert found["floating_point_rate", "2", "stream"] == 0.2421
+    assert found["throughput", "3a", "bonnie"] == -0.2381
+    assert found["copy", "2", "stream"] == pytest.approx((11.42 - 13.36) / 13.36)
+
+
+def evaluated(planned, loaded, observations):
+    claims = book.load(loaded["id"])
+    book.check_against(loaded, claims)
+    runs = pd.DataFrame(columns=["status"])
+    results, rows = evaluate.evaluate(claims, evaluate.Measured(loaded, planned, observations, runs), loaded["alpha"])
+    return {result["id"]: result for result in results}, rows
+
+
+def test_verdicts_follow_from_what_was_put_in(planned, jha2021, observations):
+    found, rows = evaluated(planned, jha2021, observations)
+    verdict = {name: result["verdict"] for name, result in found.items()}
+    expected = {
+        "c01": verdicts.REPRODUCED,  # Linpack gains with STREAM
+        "c02": verdicts.CONTRADICTED,  # and with Bonnie++: not here
+        "c07": verdicts.REPRODUCED,  # two Linpack in one container
+        "c09": verdicts.NOT_TESTABLE,
+        "c10": verdicts.REPRODUCED,
+        "c11": verdicts.CONTRADICTED,  # 3b best: here 3a is
+        "c13": verdicts.REPRODUCED,  # mean and median alike
+        "c14": verdicts.REPRODUCED,
+        "c53": verdicts.REPRODUCED,
+        "c54": verdicts.REPRODUCED,
+        "c92": verdicts.REPRODUCED,  # some do better
+        "c99": verdicts.REPRODUCED,  # Bonnie++ does not care about others
+    }
+    assert {name: verdict[f"jha2021-{name}"] for name in expected} == expected
+    assert found["jha2021-c14"]["substitutes"] == ["Y-Cruncher"] and found["jha2021-c01"]["substitutes"] == []
+    assert len(rows) > 1000 and verdicts.UNAVAILABLE not in verdict.values()
+
+
+def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
+    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    asked = designs.find("interference").asking(planned, jha2021)(claims["jha2021-c06"])
+    cells = {contrast.a.cell for contrast in asked}
+    assert len(cells) == 15 and "2/linpack+stream/docker" not in cells and "3a/linpack+stream/docker" in cells
+
+
+def test_losses_of_different_microservices_are_compared_beside_the_same_partner(planned, jha2021):
+    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    asked = designs.find("interference").asking(planned, jha2021)(claims["jha2021-c95"])
+    short = designs.find("interference").short
+    for contrast in asked:
+        assert contrast.a.metric == "tcp_stream_throughput" and contrast.a.reference == "1/netperf_tcp_stream/docker"
+        partners = [short(s.cell, jha2021["metrics"][s.metric]).partition("(+")[2] for s in (contrast.a, contrast.b)]
+        assert partners[0] == partners[1]

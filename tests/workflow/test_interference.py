@@ -1,0 +1,91 @@
+"""jha2021 as a user runs it, cut down to two microservices."""
+
+import json
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.workflow.conftest import Project
+
+KEPT = ["linpack", "netperf_tcp_rr"]
+FIGURES = ["fig05", "fig06", "fig13", "matrix"]
+SETTINGS = ("studies=jha2021", "profile=ci")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A clone with everything of the small study made."""
+    project = Project(tmp_path_factory.mktemp("interference"))
+    path = project.folder / "config/studies/jha2021.yaml"
+    study = yaml.safe_load(path.read_text())
+    study["experiments"]["interference"]["benchmark"] = KEPT
+    study["metrics"] = {name: metric for name, metric in study["metrics"].items() if metric["benchmark"] in KEPT}
+    study["figures"] = {
+        name: {**study["figures"][name], "metrics": [m for m in study["figures"][name]["metrics"] if m in study["metrics"]]}
+        for name in FIGURES
+    }
+    study["measured_tables"] = {name: study["measured_tables"][name] for name in ("table01", "table02", "table03")}
+    study["references"] = ["jha2021_table3_linpack"]
+    path.write_text(yaml.safe_dump(study, sort_keys=False))
+    # Claims name the other microservices too: only those that are about the two are asked.
+    claims = project.folder / "config/claims/jha2021.yaml"
+    document = yaml.safe_load(claims.read_text())
+    document["claims"] = [claim for claim in document["claims"] if claim["id"][-3:] in ("c07", "c10", "c11", "c88", "c91")]
+    claims.write_text(yaml.safe_dump(document, sort_keys=False))
+    older = project.folder / "config/claims/jha2018.yaml"
+    document = yaml.safe_load(older.read_text())
+    document["claims"] = [claim for claim in document["claims"] if "same_as" not in claim]
+    older.write_text(yaml.safe_dump(document, sort_keys=False))
+    # A test machine need not be quiet: what is tested is not the numbers.
+    profile = project.folder / "config/profiles/ci.yaml"
+    sizes = yaml.safe_load(profile.read_text())
+    sizes["neighbours"]["share"], sizes["idle"]["busy_share"] = 0.9, 0.9
+    profile.write_text(yaml.safe_dump(sizes, sort_keys=False))
+    project.done = project.snakemake("all", config=SETTINGS)
+    return project
+
+
+def test_everything_is_made(measured):
+    assert measured.done.returncode == 0, measured.done.stderr
+    results = measured.folder / "results/jha2021"
+    assert len(measured.files("results/jha2021/runs/**/*.json")) == 2 + 3 * 3
+    for name in FIGURES:
+        for kind in ("pdf", "png", "csv", "txt"):
+            assert (results / f"figures/{name}.{kind}").stat().st_size > 0
+    runs = pd.read_csv(results / "runs.csv")
+    assert (runs["status"] == "valid").all(), runs["reason"].dropna().to_list()
+    observations = pd.read_csv(results / "observations.csv", dtype={"case": str})
+    assert {"1", "2", "3a", "3b"} == set(observations["case"])
+
+
+def test_the_report_shows_matrix_protocol_limits_and_who_may_share(measured):
+    page = (measured.folder / "results/jha2021/report.html").read_text()
+    for text in ("Who may share a container", "Matrix (ours)", "Limits, seen from inside", "that count", "L with NR"):
+        assert text in page
+    assert "http://" not in page.replace("http://www.w3.org", "") and "<script" not in page
+
+
+def test_claims_of_the_study_have_verdicts_and_the_other_is_not_available(measured):
+    table = pd.read_csv(measured.folder / "results/claims.csv")
+    assert set(table.loc[table["study"] == "jha2018", "verdict"]) == {"study not available"}
+    assert len(table[table["study"] == "jha2021"]) == 5
+    found = json.loads((measured.folder / "results/jha2021/claims.json").read_text())
+    assert "study not available" not in {claim["verdict"] for claim in found}
+
+
+def test_the_paper_s_table_is_beside_ours(measured):
+    table = pd.read_csv(measured.folder / "results/jha2021/tables/table03.csv", dtype={"case": str})
+    row = table[(table["case"] == "2") & (table["co_runner"] == "linpack")].iloc[0]
+    assert row["paper_mean"] == 15.14 and row["mean"] > 0
+    versions = pd.read_csv(measured.folder / "results/jha2021/tables/table02.csv")
+    assert versions["version"].str.len().gt(0).all()
+
+
+def test_a_second_start_has_nothing_to_do(measured):
+    assert measured.jobs("all", config=SETTINGS) == {}
+
+
+def test_one_figure_measures_only_its_own_microservice(fresh):
+    jobs = fresh.jobs("results/jha2021/figures/fig05.pdf", config=SETTINGS)
+    assert jobs["measure"] == 1 + 3 * 6 and jobs["figure"] == 1
