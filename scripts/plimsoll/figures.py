@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from plimsoll import collect, designs, paths, profiles, study
+from plimsoll import collect, designs, paths, study
 from plimsoll import plan as planning
 from plimsoll.errors import PlimsollError
 
@@ -27,8 +27,7 @@ def render(study_name: str, figure_name: str, results: Path) -> None:
     runs = planning.figure_runs(plan, loaded, figure_name)
     observations, _ = collect.collect(results, plan, loaded, runs)
     observations.to_csv(f"{stem}.observations.csv", index=False)
-    if loaded["experiments"][figure["experiment"]].get("instrument") == "mpi":
-        profiles.gather(results, plan, runs).to_csv(f"{stem}.profile.csv", index=False)
+    designs.find(plan["design"]).gather(loaded, plan, figure_name, results, runs)
     parameters = {
         "observations": f"{stem}.observations.csv",
         "output": str(stem),

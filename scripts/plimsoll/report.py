@@ -12,6 +12,9 @@ from plimsoll import plan as planning
 from plimsoll.claims import evaluate, verdicts
 from plimsoll.claims import page as claims_page
 
+# Of a figure as wide as a column of a paper.
+COLUMN_REM, COLUMN_INCHES = 30, 3.5
+
 
 def render(study_name: str, folder: Path) -> str:
     """The report of a study from what lies in its results folder."""
@@ -57,9 +60,8 @@ def render(study_name: str, folder: Path) -> str:
 
 def not_counted(runs: pd.DataFrame, plan: dict) -> list[dict]:
     """Runs that gave no observation: cell, repetition, status and reason."""
-    rows = runs[~runs["status"].isin(record.COUNTED)].fillna("")
-    cells = rows[plan["factors"]].astype(str).agg("/".join, axis=1) if len(rows) else rows.get("status")
-    return rows.assign(cell=cells).to_dict("records")
+    rows = runs[~runs["status"].isin(record.COUNTED)].fillna("").to_dict("records")
+    return [{**row, "cell": "/".join(str(row[factor]) for factor in plan["factors"])} for row in rows]
 
 
 def _version() -> str:
@@ -89,20 +91,26 @@ def figures(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> list
     found = []
     for name, figure in loaded["figures"].items():
         reason = planning.why_not(plan, loaded, name)
-        image = None if reason else base64.b64encode((folder / f"figures/{name}.png").read_bytes()).decode()
+        picture = None if reason else (folder / f"figures/{name}.png").read_bytes()
         found.append(
             {
                 "name": name,
                 "number": name.removeprefix("fig").lstrip("0"),
                 "heading": _heading(name, figure.get("section") or loaded["experiments"][figure["experiment"]]["section"]),
                 "title": drawing.title(loaded, name),
-                "image": image,
+                "image": picture and base64.b64encode(picture).decode(),
+                "width": picture and _width(picture),
                 "caption": (folder / f"figures/{name}.txt").read_text().strip(),
                 "paper": loaded.get("paper_findings", {}).get(name, ""),
                 "claims": [result for result in results if name in evaluate.figures_of(result, loaded)],
             }
         )
     return found
+
+
+def _width(png: bytes) -> float:
+    """Width of a picture on the page in rem: that of one column is COLUMN_REM, and of two twice as much."""
+    return round(COLUMN_REM * int.from_bytes(png[16:20], "big") / (300 * COLUMN_INCHES), 1)
 
 
 def _heading(name: str, section: str) -> str:

@@ -54,6 +54,11 @@ def test_the_trimmed_mean_is_of_what_lies_between_the_percentiles():
     assert found["cv"] == pytest.approx(np.std([*range(1, 11), 1000], ddof=1) / found["mean"])
 
 
+@pytest.mark.filterwarnings("error")
+def test_of_two_values_nothing_is_trimmed():
+    assert interference.summary([1.0, 3.0])["trimmed_mean"] == 2.0
+
+
 def test_one_value_has_no_spread_and_none_no_summary():
     assert np.isnan(interference.summary([3.0])["sd"])
     with pytest.raises(ValueError, match="nothing"):

@@ -25,7 +25,9 @@ def measured(tmp_path_factory):
         name: {**study["figures"][name], "metrics": [m for m in study["figures"][name]["metrics"] if m in study["metrics"]]}
         for name in FIGURES
     }
-    study["measured_tables"] = {name: study["measured_tables"][name] for name in ("table01", "table02", "table03")}
+    study["measured_tables"] = {
+        name: study["measured_tables"][name] for name in ("recommendation", "table01", "table02", "table03")
+    }
     study["references"] = ["jha2021_table3_linpack"]
     path.write_text(yaml.safe_dump(study, sort_keys=False))
     # Claims name the other microservices too: only those that are about the two are asked.
@@ -78,6 +80,8 @@ def test_the_paper_s_table_is_beside_ours(measured):
     table = pd.read_csv(measured.folder / "results/jha2021/tables/table03.csv", dtype={"case": str})
     row = table[(table["case"] == "2") & (table["co_runner"] == "linpack")].iloc[0]
     assert row["paper_mean"] == 15.14 and row["mean"] > 0
+    recommended = pd.read_csv(measured.folder / "results/jha2021/tables/recommendation.csv")
+    assert len(recommended) == 3 and set(recommended["verdict"]) <= {"may share", "should not share", "undecided"}
     versions = pd.read_csv(measured.folder / "results/jha2021/tables/table02.csv")
     assert versions["version"].str.len().gt(0).all()
 

@@ -23,7 +23,7 @@ SHADES = ("#1b1b3a", "#7a5195", "#c7762e", "#2a9d8f")
 def summarise(observations: pd.DataFrame, metrics: list[str], plan: dict) -> pd.DataFrame:
     """One row a metric and view of a cell, those without an iteration that counts as well: the statistics of its iterations,
     the interference ratio with its interval, and in `paper_..` what the papers print."""
-    found = table.statistics_of(observations) if len(observations) else pd.DataFrame(columns=[*table.VIEW, "n"])
+    found = table.statistics_of(observations)
     rows = [
         {**view, "metric": metric, "runtime": plan["runtime"]}
         for metric in metrics

@@ -18,12 +18,6 @@ from plimsoll.interference import statistics as interference
 # Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
 MARGIN = 0.05
 RESAMPLES = 1000
-# What a claim may need beyond the cells that it compares, and why it is not there. Runtimes are not in this list: a cell of a
-# runtime that does not work here has a reason of its own.
-MISSING = {
-    "numa": "two sockets with a memory node each",
-    "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
-}
 # An interference ratio of a metric of which less is better has the sign of a gain (jha2021, equation 1).
 LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 OPPOSITE = {"higher": "lower", "lower": "higher"}
@@ -71,6 +65,7 @@ class Measured:
 
     def __init__(self, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
+        self.design = designs.find(plan["design"])
         self.unseen = planning.unseen(plan, study, list(self.metrics))
         # Every single value, of which a block may have several: iterations of a loop.
         self.single: dict[tuple[str, str], Sample] = {}
@@ -112,7 +107,7 @@ class Measured:
 
 def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons): one dictionary a claim, in order, and one row a comparison that was made."""
-    asked = designs.find(measured.plan["design"]).asking(measured.plan, measured.study)
+    asked = measured.design.asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
         result, compared = _claim(claim, measured, asked, alpha)
@@ -131,10 +126,7 @@ def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha
     if reason := _untestable(claim, measured):
         return _result(claim, verdicts.NOT_TESTABLE, reason), []
     result, rows = _tested(claim, measured, asked(claim), alpha)
-    hardware = claim.get("scope", {}).get("hardware")
-    if not rows and hardware == ["numa"]:
-        # A finding about containers and not about memory nodes can be asked on one socket too; the result says so.
-        moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+    if not rows and (moved := measured.design.elsewhere(claim)):
         result, rows = _tested(moved, measured, asked(moved), alpha)
         result["transferred"] = bool(rows)
     return result, rows
@@ -145,8 +137,8 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
         return claim["untestable"]
     if "expected" not in claim and claim.get("quantity") not in ("transport", "printed value") and "along" not in claim:
         return "it does not say which side is higher"
-    has_numa = any(cell.get("hardware") == "numa" and not cell["reason"] for cell in measured.plan["cells"].values())
-    missing = [MISSING[need] for need in claim["needs"] if need in MISSING and not (need == "numa" and has_numa)]
+    lacking = measured.design.lacks(measured.plan)
+    missing = [lacking[need] for need in claim["needs"] if need in lacking]
     return f"it needs {' and '.join(missing)}" if missing else None
 
 

@@ -101,6 +101,19 @@ class Design(ABC):
         """A function from a claim to what it sets against each other on this host: contrasts, lists of sides along a trend, or
         printed values."""
 
+    def lacks(self, plan: dict) -> dict[str, str]:
+        """What a claim may need (its `needs`) beyond the cells that it compares and is not there, in words. A runtime is not
+        among it: a cell of a runtime that does not work here has a reason of its own."""
+        return {}
+
+    def elsewhere(self, claim: dict) -> dict | None:
+        """A claim of which nothing can be compared here, asked of other cells that it may be about too; None if there are none.
+        The result says that it was."""
+        return None
+
+    def gather(self, study: dict, plan: dict, name: str, folder: Path, runs: list[tuple[str, int]]) -> None:  # noqa: B027
+        """Put what a figure needs beside its observations, if anything, into figures/; `folder` is the study's results."""
+
     @abstractmethod
     def table(self, study: dict, name: str, folder: Path):
         """A table that is made from runs, with the paper's values beside ours; `folder` is the study's results."""

@@ -33,7 +33,8 @@ class Interference(Design):
             refer(f"metrics.{name}.benchmark", [metric["benchmark"]], benchmarks)
         for name, table in study.get("measured_tables", {}).items():
             refer(f"measured_tables.{name}.metrics", table.get("metrics", []), list(study["metrics"]))
-            refer(f"measured_tables.{name}.reference", [table["reference"]], [p.stem for p in paths.REFERENCE.glob("*.csv")])
+            printed = [table["reference"]] if "reference" in table else []
+            refer(f"measured_tables.{name}.reference", printed, [path.stem for path in paths.REFERENCE.glob("*.csv")])
 
     def check_claim(self, study: dict, claim: dict, refer) -> None:
         """Cases and microservices, or words for them."""
@@ -93,7 +94,7 @@ class Interference(Design):
         return contrasts.asking(plan, study)
 
     def table(self, study: dict, name: str, folder):
-        """Statistics, versions or operations."""
+        """Statistics, versions, operations, or which pairs may share a container."""
         from plimsoll.interference import paper_tables
 
         return paper_tables.make(study, name, folder)

@@ -126,6 +126,26 @@ class Splitting(Design):
 
         return contrasts.asking(plan, study)
 
+    def lacks(self, plan: dict) -> dict[str, str]:
+        """Memory nodes, where there are none, and what is not sampled."""
+        numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in plan["cells"].values())
+        samples = "samples of the core that each rank is on, which Plimsoll does not take"
+        return {"core_samples": samples, **({} if numa else {"numa": "two sockets with a memory node each"})}
+
+    def elsewhere(self, claim: dict) -> dict | None:
+        """A finding about containers and not about memory nodes can be asked on one socket too."""
+        if claim.get("scope", {}).get("hardware") != ["numa"]:
+            return None
+        return {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+
+    def gather(self, study: dict, plan: dict, name: str, folder, runs) -> None:
+        """Every function of an MPI profile."""
+        from plimsoll import profiles
+
+        experiment = study["experiments"][study["figures"][name]["experiment"]]
+        if experiment.get("instrument") == "mpi":
+            profiles.gather(folder, plan, runs).to_csv(folder / f"figures/{name}.profile.csv", index=False)
+
     def table(self, study: dict, name: str, folder):
         """Tables 1 and 6 of liu2020."""
         from plimsoll import measured_tables

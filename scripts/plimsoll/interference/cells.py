@@ -50,9 +50,8 @@ def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: di
 
 
 def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
-    if len(CASES[case]["containers"][0]) + len(CASES[case]["containers"]) == 2:
-        return [(name,) for name in benchmarks]
-    return list(combinations_with_replacement(benchmarks, 2))
+    number = sum(len(places) for places in CASES[case]["containers"])
+    return list(combinations_with_replacement(benchmarks, number))
 
 
 def _of_host(benchmarks: list[str], sizes: dict, host: dict, supplied: dict[str, dict]) -> dict:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from plimsoll import collect, paths
 from plimsoll import plan as planning
-from plimsoll.interference import papers
+from plimsoll.interference import papers, recommend
 from plimsoll.interference.table import statistics_of
 
 # What a table of statistics has of ours, and the column of the reference beside it.
@@ -37,6 +37,8 @@ def make(study: dict, name: str, folder: Path) -> pd.DataFrame:
         return versions(json.loads((folder.parent / f"images/{study['image']}.json").read_text()), table)
     plan = collect.load_plan(folder)
     observations, _ = collect.collect(folder, plan, study, planning.table_runs(plan, study, name))
+    if table["kind"] == "recommendation":
+        return recommend.pairs(statistics_of(observations), study)
     return statistics(observations, study, table)
 
 

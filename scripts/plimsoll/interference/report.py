@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import microservices, record
-from plimsoll.interference import cells, recommend
+from plimsoll.interference import cells
 
 
 def content(folder: Path, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame) -> dict:
@@ -19,7 +19,7 @@ def content(folder: Path, study: dict, plan: dict, observations: pd.DataFrame, r
         "limits": limits(folder, plan, runs),
         "shares": shares(runs),
         "letters": {name: found["short"] + ("*" if found["stands_for"] else "") for name, found in described.items()},
-        "recommended": recommend.pairs(tests, study).to_dict("records"),
+        "recommended": pd.read_csv(folder / "tables/recommendation.csv").to_dict("records"),
         "tables": tables(folder, study),
     }
 
@@ -68,6 +68,8 @@ def tables(folder: Path, study: dict) -> list[dict]:
     """The paper's tables with ours, as data for the page."""
     found = []
     for name, table in study["measured_tables"].items():
+        if "reference" not in table:
+            continue
         rows = pd.read_csv(folder / f"tables/{name}.csv", keep_default_na=False)
         number = name.removeprefix("table").lstrip("0")
         found.append({"name": name, "number": number, "kind": table["kind"], "rows": rows.to_dict("records")})

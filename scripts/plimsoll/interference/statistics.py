@@ -7,6 +7,7 @@ import numpy as np
 RESAMPLES = 4000
 # The trimmed mean is of the values from the 10th to the 90th percentile.
 TRIMMED = (10, 90)
+SUMMARY = ("n", "mean", "trimmed_mean", "median", "maximum", "minimum", "sd", "cv")
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
@@ -15,7 +16,8 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     found = np.asarray(values, float)
     if not len(found):
         raise ValueError("there is nothing to summarise")
-    low, high = np.percentile(found, TRIMMED)
+    # Of two values neither is an extreme, and none would be left.
+    low, high = np.percentile(found, TRIMMED) if len(found) > 2 else (found.min(), found.max())
     deviation = found.std(ddof=1) if len(found) > 1 else float("nan")
     return {
         "n": len(found),

@@ -8,6 +8,7 @@ from plimsoll.claims.estimates import Sample
 from plimsoll.interference import statistics
 
 BASELINE = "1"
+RATIO = ("interference_ratio", "ratio_low", "ratio_high", "interval_of")
 VIEW = ["metric", "benchmark", "case", "co_runner", "runtime"]
 
 
@@ -35,7 +36,7 @@ def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
         if baseline is not None and described["case"] != BASELINE:
             row.update(_ratio(view, baseline, better))
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*VIEW, "label", "unit", "better", "blocks", *statistics.SUMMARY, *RATIO])
 
 
 def _ratio(view: pd.DataFrame, baseline: pd.DataFrame, better: str) -> dict:
