@@ -24,6 +24,8 @@ BOOTSTRAP_TAG = "plimsoll/base:bookworm"
 SUITE = "bookworm"
 # The files whose checksums are recorded: what a rank maps, and the launcher.
 PROGRAMS = ("opt/plimsoll/bin/hpcc", "usr/bin/orterun", "usr/bin/orted")
+# To look into an image; without a network, which it does not need and which not every engine has by default.
+LOOK = ("docker", "run", "--rm", "--label", LABEL, "--network", "none")
 # A SIF that is not compressed: otherwise every start of a container unpacks the libraries again, a third of a second a run.
 UNCOMPRESSED = ("--mksquashfs-args", "-noI -noD -noF -noX")
 
@@ -80,7 +82,7 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str]) -> dict:
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = output(["docker", "run", "--rm", "--label", LABEL, tag, "cat", "/opt/plimsoll/versions.txt"])
+    noted = output([*LOOK, tag, "cat", "/opt/plimsoll/versions.txt"])
     return {
         "tag": tag,
         "id": _image_id(tag),
@@ -93,7 +95,7 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str]) -> dict:
 
 def _programs(tag: str) -> dict[str, str]:
     """sha256 of each of our programs in an image, by its path."""
-    command = ["docker", "run", "--rm", "--label", LABEL, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*"]
+    command = [*LOOK, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*"]
     rows = (line.split() for line in output(command).splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
 

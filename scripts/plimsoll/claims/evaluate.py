@@ -317,9 +317,11 @@ def _result(claim: dict, verdict: str, reason: str) -> dict:
 
 
 def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
+    quantities = (contrast.a.quantity, contrast.b.quantity)
+    differ = f" ({quantities[0]} against {quantities[1]})" if quantities[0] != quantities[1] else ""
     return {
         "metric": contrast.a.metric,
-        "label": metric["label"],
+        "label": metric["label"] + differ,
         "unit": metric["unit"],
         "metric_b": contrast.b.metric,
         "cell_a": contrast.a.cell,
@@ -360,6 +362,8 @@ def _with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:
     """The table with bootstrap intervals of the ratios of means and of medians, for comparisons of values within blocks."""
     table[list(BOOTSTRAPPED)] = np.nan
     plain = table[(table["test"] == "paired t within blocks") & table["paper_p"].notna()]
+    # Two statistics of one cell have no ratio of means.
+    plain = plain[(plain["cell_a"] != plain["cell_b"]) | (plain["metric"] != plain["metric_b"])]
     for n, group in plain.groupby("n"):
         sides = zip(group["metric"], group["cell_a"], group["metric_b"], group["cell_b"], strict=True)
         pairs = [
