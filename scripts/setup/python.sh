@@ -32,7 +32,8 @@ say "creating the locked Python environment in .venv"
 # Without the stamp an earlier set-up was killed half-way: from scratch, out of uv's cache.
 if ! [ -f "$stamp" ]; then "$uv" venv -q --clear --python "$python" .venv; fi
 rm -f "$stamp"
-"$uv" pip sync -q --python .venv/bin/python --require-hashes requirements.lock \
+# Compiled here, in parallel: where Python may not write beside the libraries, every job would compile them again.
+"$uv" pip sync -q --python .venv/bin/python --require-hashes --compile-bytecode requirements.lock \
     || die "the locked Python environment could not be installed: check the network, then run again."
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .
 .venv/bin/python -m compileall -q scripts/plimsoll
