@@ -100,7 +100,8 @@ def _disk(folder: Path, tag: str) -> None:
         places = ["--data-root", str(mount), "--exec-root", str(folder / "exec"), "--pidfile", str(folder / "docker.pid")]
         quiet = ["--bridge=none", "--iptables=false", "--storage-driver", "overlay2", "--host", f"unix://{socket}"]
         with open(folder / "dockerd.log", "w") as log:
-            engine = subprocess.Popen(["dockerd", *places, *quiet], stdout=log, stderr=log)
+            # In a network of its own: an engine without a bridge removes that of the engine that is already here.
+            engine = subprocess.Popen(["unshare", "--net", "dockerd", *places, *quiet], stdout=log, stderr=log)
         try:
             client = ["docker", "--host", f"unix://{socket}"]
             end = time.monotonic() + 30
