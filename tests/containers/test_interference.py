@@ -35,10 +35,7 @@ def workspace(tmp_path, image, config, working):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
             self.plan = plan.make(self.loaded, study.profile("ci"), host.here(), {**config, "profile": "ci"}, {})
-            # A test machine need not be quiet: what is tested is not the numbers.
             self.plan["limits"].update(attempts=1)
-            self.plan["limits"]["idle"].update(busy_share=1.0)
-            self.plan["limits"]["neighbours"].update(share=1.0)
 
         def run(self, path, **changes):
             self.plan["cells"][path].update(changes)
