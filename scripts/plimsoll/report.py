@@ -49,7 +49,7 @@ def render(study_name: str, folder: Path) -> str:
             verdicts=verdicts.VERDICTS[:4],
             marks=claims_page.MARKS,
             findings={
-                verdict: [r for r in results if r["verdict"] == verdict and not r["same_as"]]
+                verdict: [result for result in evaluate.counted(results) if result["verdict"] == verdict]
                 for verdict in verdicts.VERDICTS[:3]
             },
             behaviour=behaviour.describe(design.measuring(observations), plan["factors"]),

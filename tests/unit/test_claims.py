@@ -333,6 +333,12 @@ def test_a_repetition_of_a_finding_is_not_counted_again(claims):
     assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
 
 
+def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
+    results = evaluate.unavailable(claims["jha2018"], False)
+    assert any(result["same_as"].startswith("jha2021") for result in results if result["same_as"])
+    assert sum(row["findings"] for row in evaluate.summarise(results)) == NUMBERS["jha2018"]
+
+
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in evaluate.unavailable(claims[name], False)]

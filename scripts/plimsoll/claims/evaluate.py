@@ -382,10 +382,16 @@ def table_of(results: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(flat)
 
 
+def counted(results: list[dict]) -> list[dict]:
+    """The results without those of claims that repeat another one of them (`same_as`)."""
+    there = {result["id"] for result in results}
+    return [result for result in results if result["same_as"] not in there]
+
+
 def summarise(results: list[dict]) -> list[dict]:
-    """Findings by study, research question and verdict; a claim that repeats another (`same_as`) is not counted."""
+    """Findings that are `counted`, by study, research question and verdict."""
     rows = []
-    table = pd.DataFrame([result for result in results if not result["same_as"]])
+    table = pd.DataFrame(counted(results))
     for (study, question), group in table.groupby(["study", "question"], sort=True):
         counts = group["verdict"].value_counts()
         rows.append(

@@ -44,7 +44,7 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             summary=sorted(
                 evaluate.summarise(results), key=lambda row: (row["study"] not in studies, row["study"], row["question"])
             ),
-            repeated=sum(bool(result["same_as"]) for result in results),
+            repeated=len(results) - len(evaluate.counted(results)),
             verdicts=verdicts.VERDICTS,
             marks=MARKS,
             margin=evaluate.MARGIN,
