@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from plimsoll import documents, elf, launcher, paths, runtimes
+from plimsoll import documents, elf, launcher, paths, record, runtimes
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.runtimes.base import LABEL, output
 from plimsoll.runtimes.singularity import executable
@@ -52,7 +52,7 @@ def build(name: str, base: str) -> dict:
         # Before anything that takes time: all three forms come from a Docker build.
         runtimes.find("docker").check()
         if settings["forms"] == ["docker"]:
-            return _docker_only(name, base, tag, settings["stages"])
+            return _docker_only(name, base, tag, settings["stages"], folder / "image.json")
         if not (folder / "image.json").is_file() or not _present(tag):
             if not _present(tag):
                 _build(name, base, tag)
@@ -72,24 +72,40 @@ def _settings(name: str) -> dict:
     return {**made, **documents.load(path, "image")} if path.is_file() else made
 
 
-def _docker_only(name: str, base: str, tag: str, stages: list[str]) -> dict:
-    """Description of an image without the other forms, and of those of its stages that are images too."""
+def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path) -> dict:
+    """Description of an image without the other forms, and of those of its stages that are images too.
+
+    It is noted, as looking into that many images takes seconds; the note counts while Docker has the same images.
+    """
     tags = {stage: f"plimsoll/{stage}:{identity(name, base)}" for stage in stages}
     for stage, its_tag in {**tags, None: tag}.items():
         if not _present(its_tag):
             _build(name, base, its_tag, stage)
+    found = {
+        "tag": tag,
+        "id": _image_id(tag),
+        "stages": {stage: {"tag": its_tag, "id": _image_id(its_tag)} for stage, its_tag in tags.items()},
+    }
+    if noted.is_file():
+        description = json.loads(noted.read_text())
+        if {key: description.get(key) for key in found} == found:
+            return description
+    description = {**found, **_content(tag, tags)}
+    record.write(noted, description)
+    return description
+
+
+def _content(tag: str, tags: dict[str, str]) -> dict:
+    """`bits`, `files` and `versions` of an image; Unavailable if one of its stages has other programs."""
     bits = _programs(tag)
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = output([*LOOK, tag, "cat", "/opt/plimsoll/versions.txt"])
+    versions = output([*LOOK, tag, "cat", "/opt/plimsoll/versions.txt"])
     return {
-        "tag": tag,
-        "id": _image_id(tag),
-        "stages": {stage: {"tag": its_tag, "id": _image_id(its_tag)} for stage, its_tag in tags.items()},
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
-        "versions": dict(line.split(": ", 1) for line in noted.splitlines()),
+        "versions": dict(line.split(": ", 1) for line in versions.splitlines()),
     }
 
 
