@@ -132,14 +132,14 @@ PLACES = {name: {run: place for place, run in enumerate(map(tuple, plan["order"]
 
 def plan_digest(wildcards):
     """Changes when the study's plan does: a parameter of everything that reads the plan."""
-    return planning.digest(PLANS[wildcards.study])
+    return record.fingerprint(PLANS[wildcards.study])
 
 
 def figure_digest(wildcards):
     """Changes when the part of the plan does that a figure shows."""
     made = PLANS[wildcards.study]
     shown = planning.shown(made, STUDIES[wildcards.study], wildcards.figure)
-    return planning.digest({"cells": shown, "repetitions": made["repetitions"]})
+    return record.fingerprint({"cells": shown, "repetitions": made["repetitions"]})
 
 
 def place_in_order(wildcards):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll import paths
+from plimsoll import plan, study
 from plimsoll.instruments.events import COUNTERS
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -76,9 +76,18 @@ def config() -> dict:
 
 @pytest.fixture
 def liu2020() -> dict:
-    from plimsoll import study
+    return study.load(study.STUDIES / "liu2020.yaml")
 
-    return study.load(paths.PROJECT / "config/studies/liu2020.yaml")
+
+@pytest.fixture
+def jha2021() -> dict:
+    return study.load(study.STUDIES / "jha2021.yaml")
+
+
+@pytest.fixture
+def planned(jha2021, config, small_host) -> dict:
+    """jha2021's plan, on the quick profile."""
+    return plan.make(jha2021, study.profile("quick"), small_host, config, {})
 
 
 @pytest.fixture

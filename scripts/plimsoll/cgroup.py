@@ -162,16 +162,16 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
     return groups
 
 
-def remove(parent: str, found: dict[str, Path], seconds: float = 5) -> None:
+def remove(parent: str, seconds: float = 5) -> None:
     """Remove a group and those below it, waiting a while for processes that have just been killed to leave them.
 
     From every hierarchy: container engines make the parents of their groups in all of them.
     """
-    for root in {*found.values(), *hierarchies()}:
+    for root in _hierarchies():
         _remove(root, parent, seconds)
 
 
-def hierarchies() -> list[Path]:
+def _hierarchies() -> list[Path]:
     """Where every hierarchy of cgroups is mounted."""
     rows = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
     return [Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")]

@@ -3,7 +3,6 @@
 Pure: the plan of any host can be made on any machine.
 """
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -84,8 +83,7 @@ def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
     """The runs that a figure is made from, in order: none for a drawing of the design, or if it cannot be made here."""
     if not study["figures"][name].get("metrics") or why_not(plan, study, name):
         return []
-    paths = {cell["path"] for cell in shown(plan, study, name)}
-    return [(path, repetition) for path, repetition in plan["order"] if path in paths]
+    return table_runs(plan, study, name)
 
 
 def table_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
@@ -126,11 +124,6 @@ def summary(plan: dict) -> str:
             reasons[cell["reason"]] = reasons.get(cell["reason"], 0) + 1
     lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in reasons.items()]
     return "\n".join(lines)
-
-
-def digest(plan: dict) -> str:
-    """Changes when the plan does."""
-    return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def settings(values: dict) -> str:

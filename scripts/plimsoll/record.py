@@ -1,5 +1,6 @@
 """Records: one JSON file a run. Written whole or not at all, and never over another one."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,11 @@ REQUIRED = ("format", "study", "cell", "repetition", "fingerprint", "status", "a
 
 class Damaged(Exception):
     """A file that is no complete record; the text is the reason."""
+
+
+def fingerprint(content: object) -> str:
+    """Identifies what JSON's types hold: the same for the same content, in whatever order its keys are."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write(path: Path, record: dict) -> None:

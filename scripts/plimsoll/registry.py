@@ -2,7 +2,13 @@
 
 import importlib
 import os
+from collections.abc import Mapping
 from types import ModuleType
+from typing import TypeVar
+
+from plimsoll.errors import PlimsollError
+
+Member = TypeVar("Member")
 
 
 def members(package: ModuleType, attribute: str) -> dict[str, object]:
@@ -16,3 +22,10 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
         listed = getattr(importlib.import_module(f"{package.__name__}.{module}"), attribute, ())
         found.update({member.name: member for member in listed})
     return found
+
+
+def find(known: Mapping[str, Member], kind: str, name: str) -> Member:
+    """The member of that name; PlimsollError, with the `kind` in words, if there is none."""
+    if name not in known:
+        raise PlimsollError(f"There is no {kind} {name!r}; known are {', '.join(sorted(known))}.")
+    return known[name]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs, paths, plan, study
+from plimsoll import designs, paths, study
 from plimsoll.claims import book, evaluate, verdicts
 from plimsoll.interference import observe, paper_tables, papers, recommend, table
 from plimsoll.interference.cells import views
@@ -18,16 +18,6 @@ EFFECTS = {
     ("3a", "bonnie", "bonnie"): -0.6,
     ("3b", "bonnie", "bonnie"): -0.6,
 }
-
-
-@pytest.fixture(scope="module")
-def jha2021() -> dict:
-    return study.load(paths.PROJECT / "config/studies/jha2021.yaml")
-
-
-@pytest.fixture
-def planned(jha2021, config, small_host):
-    return plan.make(jha2021, study.profile("quick"), small_host, config, {})
 
 
 def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7):

@@ -10,35 +10,30 @@ BENCHMARKS = ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream",
 
 
 @pytest.fixture
-def jha2021() -> dict:
-    return study.load(paths.PROJECT / "config/studies/jha2021.yaml")
-
-
-@pytest.fixture
-def planned(jha2021, config, small_host):
-    def planned(profile="quick", host=small_host, loaded=jha2021):
+def plan_of(jha2021, config, small_host):
+    def plan_of(profile="quick", host=small_host, loaded=jha2021):
         return plan.make(loaded, study.profile(profile), host, {**config, "profile": profile}, {})
 
-    return planned
+    return plan_of
 
 
-def test_each_alone_and_every_pair_in_three_cases(planned):
-    made = planned()
+def test_each_alone_and_every_pair_in_three_cases(plan_of):
+    made = plan_of()
     by_case = {case: [c for c in made["cells"].values() if c["case"] == case] for case in cells.CASES}
     assert {case: len(found) for case, found in by_case.items()} == {"1": 6, "2": 21, "3a": 21, "3b": 21}
     assert all(cell["reason"] is None for cell in made["cells"].values())
 
 
-def test_every_ordered_pair_has_a_view(planned):
-    found = cells.views(planned())
+def test_every_ordered_pair_has_a_view(plan_of):
+    found = cells.views(plan_of())
     ordered = {(view["case"], view["benchmark"], view["co_runner"]) for view in found}
     assert len(found) == len(ordered) == 6 + 3 * 36
     for case in ("2", "3a", "3b"):
         assert {(a, b) for c, a, b in ordered if c == case} == {(a, b) for a in BENCHMARKS for b in BENCHMARKS}
 
 
-def test_limits_are_where_the_papers_have_them(planned):
-    made = planned()["cells"]
+def test_limits_are_where_the_papers_have_them(plan_of):
+    made = plan_of()["cells"]
     alone, shared, free, limited = (
         made[f"{path}/docker"] for path in ("1/stream", "2/linpack+stream", "3a/linpack+stream", "3b/linpack+stream")
     )
@@ -54,61 +49,61 @@ def test_limits_are_where_the_papers_have_them(planned):
     assert shared["block_io_weight"] is None and limited["block_io_weight"] == 500
 
 
-def test_the_papers_protocol_and_sizes_in_the_paper_profile(planned, jha2021, config, small_host):
-    made = planned("paper")["cells"]
+def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, config, small_host):
+    made = plan_of("paper")["cells"]
     assert made["1/linpack/docker"]["iterations"] == 50
     assert made["2/linpack+stream/docker"]["window_seconds"] == 7200
     sizes = made["2/linpack+stream/docker"]["parameters"]
     assert sizes == {"linpack": {"order": 15000}, "stream": {"elements": 60000000, "times": 200}}
     assert made["1/y_cruncher/docker"]["parameters"]["y_cruncher"] == {"digits": 100000000}
     jha2018 = study.load(paths.PROJECT / "config/studies/jha2018.yaml")
-    older = planned("paper", loaded=jha2018)["cells"]
+    older = plan_of("paper", loaded=jha2018)["cells"]
     assert older["1/linpack/docker"]["iterations"] == 30 and older["2/linpack+stream/docker"]["window_seconds"] == 5400
     assert len(older) == 4 + 3 * 10
 
 
-def test_the_papers_host_has_what_its_containers_had(planned):
+def test_the_papers_host_has_what_its_containers_had(plan_of):
     # 2 GB a container; Linpack of order 15000 needs a little more than MKL's did.
-    memory = planned("paper")["cells"]["3b/linpack+bonnie/docker"]["containers"][0]["limits"]["memory_bytes"]
+    memory = plan_of("paper")["cells"]["3b/linpack+bonnie/docker"]["containers"][0]["limits"]["memory_bytes"]
     assert 2 * 2**30 <= memory < 3.2 * 2**30
 
 
-def test_all_pairs_take_less_than_forty_minutes_in_the_quick_profile(planned):
-    made = planned()
+def test_all_pairs_take_less_than_forty_minutes_in_the_quick_profile(plan_of):
+    made = plan_of()
     seconds = sum(cell["expected_seconds"] * cell["repetitions"] for cell in made["cells"].values())
     assert seconds < 40 * 60
 
 
-def test_problems_do_not_fit_the_caches_in_the_quick_profile(planned, small_host):
+def test_problems_do_not_fit_the_caches_in_the_quick_profile(plan_of, small_host):
     caches = 32 * 2**20
-    made = planned()["cells"]["2/linpack+stream/docker"]["parameters"]
+    made = plan_of()["cells"]["2/linpack+stream/docker"]["parameters"]
     assert 8 * made["stream"]["elements"] > caches and 8 * made["linpack"]["order"] ** 2 > caches
 
 
 @pytest.mark.parametrize(
     ("host", "reason"), [(host_of(1, 1), "two cores"), (host_of(1, 2, memory=2**28), "GiB of this host's")]
 )
-def test_a_host_that_is_too_small_says_so(planned, host, reason):
-    made = planned(host=host)
+def test_a_host_that_is_too_small_says_so(plan_of, host, reason):
+    made = plan_of(host=host)
     assert made["order"] == [] and len(made["cells"]) == 69
     assert all(reason in cell["reason"] for cell in made["cells"].values())
 
 
-def test_cores_are_of_one_socket(planned):
-    made = planned(host=host_of(2, 18))["cells"]["3b/linpack+stream/docker"]
+def test_cores_are_of_one_socket(plan_of):
+    made = plan_of(host=host_of(2, 18))["cells"]["3b/linpack+stream/docker"]
     assert made["host_limits"]["cpus"] == "0-1" and made["host_limits"]["nodes"] == "0"
 
 
-def test_what_is_measured_makes_the_fingerprint(planned, jha2021):
-    quick, ci = planned()["cells"], planned("ci")["cells"]
+def test_what_is_measured_makes_the_fingerprint(plan_of, jha2021):
+    quick, ci = plan_of()["cells"], plan_of("ci")["cells"]
     assert all(quick[path]["fingerprint"] != ci[path]["fingerprint"] for path in quick)
     assert len({cell["fingerprint"] for cell in quick.values()}) == len(quick)
 
 
-def test_a_figure_needs_only_the_cells_of_its_microservices(planned, jha2021):
-    shown = plan.shown(planned(), jha2021, "fig05")
+def test_a_figure_needs_only_the_cells_of_its_microservices(plan_of, jha2021):
+    shown = plan.shown(plan_of(), jha2021, "fig05")
     assert all("linpack" in cell["members"] for cell in shown) and len(shown) == 1 + 3 * 6
-    assert plan.shown(planned(), jha2021, "table01") == []
+    assert plan.shown(plan_of(), jha2021, "table01") == []
 
 
 VERSION_1 = """Cpus_allowed_list:\t0

@@ -2,21 +2,11 @@
 
 import matplotlib.pyplot as plt
 import pytest
-from plimsoll import figures, paths, plan, study
+from plimsoll import figures
 from plimsoll.charts import interference, interference_matrix, interference_ratios, interference_values
 from plimsoll.interference.cells import views
 
 from tests.unit.test_interference_analysis import EFFECTS, observed
-
-
-@pytest.fixture(scope="module")
-def jha2021() -> dict:
-    return study.load(paths.PROJECT / "config/studies/jha2021.yaml")
-
-
-@pytest.fixture
-def planned(jha2021, config, small_host):
-    return plan.make(jha2021, study.profile("quick"), small_host, config, {})
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 """One file a benchmark; each lists what it offers in BENCHMARKS."""
 
+from functools import cache
+
 from plimsoll import registry
 from plimsoll.benchmarks.base import Benchmark
-from plimsoll.errors import PlimsollError
 
 
+@cache
 def known() -> dict[str, Benchmark]:
     """Every benchmark by name."""
     import plimsoll.benchmarks as package
@@ -14,7 +16,4 @@ def known() -> dict[str, Benchmark]:
 
 def find(name: str) -> Benchmark:
     """The benchmark of that name; PlimsollError if there is none."""
-    benchmarks = known()
-    if name not in benchmarks:
-        raise PlimsollError(f"There is no benchmark {name!r}; known are {', '.join(sorted(benchmarks))}.")
-    return benchmarks[name]
+    return registry.find(known(), "benchmark", name)

@@ -34,9 +34,8 @@ def summarise(observations: pd.DataFrame, metrics: list[str], plan: dict) -> pd.
     for column in ("label", "unit", "better"):
         whole[column] = whole["metric"].map({name: described[column] for name, described in plan["metrics"].items()})
     columns = ("mean", "sd", "min", "max", "interference_ratio", "unit")
-    paper = pd.DataFrame(plan["paper"], columns=["metric", "benchmark", "case", "co_runner", *columns])
-    keys = ["metric", "benchmark", "case", "co_runner"]
-    return whole.merge(paper.rename(columns={name: f"paper_{name}" for name in columns}), on=keys, how="left")
+    paper = pd.DataFrame(plan["paper"], columns=[*table.OF_PAPER, *columns])
+    return whole.merge(paper.rename(columns={name: f"paper_{name}" for name in columns}), on=table.OF_PAPER, how="left")
 
 
 def views(plan: dict, benchmark: str) -> list[dict]:
@@ -53,8 +52,7 @@ def views(plan: dict, benchmark: str) -> list[dict]:
 
 def letter(plan: dict, benchmark: str) -> str:
     """The papers' letter of a microservice, with a star if another program stands in for it."""
-    described = plan["benchmarks"][benchmark]
-    return described["short"] + ("*" if described["stands_for"] else "")
+    return plan["benchmarks"][benchmark]["letter"]
 
 
 def name(plan: dict, row) -> str:

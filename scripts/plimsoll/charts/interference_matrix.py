@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from plimsoll.charts import interference, style
 
@@ -31,7 +32,7 @@ def draw(summary: pd.DataFrame, plan: dict) -> Figure:
         axis.set_yticks(range(len(metrics)), labels, fontsize=6.5)
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.5, aspect=45, pad=0.03)
     bar.set_label("interference ratio (below 0: worse than alone)", fontsize=6.8)
-    bar.ax.xaxis.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1, decimals=0))
+    bar.ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     return figure
 
 

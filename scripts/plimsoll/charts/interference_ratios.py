@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
 
 from plimsoll.charts import interference, style
 
@@ -58,7 +59,7 @@ def _finish(axis, keys: pd.DataFrame, place: dict, plan: dict, summary: pd.DataF
     names = [f"+{interference.letter(plan, other)}" for other in keys["co_runner"]]
     axis.set_xticks([place[key] for key in keys.itertuples(index=False, name=None)], names)
     axis.tick_params(axis="x", length=0)
-    axis.yaxis.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1, decimals=0))
+    axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axis.set_ylabel("interference ratio\n(below 0: worse than alone)")
 
 

@@ -4,7 +4,6 @@ from functools import cache
 
 from plimsoll import registry
 from plimsoll.designs.base import Design
-from plimsoll.errors import PlimsollError
 
 
 @cache
@@ -17,6 +16,4 @@ def known() -> dict[str, Design]:
 
 def find(name: str) -> Design:
     """The design of that name; PlimsollError if there is none."""
-    if name not in known():
-        raise PlimsollError(f"There is no design {name!r}; known are {', '.join(sorted(known()))}.")
-    return known()[name]
+    return registry.find(known(), "design", name)

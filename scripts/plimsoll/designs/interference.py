@@ -6,9 +6,6 @@ from plimsoll import microservices, paths, runtimes
 from plimsoll.designs.base import Attempt, Design
 from plimsoll.errors import PlimsollError
 
-# What claims say of a co-runner without naming it.
-WORDS = ("all others", "same resource", "other resource", "other kind")
-
 
 class Interference(Design):
     """Cells are a microservice alone, or a pair of them, in one of the cases."""
@@ -39,6 +36,7 @@ class Interference(Design):
     def check_claim(self, study: dict, claim: dict, refer) -> None:
         """Cases and microservices, or words for them."""
         from plimsoll.interference.cells import CASES
+        from plimsoll.interference.contrasts import WORDS
 
         benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
         for side in ("a", "b", "scope"):

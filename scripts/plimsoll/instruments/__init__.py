@@ -3,7 +3,6 @@
 from functools import cache
 
 from plimsoll import registry
-from plimsoll.errors import PlimsollError
 from plimsoll.instruments.base import Instrument
 
 
@@ -17,6 +16,4 @@ def known() -> dict[str, type[Instrument]]:
 
 def find(name: str) -> type[Instrument]:
     """The instrument of that name; PlimsollError if there is none."""
-    if name not in known():
-        raise PlimsollError(f"There is no instrument {name!r}; known are {', '.join(sorted(known()))}.")
-    return known()[name]
+    return registry.find(known(), "instrument", name)

@@ -5,14 +5,13 @@ Case 1 is one container with limits and one microservice, the baseline. In case 
 and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
 """
 
-import hashlib
-import json
 from itertools import combinations_with_replacement
 
-from plimsoll import cpulist, microservices, topology
+from plimsoll import cpulist, microservices, record, topology
 from plimsoll.microservices.base import Room
 
-FACTORS = ("case", "pair", "runtime")
+# The case that the others are compared with.
+BASELINE = "1"
 # Microservices of each container, as places in the pair, and whether containers have limits.
 CASES = {
     "1": {"containers": ((0,),), "limits": True},
@@ -136,7 +135,7 @@ def _limits(cores: list[dict], memory: int) -> dict:
 def fingerprint(cell: dict) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
     keys = ["path", "host", "host_limits", "containers", "block_io_weight", "parameters", "iterations", "window_seconds"]
-    return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
+    return record.fingerprint([cell[key] for key in keys])
 
 
 def parameters(plan: dict) -> dict[str, dict]:

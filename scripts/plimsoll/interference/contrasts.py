@@ -9,14 +9,16 @@ from itertools import product
 
 from plimsoll import microservices
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.interference.cells import views
-from plimsoll.interference.table import BASELINE
+from plimsoll.interference.cells import BASELINE, views
 
-FACTORS = ("case", "benchmark", "co_runner", "runtime")
+# By which views of one microservice differ.
+FACTORS = ("case", "co_runner", "runtime")
 # Words for metrics.
 EVERY = ("all", "interference_ratio")
 SAME, OTHERS = ("same resource",), ("other resource", "other kind")
 REST = "all others"
+# What claims say of a co-runner without naming it.
+WORDS = (REST, *SAME, *OTHERS)
 
 
 def asking(plan: dict, study: dict) -> Callable[[dict], list]:
@@ -69,7 +71,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for other in of_b:
             if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
                 continue
-            if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying | {"benchmark"}):
+            if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
                 continue
             found += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
     return found

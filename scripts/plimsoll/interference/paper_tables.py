@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll import collect, paths
 from plimsoll import plan as planning
 from plimsoll.interference import papers, recommend
-from plimsoll.interference.table import statistics_of
+from plimsoll.interference.table import OF_PAPER, statistics_of
 
 # What a table of statistics has of ours, and the column of the reference beside it.
 BESIDE = {
@@ -45,7 +45,7 @@ def make(study: dict, name: str, folder: Path) -> pd.DataFrame:
 def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataFrame:
     """One row a metric, case and co-runner that the paper prints or that was measured: our statistics, and the paper's."""
     found = statistics_of(observations[observations["metric"].isin(table["metrics"])])
-    keys = list(papers.VIEW)
+    keys = OF_PAPER
     printed = papers.printed({**study, "references": [table["reference"]]})
     printed = printed[printed["metric"].isin(table["metrics"])][[*keys, "unit", *BESIDE.values()]]
     printed = printed.rename(columns={name: f"paper_{name}" for name in (*BESIDE.values(), "unit")})

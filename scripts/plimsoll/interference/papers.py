@@ -4,7 +4,8 @@ import pandas as pd
 
 from plimsoll import paths
 from plimsoll.interference import statistics
-from plimsoll.interference.table import BASELINE
+from plimsoll.interference.cells import BASELINE
+from plimsoll.interference.table import OF_PAPER
 
 COLUMNS = ("mean", "median", "trimmed_mean", "max", "min", "sd", "cv", "interference_ratio")
 # A table whose metric is the ratio itself: it is of the only metric of its microservice.
@@ -29,10 +30,7 @@ def printed(study: dict) -> pd.DataFrame:
                 known = {column: row.get(column) for column in COLUMNS}
                 key = {"metric": metric, "benchmark": row["benchmark"], "case": row["case"], "co_runner": row["co_runner"]}
                 rows.append({**key, "unit": row["unit"], "reference": reference, **known})
-    return _with_ratios(pd.DataFrame(rows, columns=[*VIEW, "unit", "reference", *COLUMNS]), study)
-
-
-VIEW = ("metric", "benchmark", "case", "co_runner")
+    return _with_ratios(pd.DataFrame(rows, columns=[*OF_PAPER, "unit", "reference", *COLUMNS]), study)
 
 
 def _with_ratios(table: pd.DataFrame, study: dict) -> pd.DataFrame:

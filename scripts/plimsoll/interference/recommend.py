@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from plimsoll.interference.table import BASELINE
+from plimsoll.interference.cells import BASELINE
 
 MAY, MAY_NOT, OPEN = "may share", "should not share", "undecided"
 

@@ -18,7 +18,7 @@ def content(folder: Path, study: dict, plan: dict, observations: pd.DataFrame, r
         "protocol": _protocol(measurable),
         "limits": limits(folder, plan, runs),
         "shares": shares(runs),
-        "letters": {name: found["short"] + ("*" if found["stands_for"] else "") for name, found in described.items()},
+        "letters": {name: found["letter"] for name, found in described.items()},
         "recommended": pd.read_csv(folder / "tables/recommendation.csv").to_dict("records"),
         "tables": tables(folder, study),
     }

@@ -71,10 +71,9 @@ class _Run:
 
     def measure(self) -> dict:
         """The record's part of the attempt."""
-        found = cgroup.mounts()
         begun = time.monotonic()
         try:
-            cgroup.make_limited(self.parent, self.cell["host_limits"], found)
+            cgroup.make_limited(self.parent, self.cell["host_limits"], cgroup.mounts())
         except OSError as problem:
             raise Unavailable(f"the group of all containers could not be limited: {problem}") from problem
         try:
@@ -86,7 +85,7 @@ class _Run:
                 self._pair()
             device_after = self._device_bytes()
         finally:
-            self._take_down(found)
+            self._take_down()
         self.seconds["run"] = round(time.monotonic() - begun, 4)
         during = noise.neighbours(*noise.joined(self.spans), self.attempt.machine.processors, **self.attempt.limits)
         self.attempt.notes["noise"]["during"] = during
@@ -209,12 +208,12 @@ class _Run:
         iterations = company.read(self.folder / str(place) / "log.jsonl")
         return bool(iterations) and iterations[-1]["end"] >= self.end
 
-    def _take_down(self, found: dict[str, Path]) -> None:
+    def _take_down(self) -> None:
         begun = time.monotonic()
         try:
             if self.names:
                 self.runtime.stop(self.names)
-            cgroup.remove(self.parent.strip("/"), found)
+            cgroup.remove(self.parent.strip("/"))
         except Unavailable as problem:
             print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
             lock.sweep()

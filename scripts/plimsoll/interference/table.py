@@ -6,16 +6,18 @@ import pandas as pd
 from plimsoll.claims import estimates
 from plimsoll.claims.estimates import Sample
 from plimsoll.interference import statistics
+from plimsoll.interference.cells import BASELINE
 
-BASELINE = "1"
 RATIO = ("interference_ratio", "ratio_low", "ratio_high", "interval_of")
-VIEW = ["metric", "benchmark", "case", "co_runner", "runtime"]
+# What the papers tell apart, and we.
+OF_PAPER = ["metric", "benchmark", "case", "co_runner"]
+VIEW = [*OF_PAPER, "runtime"]
 
 
 def by_block(view: pd.DataFrame) -> Sample:
     """Mean of each block's iterations."""
-    means = view.groupby("repetition")["value"].mean()
-    return Sample(means.to_numpy(float), means.index.to_numpy(), np.zeros(len(means), bool))
+    iterations = Sample(view["value"].to_numpy(float), view["repetition"].to_numpy(), np.zeros(len(view), bool))
+    return estimates.by_block(iterations, np.mean)
 
 
 def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from functools import cache
 
 from plimsoll import registry
-from plimsoll.errors import PlimsollError
 from plimsoll.microservices.base import Microservice
 
 
@@ -17,18 +16,16 @@ def known() -> dict[str, Microservice]:
 
 def find(name: str) -> Microservice:
     """The microservice of that name; PlimsollError if there is none."""
-    if name not in known():
-        raise PlimsollError(f"There is no microservice {name!r}; known are {', '.join(sorted(known()))}.")
-    return known()[name]
+    return registry.find(known(), "microservice", name)
 
 
 def described(parameters: dict[str, dict]) -> dict[str, dict]:
-    """Of microservices with their parameters, by name: `label`, `short`, `resources`, and what each `stands_for` (empty if it
-    is itself)."""
+    """Of microservices with their parameters, by name: `label`, `letter` (the papers', with a star if another program stands in
+    for it), `resources`, and what each `stands_for` (empty if it is itself)."""
     return {
         name: {
             "label": find(name).label_of(given),
-            "short": find(name).short,
+            "letter": find(name).short + ("*" if find(name).stands_for(given) else ""),
             "resources": find(name).resources,
             "stands_for": find(name).stands_for(given),
         }

@@ -3,7 +3,6 @@
 from functools import cache
 
 from plimsoll import registry
-from plimsoll.errors import PlimsollError
 from plimsoll.runtimes.base import Runtime
 
 
@@ -17,6 +16,4 @@ def known() -> dict[str, Runtime]:
 
 def find(name: str) -> Runtime:
     """The runtime of that name; PlimsollError if there is none."""
-    if name not in known():
-        raise PlimsollError(f"There is no runtime {name!r}; known are {', '.join(sorted(known()))}.")
-    return known()[name]
+    return registry.find(known(), "runtime", name)

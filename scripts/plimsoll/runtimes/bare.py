@@ -43,7 +43,7 @@ class Bare(Runtime):
 
     def sweep(self) -> None:
         """Remove the cgroups of killed runs."""
-        cgroup.remove(LABEL, cgroup.mounts())
+        cgroup.remove(LABEL)
 
 
 RUNTIMES = (Bare(),)

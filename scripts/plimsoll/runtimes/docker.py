@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 from plimsoll import cgroup
@@ -24,7 +25,7 @@ class DockerDeployment(Deployment):
 
     def remove(self) -> None:
         """Kill and remove the containers; the network stays for the next run."""
-        output(["docker", "rm", "--force", "--volumes", *self.job.names])
+        _remove(self.job.names)
 
 
 class Docker(Runtime):
@@ -63,13 +64,7 @@ class Docker(Runtime):
             if job.cell["restricted"]:
                 own += ["--cpuset-cpus", place["cpus"], "--cpuset-mems", place["nodes"]]
             commands.append(["docker", "run", *options, *own, job.image["tag"], "sleep", "infinity"])
-        try:
-            identities = [text.strip() for text in all_of(commands)]
-        except Unavailable:
-            DockerDeployment(job).remove()
-            raise
-        found = cgroup.mounts()
-        return DockerDeployment(job, [group for i in identities if (group := _group(i, found))])
+        return DockerDeployment(job, _run(commands, job.names, ("docker", "system.slice")))
 
     def start(self, services: list[Service], parent: str, folder: Path) -> list[Path]:
         """`docker run` of every service, side by side."""
@@ -77,19 +72,12 @@ class Docker(Runtime):
         options = ["--detach", "--init", "--label", LABEL, "--network", NETWORK, "--cgroup-parent", parent]
         options += ["--volume", f"{folder}:{folder}"]
         commands = [["docker", "run", *options, *_of_service(service), service.image, *service.command] for service in services]
-        try:
-            identities = [text.strip() for text in all_of(commands)]
-        except Unavailable:
-            self.stop([service.name for service in services])
-            raise
-        root = cgroup.accounting_folder(cgroup.mounts())
-        found = [root / parent.lstrip("/") / name for i in identities for name in (i, f"docker-{i}.scope")] if root else []
-        return [group for group in found if group.is_dir()]
+        return _run(commands, [service.name for service in services], (parent.strip("/"),))
 
     def parent(self, identity: str) -> str:
         """A slice where systemd manages groups, and a plain path where it does not."""
-        systemd = output(["docker", "info", "--format", "{{.CgroupDriver}}"]).strip() == "systemd"
-        return f"{LABEL}-{identity}.slice" if systemd else f"/{LABEL}/{identity}"
+        # A dash in its name would put a slice below another.
+        return f"{LABEL}{identity}.slice" if _engine()[0] == "systemd" else f"/{LABEL}/{identity}"
 
     def inside(self, name: str, program: list[str]) -> list[str]:
         """`docker exec`."""
@@ -97,17 +85,17 @@ class Docker(Runtime):
 
     def stop(self, names: list[str]) -> None:
         """`docker rm --force`; what the containers wrote goes with them."""
-        output(["docker", "rm", "--force", "--volumes", *names], 120)
+        _remove(names)
 
     def storage(self) -> Path:
         """The engine's folder."""
-        return Path(output(["docker", "info", "--format", "{{.DockerRootDir}}"]).strip())
+        return Path(_engine()[1])
 
     def sweep(self) -> None:
         """Remove every container that carries the workflow's label."""
         names = output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()
         if names:
-            output(["docker", "rm", "--force", "--volumes", *names])
+            _remove(names)
 
 
 def _of_service(service: Service) -> list[str]:
@@ -124,13 +112,29 @@ def _of_service(service: Service) -> list[str]:
     return own
 
 
-def _group(identity: str, found: dict[str, Path]) -> Path | None:
-    """Cgroup of a container, under either of Docker's two drivers."""
-    root = found.get("cpuacct") or found.get("unified")
-    if root is None:
-        return None
-    candidates = (root / "docker" / identity, root / "system.slice" / f"docker-{identity}.scope")
-    return next((path for path in candidates if path.is_dir()), None)
+@cache
+def _engine() -> tuple[str, str]:
+    """What manages the engine's cgroups (`cgroupfs` or `systemd`), and its folder."""
+    driver, _, folder = output(["docker", "info", "--format", "{{.CgroupDriver}} {{.DockerRootDir}}"]).strip().partition(" ")
+    return driver, folder
+
+
+def _run(commands: list[list[str]], names: list[str], parents: tuple[str, ...]) -> list[Path]:
+    """Start containers side by side; their cgroups, below one of the parents. Unavailable, with none left, if one fails."""
+    try:
+        identities = [text.strip() for text in all_of(commands)]
+    except Unavailable:
+        _remove(names)
+        raise
+    root = cgroup.accounting_folder(cgroup.mounts())
+    # Docker's two drivers call a container's group differently.
+    places = [f"{parent}/{name}" for i in identities for parent in parents for name in (i, f"docker-{i}.scope")]
+    return [root / place for place in places if (root / place).is_dir()] if root else []
+
+
+def _remove(names: list[str]) -> None:
+    """Kill and remove containers with what they wrote."""
+    output(["docker", "rm", "--force", "--volumes", *names], 120)
 
 
 def _make_network() -> None:

@@ -25,7 +25,7 @@ class HostDeployment(Deployment):
         try:
             self.cpusets = cgroup.make_cpusets(self.parent, places, cgroup.mounts())
         except OSError as error:
-            cgroup.remove(self.parent, cgroup.mounts())
+            cgroup.remove(self.parent)
             if job.apart or job.together["nodes"] != job.cell["everything"]["nodes"]:
                 raise Unavailable(f"a cpuset could not be made: {error}") from error
 
@@ -50,4 +50,4 @@ class HostDeployment(Deployment):
     def remove(self) -> None:
         """Remove the cpusets."""
         if self.cpusets:
-            cgroup.remove(self.parent, cgroup.mounts())
+            cgroup.remove(self.parent)

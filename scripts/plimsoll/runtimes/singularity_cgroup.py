@@ -28,7 +28,7 @@ class CgroupDeployment(HostDeployment):
 
     def remove(self) -> None:
         """Remove the cgroups."""
-        cgroup.remove(self.parent, cgroup.mounts())
+        cgroup.remove(self.parent)
 
 
 class SingularityCgroup(Runtime):
@@ -58,7 +58,7 @@ class SingularityCgroup(Runtime):
 
     def sweep(self) -> None:
         """Remove the cgroups of killed runs."""
-        cgroup.remove(LABEL, cgroup.mounts())
+        cgroup.remove(LABEL)
 
 
 RUNTIMES = (SingularityCgroup(),)

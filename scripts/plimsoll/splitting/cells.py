@@ -1,15 +1,15 @@
 """The cells of a study that splits one application over more and more containers (liu2020), on a host: pure."""
 
-import hashlib
-import json
 from itertools import product
 
-from plimsoll import affinity, benchmarks, cpulist, instruments, runtimes, scheme, topology
+from plimsoll import affinity, benchmarks, cpulist, instruments, record, runtimes, scheme, topology
+from plimsoll.designs.splitting import Splitting
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.instruments.base import Instrument
 
 # The factors of a cell, in the order of its path, which ends with the benchmark's section.
-FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument")
+# All sections of a deployment are shown together.
+FACTORS = Splitting.factors[:-1]
 # Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40), `alone`
 # is one rank on one core (figures 27 and 28).
 CHOICES = {
@@ -209,7 +209,7 @@ def fingerprint(cell: dict) -> str:
         keys.append("time_limit_seconds")
     if "events" in cell:
         keys.append("events")
-    return hashlib.sha256(json.dumps([cell[key] for key in keys], sort_keys=True).encode()).hexdigest()[:16]
+    return record.fingerprint([cell[key] for key in keys])
 
 
 def shown(plan: dict, study: dict, name: str) -> list[dict]:

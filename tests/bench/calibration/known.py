@@ -51,7 +51,7 @@ class LimitedDeployment(BareDeployment):
         """Remove the group, after a look at how often it was throttled."""
         counts = dict(line.split() for line in (self.group / "cpu.stat").read_text().splitlines())
         self.limited.throttled = int(counts["nr_throttled"])
-        cgroup.remove(self.parent, cgroup.mounts())
+        cgroup.remove(self.parent)
 
 
 def main(experiments: int = 40, blocks: int = 5) -> None:
