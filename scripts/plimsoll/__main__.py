@@ -174,16 +174,12 @@ def _table(options: argparse.Namespace) -> None:
 
     import pandas as pd
 
-    from plimsoll import study, tables
+    from plimsoll import designs, study
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    host = json.loads(options.host.read_text())
-    ours = {
-        "table02": lambda: tables.hardware(loaded, host),
-        "table03": lambda: tables.software(host, json.loads(options.image.read_text())),
-        "table04": lambda: tables.schemes(loaded, host),
-    }[options.name]()
-    pd.DataFrame(tables.beside(options.name, ours, loaded["paper_tables"][options.name])).to_csv(options.output, index=False)
+    host, image = (json.loads(path.read_text()) for path in (options.host, options.image))
+    rows = designs.find(loaded["design"]).host_table(loaded, options.name, host, image)
+    pd.DataFrame(rows).to_csv(options.output, index=False)
 
 
 def _measured_table(options: argparse.Namespace) -> None:

@@ -5,8 +5,9 @@ import time
 import numpy as np
 import pandas as pd
 import yaml
-from plimsoll import behaviour, plan, statistics, study
+from plimsoll import behaviour, plan, study
 from plimsoll.claims import book, evaluate
+from plimsoll.splitting import significance
 from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT, host_of
@@ -24,7 +25,10 @@ def main() -> None:
     print(f"{len(observations)} observations of {len(made['cells'])} cells")
     whole = time.perf_counter()
     for name, stage in (
-        ("tests of section 4.3", lambda: statistics.tests(observations, loaded["baseline"], 0.05, {"docker-ptrace": "docker"})),
+        (
+            "tests of section 4.3",
+            lambda: significance.tests(observations, loaded["baseline"], 0.05, {"docker-ptrace": "docker"}),
+        ),
         (
             "verdicts",
             lambda: evaluate.evaluate(book.load("liu2020"), evaluate.Measured(loaded, made, observations, runs), 0.05),

@@ -6,8 +6,9 @@ logarithms, each less their mean and stretched for the degree of freedom that th
 
 import numpy as np
 import pandas as pd
-from plimsoll import precision, statistics, study
+from plimsoll import precision, study
 from plimsoll.claims import estimates
+from plimsoll.splitting import significance
 from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT
@@ -27,7 +28,7 @@ def main() -> None:
             if len(logs) > 2:
                 spreads[metric, "/".join(key)] = (logs - logs.mean()) * np.sqrt(len(logs) / (len(logs) - 1))
         section = loaded["metrics"][metric]["section"]
-        for what, cell, reference in statistics.pairs(group, loaded["baseline"], {"docker-ptrace": "docker"}):
+        for what, cell, reference in significance.pairs(group, loaded["baseline"], {"docker-ptrace": "docker"}):
             compared.append((what, metric, "/".join((*cell, section)), "/".join((*reference, section))))
     compared = [row for row in compared if (row[1], row[2]) in spreads and (row[1], row[3]) in spreads]
     print(f"{len(compared)} comparisons; at most {MAXIMUM} runs a cell")

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import affinity, cpulist, launcher, scheme
+from plimsoll import cpulist, launcher, scheme
+from plimsoll.splitting import affinity
 
 from tests.conftest import DATA, host_of
 

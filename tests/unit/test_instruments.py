@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import contention, instruments, measured_tables, profiles, record, watching
+from plimsoll import contention, instruments, record
 from plimsoll.benchmarks.base import InvalidOutput
 from plimsoll.charts import profile
 from plimsoll.instruments import events, mpi
+from plimsoll.splitting import measured_tables, profiles, watching
 from plimsoll.splitting.cells import FACTORS
 
 from tests.conftest import PROJECT

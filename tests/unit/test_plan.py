@@ -1,8 +1,9 @@
 import json
 
 import pytest
-from plimsoll import affinity, documents, paths, plan, study, topology
+from plimsoll import documents, paths, plan, study, topology
 from plimsoll.errors import PlimsollError
+from plimsoll.splitting import affinity
 
 from tests.conftest import host_of
 

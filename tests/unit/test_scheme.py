@@ -2,8 +2,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import affinity, cpulist, paths, scheme
+from plimsoll import cpulist, paths, scheme
 from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.splitting import affinity
 
 from tests.conftest import host_of
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import statistics
+from plimsoll.splitting import significance
 from scipy import stats
 
 from tests.conftest import DATA
@@ -138,7 +139,7 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
         ("E1", "docker"): 5 + normal / 10,
         ("E2", "docker"): 9 + normal / 10,
     }
-    table = statistics.tests(observations(cells), "bare", 0.05, {})
+    table = significance.tests(observations(cells), "bare", 0.05, {})
     found = {(row.comparison, row.scheme, row.reference) for row in table.itertuples()}
     assert found == {
         ("against bare metal", "E1", "uma/exact/E1/bare/any/default/standard/plain/s"),
@@ -155,14 +156,14 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
 
 def test_holm_adjusts_over_the_comparisons_of_a_kind(normal):
     cells = {("E1", "bare"): 5 + normal, ("E1", "docker"): 5.9 + normal, ("E1", "singularity"): 6.2 + normal}
-    table = statistics.tests(observations(cells), "bare", 0.05, {})
+    table = significance.tests(observations(cells), "bare", 0.05, {})
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(2 * small, large)]))
 
 
 def test_a_variant_is_compared_with_what_it_varies(normal):
     cells = {("E1", "docker"): 5 + normal, ("E1", "docker-ptrace"): 6 + normal}
-    table = statistics.tests(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
+    table = significance.tests(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
     assert list(table["comparison"]) == ["against docker"]
 
 
@@ -170,7 +171,7 @@ def test_affinity_is_compared_with_free_scheduling_and_bare_metal_of_the_same_co
     cells = {("E1", "docker"): 5 + normal, ("E1", "bare"): 5 + normal}
     free = observations(cells)
     table = pd.concat([free, free.assign(affinity="pin")])
-    found = {(row.comparison, row.runtime, row.reference) for row in statistics.tests(table, "bare", 0.05, {}).itertuples()}
+    found = {(row.comparison, row.runtime, row.reference) for row in significance.tests(table, "bare", 0.05, {}).itertuples()}
     assert ("against ANY", "docker", "uma/exact/E1/docker/any/default/standard/plain/s") in found
     assert ("against bare metal", "docker", "uma/exact/E1/bare/pin/default/standard/plain/s") in found
 
@@ -179,7 +180,7 @@ def test_more_containers_than_cores_are_compared_with_as_many(normal):
     cells = {(scheme, "docker"): 5 + normal for scheme in ("O1", "O2", "O3")}
     table = observations(cells).assign(mode="over")
     table["containers"] = table["scheme"].map({"O1": 1, "O2": 2, "O3": 4})
-    tests = statistics.tests(table, "bare", 0.05, {})
+    tests = significance.tests(table, "bare", 0.05, {})
     chosen = tests[tests["comparison"] == "against as many containers as cores"]
     assert list(chosen["scheme"]) == ["O3"] and list(chosen["reference"].str.split("/").str[2]) == ["O2"]
 
@@ -188,7 +189,7 @@ def test_settings_and_yielding_are_compared(normal):
     one = observations({("O1", "docker"): 5 + normal}).assign(mode="over")
     table = pd.concat([one.assign(**{"yield": level}) for level in ("default", "enabled")])
     table = pd.concat([table, table.assign(hardware="numa")])
-    names = statistics.tests(table, "bare", 0.05, {})["comparison"].value_counts()
+    names = significance.tests(table, "bare", 0.05, {})["comparison"].value_counts()
     assert names.to_dict() == {"against yielding enabled": 2, "against NUMA": 2}
 
 

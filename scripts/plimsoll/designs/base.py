@@ -118,6 +118,11 @@ class Design(ABC):
     def table(self, study: dict, name: str, folder: Path):
         """A table that is made from runs, with the paper's values beside ours; `folder` is the study's results."""
 
+    def host_table(self, study: dict, name: str, host: dict, image: dict) -> list[dict]:
+        """A table of the design or the host, a dictionary a row, with the paper's values beside ours; of studies with
+        `paper_tables` only."""
+        raise NotImplementedError
+
     @abstractmethod
     def short(self, path: str, metric: dict) -> str:
         """A cell for people, in a comparison of a metric: its path without what it has in common with most others."""

@@ -1,9 +1,10 @@
 """One application split over containers: liu2020's factors, schemes and affinity."""
 
-from plimsoll import affinity, benchmarks, instruments, paths, runtimes, topology
+from plimsoll import benchmarks, instruments, paths, runtimes, topology
 from plimsoll.designs.base import Attempt, Design
 from plimsoll.errors import PlimsollError
 from plimsoll.instruments.base import Instrument
+from plimsoll.splitting import affinity
 
 # Factors that an experiment names levels of.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")
@@ -115,10 +116,10 @@ class Splitting(Design):
 
     def tests(self, study: dict, observations):
         """Every cell against its references, by the tests of section 4.3; of measuring runs only."""
-        from plimsoll import statistics
+        from plimsoll.splitting import significance
 
         variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
-        return statistics.tests(self.measuring(observations), study["baseline"], study["alpha"], variants)
+        return significance.tests(self.measuring(observations), study["baseline"], study["alpha"], variants)
 
     def asking(self, plan: dict, study: dict):
         """By levels of the factors; schemes by what they mean on this host."""
@@ -140,7 +141,7 @@ class Splitting(Design):
 
     def gather(self, study: dict, plan: dict, name: str, folder, runs) -> None:
         """Every function of an MPI profile."""
-        from plimsoll import profiles
+        from plimsoll.splitting import profiles
 
         experiment = study["experiments"][study["figures"][name]["experiment"]]
         if experiment.get("instrument") == "mpi":
@@ -148,9 +149,15 @@ class Splitting(Design):
 
     def table(self, study: dict, name: str, folder):
         """Tables 1 and 6 of liu2020."""
-        from plimsoll import measured_tables
+        from plimsoll.splitting import measured_tables
 
         return measured_tables.make(study, name, folder)
+
+    def host_table(self, study: dict, name: str, host: dict, image: dict) -> list[dict]:
+        """Tables 2 to 4 of liu2020."""
+        from plimsoll.splitting import tables
+
+        return tables.make(study, name, host, image)
 
     def short(self, path: str, metric: dict) -> str:
         """Without the hardware setting, the usual sizes and the section."""

@@ -2,10 +2,11 @@
 
 from itertools import product
 
-from plimsoll import affinity, benchmarks, cpulist, instruments, record, runtimes, scheme, topology
+from plimsoll import benchmarks, cpulist, instruments, record, runtimes, scheme, topology
 from plimsoll.designs.splitting import Splitting
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.instruments.base import Instrument
+from plimsoll.splitting import affinity
 
 # The factors of a cell, in the order of its path, which ends with the benchmark's section.
 # All sections of a deployment are shown together.

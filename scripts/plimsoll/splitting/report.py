@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import measured_tables, runtimes, watching
+from plimsoll import runtimes
 from plimsoll.charts import profile
 from plimsoll.instruments.mpi import PATTERNS
+from plimsoll.splitting import measured_tables, watching
 
 
 def content(folder: Path, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame) -> dict:

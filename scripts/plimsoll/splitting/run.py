@@ -5,12 +5,13 @@ import sys
 import time
 from pathlib import Path
 
-from plimsoll import affinity, benchmarks, instruments, lock, noise, runtimes
+from plimsoll import benchmarks, instruments, lock, noise, runtimes
 from plimsoll.benchmarks.base import InvalidOutput
 from plimsoll.designs.base import Attempt
 from plimsoll.errors import Unavailable
 from plimsoll.processes import run_bounded
 from plimsoll.runtimes.base import Job
+from plimsoll.splitting import affinity
 
 # Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins,
 # of which Open MPI opens other ones where it finds other devices.

@@ -1,13 +1,24 @@
 """liu2020's tables 2 to 4: what the design and this host make of them, beside what the paper prints."""
 
-from plimsoll import affinity, cpulist, scheme, topology
+from plimsoll import cpulist, scheme, topology
 from plimsoll.errors import Unavailable
+from plimsoll.splitting import affinity
 
 COLUMNS = {
     "table02": ("setting", "sockets", "cores", "L3 (MB)", "memory (GB)"),
     "table03": ("software", "version"),
     "table04": ("setting", "scheme", "containers", "ranks per container", "cores"),
 }
+
+
+def make(study: dict, name: str, host: dict, image: dict) -> list[dict]:
+    """A table by name: ours beside the paper's."""
+    ours = {
+        "table02": lambda: hardware(study, host),
+        "table03": lambda: software(host, image),
+        "table04": lambda: schemes(study, host),
+    }[name]()
+    return beside(name, ours, study["paper_tables"][name])
 
 
 def hardware(study: dict, host: dict) -> list[dict]:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import collect, paths, profiles, statistics
+from plimsoll import collect, paths, statistics
 from plimsoll import plan as planning
 from plimsoll.charts import profile
+from plimsoll.splitting import profiles
 
 # The paper's name of a section of HPCC where it is not ours.
 PRINTED_SECTION = {"beff": "b_eff"}
