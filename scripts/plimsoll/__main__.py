@@ -121,30 +121,31 @@ def _claims(options: argparse.Namespace) -> None:
     """test a study's claims against its observations"""
     from plimsoll import collect, study
     from plimsoll.claims import book, evaluate, page
+    from plimsoll.claims.measured import Measured
 
     loaded = study.load(study.STUDIES / f"{options.study}.yaml")
     claims = book.load(options.study)
     book.check_against(loaded, claims)
     plan = collect.load_plan(options.results)
     observations, runs = (collect.table(options.results / f"{name}.csv", plan["factors"]) for name in ("observations", "runs"))
-    measured = evaluate.Measured(loaded, plan, observations, runs)
+    measured = Measured(loaded, plan, observations, runs)
     page.write(options.results, *evaluate.evaluate(claims, measured, loaded["alpha"]))
 
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
     from plimsoll import study
-    from plimsoll.claims import book, evaluate, page
+    from plimsoll.claims import book, findings, page
 
     results, comparisons, built = [], {}, {}
     for name, claims in book.load_all().items():
         if name not in options.studies:
-            results += evaluate.unavailable(claims, name in study.names(study.STUDIES))
+            results += findings.unavailable(claims, name in study.names(study.STUDIES))
             continue
         built[name] = study.load(study.STUDIES / f"{name}.yaml")
         found, comparisons[name] = page.read(options.results / name)
         results += found
-    evaluate.table_of(results).to_csv(options.results / "claims.csv", index=False)
+    findings.table_of(results).to_csv(options.results / "claims.csv", index=False)
     (options.results / "claims.html").write_text(page.render(results, comparisons, built))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from plimsoll import behaviour, collect, designs, host, page, record, study
 from plimsoll import figures as drawing
 from plimsoll import plan as planning
-from plimsoll.claims import evaluate, verdicts
+from plimsoll.claims import findings, verdicts
 from plimsoll.claims import page as claims_page
 
 # Of a figure as wide as a column of a paper.
@@ -45,11 +45,11 @@ def render(study_name: str, folder: Path) -> str:
             claims_of_table={name: _of_table(results, loaded, name) for name in loaded.get("measured_tables", {})},
             minutes=(runs["started"].max() - runs["started"].min()) / 60,
             version=_version(),
-            summary_of_claims=evaluate.summarise(results),
+            summary_of_claims=findings.summarise(results),
             verdicts=verdicts.VERDICTS[:4],
             marks=claims_page.MARKS,
             findings={
-                verdict: [result for result in evaluate.counted(results) if result["verdict"] == verdict]
+                verdict: [result for result in findings.counted(results) if result["verdict"] == verdict]
                 for verdict in verdicts.VERDICTS[:3]
             },
             behaviour=behaviour.describe(design.measuring(observations), plan["factors"]),
@@ -102,7 +102,7 @@ def figures(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> list
                 "width": picture and _width(picture),
                 "caption": (folder / f"figures/{name}.txt").read_text().strip(),
                 "paper": loaded.get("paper_findings", {}).get(name, ""),
-                "claims": [result for result in results if name in evaluate.figures_of(result, loaded)],
+                "claims": [result for result in results if name in findings.figures_of(result, loaded)],
             }
         )
     return found
@@ -121,4 +121,4 @@ def _heading(name: str, section: str) -> str:
 
 
 def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:
-    return [result for result in results if name in evaluate.tables_of(result, loaded)]
+    return [result for result in results if name in findings.tables_of(result, loaded)]

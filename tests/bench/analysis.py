@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 from plimsoll import behaviour, plan, study
 from plimsoll.claims import book, evaluate
+from plimsoll.claims.measured import Measured
 from plimsoll.splitting import significance
 from plimsoll.splitting.cells import FACTORS
 
@@ -31,7 +32,7 @@ def main() -> None:
         ),
         (
             "verdicts",
-            lambda: evaluate.evaluate(book.load("liu2020"), evaluate.Measured(loaded, made, observations, runs), 0.05),
+            lambda: evaluate.evaluate(book.load("liu2020"), Measured(loaded, made, observations, runs), 0.05),
         ),
         ("behaviour of the machine", lambda: behaviour.describe(observations, [*FACTORS, "section"])),
     ):

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs, paths, plan, runtimes, study
-from plimsoll.claims import book, evaluate, page, verdicts
+from plimsoll.claims import book, evaluate, findings, page, verdicts
+from plimsoll.claims.measured import Measured
 from plimsoll.errors import PlimsollError
 from plimsoll.splitting import contrasts
 from plimsoll.splitting.cells import FACTORS
@@ -147,7 +148,7 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
 def judged(claims, liu2020, made, small_host):
     def judged(numbers, effects, spread=0.01, repetitions=10):
         planned = {**made(small_host), "repetitions": repetitions}
-        measured = evaluate.Measured(liu2020, planned, *observed(planned, liu2020, effects, spread))
+        measured = Measured(liu2020, planned, *observed(planned, liu2020, effects, spread))
         results, table = evaluate.evaluate([by_id(claims, number) for number in numbers], measured, 0.05)
         return results, table
 
@@ -294,7 +295,7 @@ def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, 
         return metric == "stream_stalls" and cell["hardware"] == "uma"
 
     observations, runs = observed(planned, liu2020, [(stalls, 0.1), (uma, 2.0)])
-    measured = evaluate.Measured(liu2020, planned, observations, runs)
+    measured = Measured(liu2020, planned, observations, runs)
     results, table = evaluate.evaluate([by_id(claims, 75)], measured, 0.05)
     assert results[0]["verdict"] == verdicts.REPRODUCED
     # Ten times as many stalls a work cycle as alone, and twenty times: some 10 / 1.1 more on top, for a stall cycle alone each.
@@ -328,20 +329,20 @@ def test_too_few_blocks_decide_nothing(judged):
 
 
 def test_a_repetition_of_a_finding_is_not_counted_again(claims):
-    results = [result for of_study in claims.values() for result in evaluate.unavailable(of_study, False)]
-    counted = sum(row["findings"] for row in evaluate.summarise(results))
+    results = [result for of_study in claims.values() for result in findings.unavailable(of_study, False)]
+    counted = sum(row["findings"] for row in findings.summarise(results))
     assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
 
 
 def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
-    results = evaluate.unavailable(claims["jha2018"], False)
+    results = findings.unavailable(claims["jha2018"], False)
     assert any(result["same_as"].startswith("jha2021") for result in results if result["same_as"])
-    assert sum(row["findings"] for row in evaluate.summarise(results)) == NUMBERS["jha2018"]
+    assert sum(row["findings"] for row in findings.summarise(results)) == NUMBERS["jha2018"]
 
 
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
-    results += [result for name in NUMBERS if name != "liu2020" for result in evaluate.unavailable(claims[name], False)]
+    results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
     text = page.render(results, {"liu2020": table}, {"liu2020": liu2020})
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (

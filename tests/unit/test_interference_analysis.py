@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths, study
 from plimsoll.claims import book, evaluate, verdicts
+from plimsoll.claims.measured import Measured
 from plimsoll.interference import observe, paper_tables, papers, recommend, table
 from plimsoll.interference.cells import views
 
@@ -122,7 +123,7 @@ def evaluated(planned, loaded, observations):
     claims = book.load(loaded["id"])
     book.check_against(loaded, claims)
     runs = pd.DataFrame(columns=["status"])
-    results, rows = evaluate.evaluate(claims, evaluate.Measured(loaded, planned, observations, runs), loaded["alpha"])
+    results, rows = evaluate.evaluate(claims, Measured(loaded, planned, observations, runs), loaded["alpha"])
     return {result["id"]: result for result in results}, rows
 
 

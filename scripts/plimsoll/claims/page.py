@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import designs, page
-from plimsoll.claims import evaluate, verdicts
+from plimsoll.claims import findings, verdicts
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -28,8 +28,8 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             **result,
             "mark": MARKS[result["verdict"]],
             "rows": by_claim.get(result["id"], []),
-            "tables": evaluate.tables_of(result, studies[result["study"]]) if result["study"] in studies else [],
-            "figures": evaluate.figures_of(result, studies[result["study"]]) if result["study"] in studies else [],
+            "tables": findings.tables_of(result, studies[result["study"]]) if result["study"] in studies else [],
+            "figures": findings.figures_of(result, studies[result["study"]]) if result["study"] in studies else [],
         }
         for result in results
     ]
@@ -42,12 +42,12 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             titles={name: study["title"] for name, study in studies.items()},
             deviations={result["study"]: studies.get(result["study"], {}).get("deviations", []) for result in results},
             summary=sorted(
-                evaluate.summarise(results), key=lambda row: (row["study"] not in studies, row["study"], row["question"])
+                findings.summarise(results), key=lambda row: (row["study"] not in studies, row["study"], row["question"])
             ),
-            repeated=len(results) - len(evaluate.counted(results)),
+            repeated=len(results) - len(findings.counted(results)),
             verdicts=verdicts.VERDICTS,
             marks=MARKS,
-            margin=evaluate.MARGIN,
+            margin=findings.MARGIN,
         )
     )
 
