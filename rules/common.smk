@@ -70,6 +70,12 @@ def prepare():
         )
         for name, study in loaded.items()
     }
+    for name in selected:
+        if not plans[name]["cells"]:
+            raise PlimsollError(
+                f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
+                "config/config.yaml, or choose other studies."
+            )
     return selected, loaded, plans, unavailable
 
 
@@ -123,6 +129,9 @@ def figure_records(wildcards):
 
 def table_records(wildcards):
     """The records that a table is made from, and no others."""
+    # Of another study's number too: Snakemake asks before it knows which rule makes the table.
+    if wildcards.table not in STUDIES[wildcards.study].get("measured_tables", {}):
+        return []
     runs = planning.table_runs(PLANS[wildcards.study], STUDIES[wildcards.study], wildcards.table)
     return paths_of(wildcards.study, runs)
 

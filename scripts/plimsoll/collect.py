@@ -10,6 +10,8 @@ from plimsoll.errors import PlimsollError
 
 MEASURED = ["metric", "label", "unit", "better", "value", "censored"]
 RUN = ["repetition", "place_in_order", "started", "fingerprint", "profile"]
+# What the table of runs has even where nothing could be measured.
+OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
 
 
 def collect(folder: Path, plan: dict, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -41,7 +43,10 @@ def collect(folder: Path, plan: dict, study: dict, wanted: list[tuple[str, int]]
             whole = {"study": study["id"], **row, **{key: found[key] for key in RUN}}
             observations.extend(design.observations(study, whole, found))
     columns = ["study", *described, *design.of_observation, *MEASURED, *RUN]
-    return pd.DataFrame(observations, columns=columns), pd.DataFrame(runs)
+    table_of_runs = pd.DataFrame(runs)
+    lacking = [name for name in (*described, *OF_EVERY_RUN, *design.of_run) if name not in table_of_runs]
+    table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
+    return pd.DataFrame(observations, columns=columns), table_of_runs
 
 
 class Bits:

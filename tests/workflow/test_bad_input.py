@@ -35,6 +35,7 @@ def refused_with(project, file: str, old: str, new: str) -> str:
         ),
         (("repetitions=0",), "repetitions: 0 is less than the minimum of 1"),
         (("sead=1",), "unknown key 'sead'"),
+        (("studies=jha2021", "runtimes={docker: off}"), "No cell is left of jha2021: every runtime that it needs is off"),
     ],
 )
 def test_configuration(project, config, sentence):

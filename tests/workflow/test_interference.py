@@ -13,10 +13,8 @@ FIGURES = ["fig05", "fig06", "fig13", "matrix"]
 SETTINGS = ("studies=jha2021", "profile=ci")
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """A clone with everything of the small study made."""
-    project = Project(tmp_path_factory.mktemp("interference"))
+def cut_down(project: Project) -> None:
+    """Leave two microservices of jha2021."""
     path = project.folder / "config/studies/jha2021.yaml"
     study = yaml.safe_load(path.read_text())
     study["experiments"]["interference"]["benchmark"] = KEPT
@@ -39,6 +37,13 @@ def measured(tmp_path_factory):
     document = yaml.safe_load(older.read_text())
     document["claims"] = [claim for claim in document["claims"] if "same_as" not in claim]
     older.write_text(yaml.safe_dump(document, sort_keys=False))
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A clone with everything of the small study made."""
+    project = Project(tmp_path_factory.mktemp("interference"))
+    cut_down(project)
     project.done = project.snakemake("all", config=SETTINGS)
     return project
 
@@ -88,3 +93,18 @@ def test_a_second_start_has_nothing_to_do(measured):
 def test_one_figure_measures_only_its_own_microservice(fresh):
     jobs = fresh.jobs("results/jha2021/figures/fig05.pdf", config=SETTINGS)
     assert jobs["measure"] == 1 + 3 * 6 and jobs["figure"] == 1
+
+
+def test_where_nothing_can_be_measured_every_output_says_why(fresh):
+    cut_down(fresh)
+    profile = fresh.folder / "config/profiles/ci.yaml"
+    profile.write_text(profile.read_text().replace("memory_megabytes: 48", "memory_megabytes: 100000000"))
+    done = fresh.snakemake("all", "--cores", "all", config=SETTINGS)
+    assert done.returncode == 0, done.stderr
+    assert fresh.files("results/jha2021/runs/**/*.json") == []
+    reason = "GiB of this host"
+    assert all(reason in (fresh.folder / f"results/jha2021/figures/{name}.txt").read_text() for name in FIGURES)
+    page = (fresh.folder / "results/jha2021/report.html").read_text()
+    assert "Nothing of this study can be measured here" in page and reason in page
+    claims = pd.read_csv(fresh.folder / "results/claims.csv")
+    assert set(claims.loc[claims["study"] == "jha2021", "verdict"]) == {"not testable here"}

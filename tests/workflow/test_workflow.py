@@ -58,6 +58,7 @@ def everything(project, one_figure):
     # Figures are drawn on all cores; a measurement takes them all for itself.
     done = project.snakemake("all", "--cores", "all")
     assert done.returncode == 0, done.stderr
+    assert "Exception" not in done.stderr
     return before
 
 

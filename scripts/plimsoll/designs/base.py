@@ -33,13 +33,15 @@ class Attempt:
 
 class Design(ABC):
     """`factors` are the keys of a cell that make up its path, in order; `sizes` other keys of it that every table of runs has,
-    `of_observation` columns of observations that are no keys of the cell; `pattern` matches the paths; `tries_runtimes` says
-    that each runtime is tried, and its features are listed, before anything is measured; `template` is the report's."""
+    `of_observation` and `of_run` columns of observations and of runs that are no keys of the cell; `pattern` matches the paths;
+    `tries_runtimes` says that each runtime is tried, and its features are listed, before anything is measured; `template` is
+    the report's."""
 
     name: str
     factors: tuple[str, ...]
     sizes: tuple[str, ...] = ()
     of_observation: tuple[str, ...] = ()
+    of_run: tuple[str, ...] = ()
     pattern: str
     tries_runtimes = False
 
@@ -85,7 +87,7 @@ class Design(ABC):
         """Observations of a record that counts, a row each; `row` holds what all of them have in common."""
 
     def run(self, found: dict) -> dict:
-        """What the table of runs says of a record, beyond what all designs say."""
+        """What the table of runs says of a record (`of_run`), beyond what all designs say."""
         return {}
 
     def measuring(self, observations):

@@ -13,6 +13,7 @@ class Interference(Design):
     name = "interference"
     factors = ("case", "pair", "runtime")
     of_observation = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_seconds", "wall_seconds")
+    of_run = ("iterations", "counted", "share_counted")
     pattern = "(?:1|2|3a|3b)/[a-z_+]+/[a-z-]+"
     template = "interference.html.j2"
 

@@ -16,6 +16,7 @@ class Splitting(Design):
     name = "splitting"
     factors = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument", "section")
     sizes = ("containers", "ranks", "ranks_per_container", "cores")
+    of_run = ("transport", "single_copy", "network_bytes")
     pattern = "[a-z]+/[a-z]+/[EOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
     tries_runtimes = True
     template = "splitting.html.j2"

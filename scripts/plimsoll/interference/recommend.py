@@ -29,7 +29,7 @@ def pairs(statistics: pd.DataFrame, study: dict) -> pd.DataFrame:
             row.update({f"ratio_{case}": worst["interference_ratio"], f"low_{case}": worst["ratio_low"]})
             row.update({f"high_{case}": worst["ratio_high"], f"what_{case}": worst["label"]})
         rows.append({**row, "verdict": _verdict(group[group["case"] == "2"], study["tolerable"])})
-    found = pd.DataFrame(rows)
+    found = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["pair", "a", "b", "verdict"])
     return found.sort_values("ratio_2", ascending=False, ignore_index=True) if "ratio_2" in found else found
 
 
