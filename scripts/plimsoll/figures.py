@@ -1,6 +1,7 @@
 """Runs a figure's notebook with its parameters."""
 
 import os
+import tempfile
 from pathlib import Path
 
 from plimsoll import collect, designs, paths, study
@@ -38,15 +39,17 @@ def render(study_name: str, figure_name: str, results: Path) -> None:
     }
     notebook = paths.PROJECT / f"notebooks/{figure['notebook']}.ipynb"
     try:
-        # The kernel is reached through files that only this user can open, not through the loopback network.
-        papermill.execute_notebook(
-            str(notebook),
-            str(output),
-            parameters,
-            kernel_name="python3",
-            progress_bar=False,
-            config=Config({"KernelManager": {"transport": "ipc"}}),
-        )
+        # The kernel is reached through files that only this user can open, not through the loopback network; in a folder of its
+        # own, as two figures may be drawn at once.
+        with tempfile.TemporaryDirectory(prefix="figure-") as folder:
+            papermill.execute_notebook(
+                str(notebook),
+                str(output),
+                parameters,
+                kernel_name="python3",
+                progress_bar=False,
+                config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+            )
     except papermill.PapermillExecutionError as problem:
         raise PlimsollError(
             f"{figure_name}: its notebook failed with {problem.ename}: {problem.evalue} (see {output})."
