@@ -3,6 +3,8 @@
 import contextlib
 import fcntl
 import os
+import re
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from plimsoll.errors import Unavailable
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
+TEMPORARY = Path("/tmp")
 
 
 @contextlib.contextmanager
@@ -39,10 +42,11 @@ def machine() -> Iterator[None]:
 
 
 def sweep() -> None:
-    """Remove the processes, containers, instances and cgroups that a killed run left behind. The lock must be held."""
+    """Remove the processes, folders, containers, instances and cgroups that a killed run left behind. The lock must be held."""
     from plimsoll import runtimes
 
     kill_strays()
+    remove_folders()
     for runtime in runtimes.known().values():
         try:
             runtime.sweep()
@@ -52,6 +56,20 @@ def sweep() -> None:
                 file=sys.stderr,
                 flush=True,
             )
+
+
+def temporary_folder(identity: str) -> Path:
+    """A short path for the sockets of a run."""
+    return TEMPORARY / f"plimsoll-{identity}"
+
+
+def remove_folders() -> None:
+    """Remove the temporary folders of this user's runs but that of this process's."""
+    mine = temporary_folder(os.environ.get(VARIABLE, "")).name
+    for folder in TEMPORARY.glob("plimsoll-*"):
+        with contextlib.suppress(OSError):
+            if re.fullmatch("plimsoll-[0-9a-f]+", folder.name) and folder.name != mine and folder.stat().st_uid == os.geteuid():
+                shutil.rmtree(folder)
 
 
 def kill_strays() -> None:

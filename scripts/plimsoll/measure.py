@@ -137,7 +137,7 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
     if not attempt["noise"]["before"]["idle"]:
         waited = attempt["noise"]["before"]["waited_seconds"]
         return {**attempt, "status": "invalid", "reason": f"the machine was not idle within {waited:.0f} s"}
-    temporary = Path(f"/tmp/plimsoll-{identity}")
+    temporary = lock.temporary_folder(identity)
     temporary.mkdir(mode=0o700)
     try:
         limits = plan["limits"]["neighbours"]
