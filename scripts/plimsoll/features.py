@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from plimsoll import lock, runtimes
@@ -42,8 +41,10 @@ def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
 
 def observe(runtime: Runtime, image: dict) -> dict:
     """Start two containers (one process for bare metal), run a probe in each as an MPI rank, and compare with the host."""
-    folder = Path(tempfile.mkdtemp(prefix="plimsoll-probe-", dir="/tmp"))
-    temporary = Path(tempfile.mkdtemp(prefix="plimsoll-", dir="/tmp"))
+    os.environ[lock.VARIABLE] = identity = f"probe{os.getpid()}"
+    temporary = lock.temporary_folder(identity)
+    folder = temporary / "probe"
+    folder.mkdir()
     containers = 2 if runtime.containers else 1
     cell = {
         "containers": containers,
@@ -54,7 +55,6 @@ def observe(runtime: Runtime, image: dict) -> dict:
         "restricted": False,
         "places": [{"cpus": "", "nodes": "", "cores": [], "slots": []}] * containers,
     }
-    os.environ[lock.VARIABLE] = identity = f"probe{os.getpid()}"
     job = Job(identity, folder, temporary, cell, image)
     try:
         shutil.copy(PROBE, folder)
@@ -71,7 +71,6 @@ def observe(runtime: Runtime, image: dict) -> dict:
         finally:
             deployment.remove()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(temporary, ignore_errors=True)
 
 

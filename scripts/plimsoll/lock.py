@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import re
 import shutil
 import signal
 import sys
@@ -15,7 +14,8 @@ from plimsoll.errors import Unavailable
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
-TEMPORARY = Path("/tmp")
+# Of runs and nothing else, as all that a killed run left in it is removed.
+TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
 
 @contextlib.contextmanager
@@ -59,17 +59,18 @@ def sweep() -> None:
 
 
 def temporary_folder(identity: str) -> Path:
-    """A short path for the sockets of a run."""
-    return TEMPORARY / f"plimsoll-{identity}"
+    """A new folder for a run, with a path that is short enough for sockets."""
+    TEMPORARY.mkdir(mode=0o700, exist_ok=True)
+    folder = TEMPORARY / identity
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 def remove_folders() -> None:
     """Remove the temporary folders of this user's runs but that of this process's."""
-    mine = temporary_folder(os.environ.get(VARIABLE, "")).name
-    for folder in TEMPORARY.glob("plimsoll-*"):
-        with contextlib.suppress(OSError):
-            if re.fullmatch("plimsoll-[0-9a-f]+", folder.name) and folder.name != mine and folder.stat().st_uid == os.geteuid():
-                shutil.rmtree(folder)
+    for folder in TEMPORARY.glob("*"):
+        if folder.name != os.environ.get(VARIABLE):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def kill_strays() -> None:

@@ -138,7 +138,6 @@ def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image:
         waited = attempt["noise"]["before"]["waited_seconds"]
         return {**attempt, "status": "invalid", "reason": f"the machine was not idle within {waited:.0f} s"}
     temporary = lock.temporary_folder(identity)
-    temporary.mkdir(mode=0o700)
     try:
         limits = plan["limits"]["neighbours"]
         given = Attempt(identity, plan, cell, image, folder, temporary, machine, accounts[0], limits, attempt)
