@@ -53,17 +53,19 @@ def build(name: str, base: str) -> dict:
         runtimes.find("docker").check()
         if settings["forms"] == ["docker"]:
             return _docker_only(name, base, tag, settings["stages"], folder / "image.json")
-        if not (folder / "image.json").is_file() or not _present(tag):
-            if not _present(tag):
-                _build(name, base, tag)
+        found = {"id": _built(name, base, tag)}
+        if not (description := _noted(folder / "image.json", found)):
             _unpack(tag, folder)
-        description = json.loads((folder / "image.json").read_text())
-        if description["id"] != _image_id(tag):
-            _unpack(tag, folder)
-            description = json.loads((folder / "image.json").read_text())
+            description = _noted(folder / "image.json", found)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
     return description
+
+
+def _noted(path: Path, found: dict) -> dict | None:
+    """The description of an image that was made before; None if there is none or Docker has another image now."""
+    description = json.loads(path.read_text()) if path.is_file() else {}
+    return description if found == {key: description.get(key) for key in found} else None
 
 
 def _settings(name: str) -> dict:
@@ -78,18 +80,10 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
     It is noted, as looking into that many images takes seconds; the note counts while Docker has the same images.
     """
     tags = {stage: f"plimsoll/{stage}:{identity(name, base)}" for stage in stages}
-    for stage, its_tag in {**tags, None: tag}.items():
-        if not _present(its_tag):
-            _build(name, base, its_tag, stage)
-    found = {
-        "tag": tag,
-        "id": _image_id(tag),
-        "stages": {stage: {"tag": its_tag, "id": _image_id(its_tag)} for stage, its_tag in tags.items()},
-    }
-    if noted.is_file():
-        description = json.loads(noted.read_text())
-        if {key: description.get(key) for key in found} == found:
-            return description
+    built = {stage: {"tag": its_tag, "id": _built(name, base, its_tag, stage)} for stage, its_tag in tags.items()}
+    found = {"tag": tag, "id": _built(name, base, tag), "stages": built}
+    if description := _noted(noted, found):
+        return description
     description = {**found, **_content(tag, tags)}
     record.write(noted, description)
     return description
@@ -120,22 +114,26 @@ def _say(text: str) -> None:
     print(f"images: {text}", file=sys.stderr, flush=True)
 
 
-def _present(tag: str) -> bool:
+def _image_id(tag: str) -> str | None:
+    """Docker's digest of an image; None if it does not have it."""
     try:
-        output(["docker", "image", "inspect", tag])
-        return True
+        return output(["docker", "image", "inspect", "--format", "{{.Id}}", tag]).strip()
     except Unavailable:
-        return False
+        return None
 
 
-def _image_id(tag: str) -> str:
-    return output(["docker", "image", "inspect", "--format", "{{.Id}}", tag]).strip()
+def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
+    """Docker's digest of an image, which is built unless it is there."""
+    if found := _image_id(tag):
+        return found
+    _build(name, base, tag, stage)
+    return _image_id(tag)
 
 
 def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     if base == "bootstrap":
         base = BOOTSTRAP_TAG
-        if not _present(base):
+        if not _image_id(base):
             _bootstrap()
     _say(f"building {tag}")
     # The classic builder is there in every engine and takes a base image that no registry has.

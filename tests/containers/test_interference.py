@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import cpulist, host, images, measure, microservices, paths, plan, programs, record, study
+from plimsoll import cpulist, host, images, measure, microservices, plan, programs, record, study
 from plimsoll.interference import limits, run
 
 PORT = ":3241 "
@@ -23,13 +23,13 @@ def image() -> dict:
 
 
 @pytest.fixture
-def workspace(tmp_path, image, config, working):
+def workspace(tmp_path, image, config, jha2021, working):
     """A results folder of jha2021 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker")
 
     class Workspace:
         folder = tmp_path / "results/jha2021"
-        loaded = study.load(paths.PROJECT / "config/studies/jha2021.yaml")
+        loaded = jha2021
 
         def __init__(self):
             self.folder.mkdir(parents=True)

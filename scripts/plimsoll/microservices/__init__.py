@@ -22,12 +22,14 @@ def find(name: str) -> Microservice:
 def described(parameters: dict[str, dict]) -> dict[str, dict]:
     """Of microservices with their parameters, by name: `label`, `letter` (the papers', with a star if another program stands in
     for it), `resources`, and what each `stands_for` (empty if it is itself)."""
+    return {name: _described(find(name), given) for name, given in parameters.items()}
+
+
+def _described(service: Microservice, given: dict) -> dict:
+    stands_for = service.stands_for(given)
     return {
-        name: {
-            "label": find(name).label_of(given),
-            "letter": find(name).short + ("*" if find(name).stands_for(given) else ""),
-            "resources": find(name).resources,
-            "stands_for": find(name).stands_for(given),
-        }
-        for name, given in parameters.items()
+        "label": service.label_of(given),
+        "letter": service.short + ("*" if stands_for else ""),
+        "resources": service.resources,
+        "stands_for": stands_for,
     }

@@ -1,5 +1,7 @@
 """liu2020's tables 2 to 4: what the design and this host make of them, beside what the paper prints."""
 
+from collections.abc import Iterator
+
 from plimsoll import cpulist, scheme, topology
 from plimsoll.errors import Unavailable
 from plimsoll.splitting import affinity
@@ -24,11 +26,9 @@ def make(study: dict, name: str, host: dict, image: dict) -> list[dict]:
 def hardware(study: dict, host: dict) -> list[dict]:
     """Table 2: sockets, cores, last-level cache and memory of each hardware setting."""
     rows = []
-    for name in study["factors"]["hardware"]:
-        try:
-            setting = scheme.setting(name, host, study["factors"]["processes"])
-        except Unavailable as reason:
-            rows.append({"setting": name, "sockets": f"not here: {reason}"})
+    for name, setting in _settings(study, host):
+        if isinstance(setting, str):
+            rows.append({"setting": name, "sockets": setting})
             continue
         memory = (
             sum(node["memory_bytes"] or 0 for node in host["nodes"] if node["node"] in setting.nodes) or host["memory_bytes"]
@@ -56,11 +56,9 @@ def software(host: dict, image: dict) -> list[dict]:
 def schemes(study: dict, host: dict) -> list[dict]:
     """Table 4: containers, ranks and cores (ANY) of each scheme in each hardware setting of this host."""
     rows = []
-    for name in study["factors"]["hardware"]:
-        try:
-            setting = scheme.setting(name, host, study["factors"]["processes"])
-        except Unavailable as reason:
-            rows.append({"setting": name, "scheme": f"not here: {reason}"})
+    for name, setting in _settings(study, host):
+        if isinstance(setting, str):
+            rows.append({"setting": name, "scheme": setting})
             continue
         for row in scheme.schemes(setting):
             if not row.beyond and not row.alone:
@@ -68,6 +66,15 @@ def schemes(study: dict, host: dict) -> list[dict]:
                 counts = {"containers": str(row.containers), "ranks per container": str(row.ranks_per_container)}
                 rows.append({"setting": name, "scheme": row.name, **counts, "cores": cores})
     return rows
+
+
+def _settings(study: dict, host: dict) -> Iterator[tuple[str, scheme.Setting | str]]:
+    """Each hardware setting of the study by name, or in words why this host does not have it."""
+    for name in study["factors"]["hardware"]:
+        try:
+            yield name, scheme.setting(name, host, study["factors"]["processes"])
+        except Unavailable as reason:
+            yield name, f"not here: {reason}"
 
 
 def beside(name: str, ours: list[dict], printed: list[dict]) -> list[dict]:
