@@ -3,6 +3,9 @@
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
 #   make reproduce PROFILE=paper    another profile of config/profiles/
+#   make list                       what there is to make, how far it is, and the command for each part
+#   make setup                      what the two commands install, and nothing else
+#   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
 STUDIES ?=
@@ -12,18 +15,28 @@ settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: reproduce precise test setup lint bench
+.PHONY: list notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	.venv/bin/snakemake --cores 1 all --config $(settings)
 
+# Quick, and without an engine: what is there, and what is not.
+list:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll list $(settings)
+
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup
-	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --study $(or $(STUDIES),liu2020) --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
+	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
 	.venv/bin/snakemake --cores 1 all --config $(settings)
+
+# Nothing is measured for it. JupyterLab wants to be told that it may run as root.
+notebooks: setup
+	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: setup lint
 	@bash scripts/setup/guest.sh
+	@bash scripts/setup/environments.sh all
 	.venv/bin/python -m pytest
 
 setup:

@@ -1,8 +1,13 @@
 """Reproduces studies of container performance on this machine: see README.md."""
 
+import sys
+
 from snakemake.utils import min_version
 
+from plimsoll.terminal import ready
+
 min_version("9.0")
+ready.or_refuse(sys.argv[1:])
 
 
 configfile: "config/config.yaml"
@@ -25,27 +30,38 @@ localrules:
 
 
 onstart:
-    stay_at_home()
-    hold_folder()
+    alone_and_at_home()
     keep_quiet()
-    write_plans()
+    WORKFLOW.write_plans()
     note_queue()
+    note_figures()
+    stop.announce(Path("results"))
 
 
-# Everything about the studies that the configuration names. Records and figures are named too: what is deleted of them is made
+onsuccess:
+    if ENDS_WITH_FINDINGS:
+        lines.tell_at_exit(SELECTED)
+
+
+onerror:
+    say_last()
+
+
+# Everything about the studies that the configuration names. Figures and records that were deleted are named too: they are made
 # again, although the report that was made from them is there.
 rule all:
     input:
         "results/claims.html",
         [f"results/{name}/report.html" for name in SELECTED],
-        [path for name in SELECTED for path in records(name)],
-        [path for name in SELECTED for path in figures(name)],
+        [path for name in SELECTED for path in WORKFLOW.deleted_records(name)],
+        [path for name in SELECTED for path in WORKFLOW.figures(name)],
+        [f"results/{name}/complete.txt" for name in SELECTED],
 
 
 # Only the measuring: what to leave running overnight.
 rule measurements:
     input:
-        [path for name in SELECTED for path in records(name)],
+        [path for name in SELECTED for path in WORKFLOW.records(name)],
 
 
 # What would be measured, and what cannot be, without measuring anything.

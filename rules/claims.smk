@@ -8,8 +8,8 @@ rule claims:
         claims="config/claims/{study}.yaml",
         study="config/studies/{study}.yaml",
     output:
-        "results/{study}/claims.json",
-        "results/{study}/comparisons.csv",
+        verdicts="results/{study}/claims.json",
+        comparisons="results/{study}/comparisons.csv",
     log:
         "results/{study}/logs/claims.log",
     conda:
@@ -17,22 +17,24 @@ rule claims:
     params:
         plan=plan_digest,
     shell:
-        "python -m plimsoll claims --study {wildcards.study} --results results/{wildcards.study} 2> >(tee {log} >&2)"
+        "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
 
 
-# All studies that there are claims of; those that are not selected or not built are listed as not available.
+# All studies with a file of claims; those that are not selected or not built are listed as not available.
 rule verdicts:
     input:
-        measured=[f"results/{name}/claims.json" for name in SELECTED],
+        verdicts=[f"results/{name}/claims.json" for name in SELECTED],
+        comparisons=[f"results/{name}/comparisons.csv" for name in SELECTED],
         claims=[str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
+        studies=[f"config/studies/{name}.yaml" for name in SELECTED],
+        templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
+        style="scripts/plimsoll/pages/templates/style.css",
     output:
-        "results/claims.html",
-        "results/claims.csv",
+        page="results/claims.html",
+        table="results/claims.csv",
     log:
         "results/logs/verdicts.log",
     conda:
         "../envs/plimsoll.yaml"
-    params:
-        studies=" ".join(SELECTED),
     shell:
-        "python -m plimsoll verdicts --results results {params.studies} 2> >(tee {log} >&2)"
+        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"

@@ -1,10 +1,10 @@
-"""From records to observations: one tidy table, and the list of what did not become one."""
+"""From records to observations: one tidy table, and the list of the runs that gave none."""
 
 
 rule collect:
     input:
         study="config/studies/{study}.yaml",
-        records=lambda wildcards: records(wildcards.study),
+        records=lambda wildcards: WORKFLOW.records(wildcards.study),
     output:
         csv="results/{study}/observations.csv",
         parquet="results/{study}/observations.parquet",
@@ -16,4 +16,4 @@ rule collect:
     params:
         plan=plan_digest,
     shell:
-        "python -m plimsoll collect --study {wildcards.study} --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
+        "python -m plimsoll collect --study {wildcards.study} --plan results/{wildcards.study}/plan.json --records results/{wildcards.study}/runs --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"

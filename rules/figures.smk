@@ -1,24 +1,29 @@
-"""Figures: a notebook a kind of chart, run by papermill; the executed notebook is kept beside its figure."""
+"""Figures: each by its chart's notebook, run by papermill; the executed notebook is kept beside its figure."""
 
 
-# From a figure's own records alone, so that a single figure needs only its own runs.
+# A figure is made from its own records alone, so that a single figure needs only its own runs. The files that it is drawn with
+# are inputs too: an edited chart redraws its figures, and so does an edited notebook. There are many records, so the stage is
+# given their folder; the plan says which of them the figure shows.
 rule figure:
     input:
-        records=figure_records,
-        notebook=lambda wildcards: f"notebooks/{STUDIES[wildcards.study]['figures'][wildcards.figure]['notebook']}.ipynb",
+        records=lambda wildcards: WORKFLOW.figure_records(wildcards.study, wildcards.figure),
+        notebook=lambda wildcards: in_project(sources.notebook(chart_of(wildcards))),
+        drawing=lambda wildcards: [in_project(path) for path in chart_of(wildcards).files],
         study="config/studies/{study}.yaml",
     output:
         pdf="results/{study}/figures/{figure}.pdf",
         png="results/{study}/figures/{figure}.png",
         csv="results/{study}/figures/{figure}.csv",
+        data="results/{study}/figures/{figure}.json",
         observations="results/{study}/figures/{figure}.observations.csv",
         caption="results/{study}/figures/{figure}.txt",
+        alternative="results/{study}/figures/{figure}.alt.txt",
         notebook="results/{study}/notebooks/{figure}.ipynb",
     log:
         "results/{study}/logs/{figure}.log",
     conda:
         "../envs/plimsoll.yaml"
     params:
-        plan=figure_digest,
+        plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
     shell:
-        "python -m plimsoll figure --study {wildcards.study} --figure {wildcards.figure} 2> >(tee {log} >&2)"
+        "python -m plimsoll figure --study {input.study} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"

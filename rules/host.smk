@@ -3,7 +3,7 @@
 
 rule host:
     input:
-        [f"results/images/{image}.runtimes.json" for image in tried_images()],
+        [f"results/images/{image}.runtimes.json" for image in WORKFLOW.tried_images()],
     output:
         json="results/host.json",
         table="results/host.txt",
@@ -12,7 +12,8 @@ rule host:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        images=tried_images(),
+        images=WORKFLOW.tried_images(),
+        designs=sorted(designs.known()),
     shell:
         "python -m plimsoll host --runtimes {input} --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
 
@@ -24,6 +25,7 @@ rule runtimes:
         "results/images/{image}.runtimes.json",
     log:
         "results/logs/runtimes.{image}.log",
+    priority: 2_000_000
     conda:
         "../envs/plimsoll.yaml"
     params:

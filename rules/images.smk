@@ -1,6 +1,7 @@
 """Images: built once from containers/<image>/, the same files for every runtime."""
 
 
+# Made before everything that takes no run, such as figures of what cannot be measured here: measuring waits for images.
 rule image:
     input:
         lambda wildcards: [path for path in Path("containers", wildcards.image).iterdir()],
@@ -10,6 +11,7 @@ rule image:
         "results/logs/image.{image}.log",
     wildcard_constraints:
         image="[a-z0-9]+",
+    priority: 2_000_000
     conda:
         "../envs/plimsoll.yaml"
     params:

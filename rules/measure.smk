@@ -1,7 +1,7 @@
-"""Measuring: one job a run, one at a time, in the order of the design."""
+"""Measuring: one job per run, one at a time, in the order of the design."""
 
 
-# For who asks for the plan alone; the workflow itself writes it when it starts (rules/common.smk).
+# For a user who asks for the plan alone; the workflow itself writes it when it starts (rules/common.smk).
 rule write_plan:
     output:
         "results/{study}/plan.json",
@@ -11,26 +11,43 @@ rule write_plan:
         "../envs/plimsoll.yaml"
     params:
         digest=plan_digest,
-        config=lambda wildcards: planning.settings(config),
-        unavailable=lambda wildcards: planning.settings(UNAVAILABLE),
+        config=lambda wildcards: planner.settings(config),
+        unavailable=lambda wildcards: json.dumps(WORKFLOW.unavailable, sort_keys=True),
     shell:
         "python -m plimsoll plan --study {wildcards.study} --config {params.config:q} --unavailable {params.unavailable:q} --output {output} 2> >(tee {log} >&2)"
 
 
 rule measure:
     input:
-        unpack(prerequisites),
+        prerequisites,
     output:
         # update(): a record that is there is not removed beforehand. If it is still what was asked for it is kept.
         update("results/{study}/runs/{cell}/{repetition}.json"),
     log:
         "results/{study}/logs/{cell}/{repetition}.log",
-    priority: place_in_order
+    priority: lambda wildcards: WORKFLOW.priority(wildcards.study, wildcards.cell, int(wildcards.repetition))
     conda:
         "../envs/plimsoll.yaml"
     threads: workflow.cores
     params:
-        fingerprint=lambda wildcards: cell_of(wildcards).get("fingerprint", ""),
-        image=image_of,
+        fingerprint=asked_for,
+        image=image,
     shell:
         "python -m plimsoll.measure results/{wildcards.study}/plan.json {params.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"
+
+
+# Fails if a cell has no run that counts. It comes last, so that what can be drawn and written is made all the same.
+rule complete:
+    input:
+        "results/{study}/runs.csv",
+    output:
+        "results/{study}/complete.txt",
+    log:
+        "results/{study}/logs/complete.log",
+    priority: -1
+    conda:
+        "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
+    shell:
+        "python -m plimsoll complete --study {wildcards.study} --runs {input} --output {output} 2> >(tee {log} >&2)"

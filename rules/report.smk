@@ -4,15 +4,18 @@
 rule report:
     input:
         host="results/host.json",
-        image=image_of,
+        image=image,
         runs="results/{study}/runs.csv",
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
-        claims="results/{study}/claims.json",
-        tables=lambda wildcards: tables(wildcards.study),
-        figures=lambda wildcards: figures(wildcards.study),
-        templates=[str(path) for path in sorted(Path("scripts/plimsoll/templates").glob("*.j2"))],
-        style="scripts/plimsoll/templates/style.css",
+        verdicts="results/{study}/claims.json",
+        comparisons="results/{study}/comparisons.csv",
+        tables=lambda wildcards: WORKFLOW.tables(wildcards.study),
+        figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
+        study="config/studies/{study}.yaml",
+        claims="config/claims/{study}.yaml",
+        templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
+        style="scripts/plimsoll/pages/templates/style.css",
     output:
         "results/{study}/report.html",
     log:
@@ -21,5 +24,10 @@ rule report:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+    # There are many records, figures and tables, so the stage is given their folders; what is made from them is an input.
     shell:
-        "python -m plimsoll report --study {wildcards.study} --output {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll report --study {wildcards.study} --plan results/{wildcards.study}/plan.json"
+        " --host {input.host} --image {input.image} --observations {input.observations} --runs {input.runs}"
+        " --tests {input.tests} --verdicts {input.verdicts} --comparisons {input.comparisons}"
+        " --figures results/{wildcards.study}/figures --tables results/{wildcards.study}/tables"
+        " --records results/{wildcards.study}/runs --output {output} 2> >(tee {log} >&2)"

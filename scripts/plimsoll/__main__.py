@@ -4,206 +4,270 @@ import argparse
 import sys
 from pathlib import Path
 
-from plimsoll.errors import guarded
+from plimsoll.errors import PlimsollError, guarded
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    return guarded(lambda: options.stage(options))
+    return guarded(lambda: _named(options))
+
+
+def _named(options: argparse.Namespace) -> None:
+    """A stage; PlimsollError with its name for a file that is missing or may not be written."""
+    try:
+        _run(options)
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        raise PlimsollError(f"{problem.filename}: {problem.strerror}.") from problem
+
+
+def _run(options: argparse.Namespace) -> None:
+    if not options.says:
+        options.stage(options)
+        return
+    from plimsoll.terminal import patience
+
+    place = patience.place(options.results.parent, options.study.stem, options.figure) if "figure" in options else ""
+    with patience.told(options.says.format(**vars(options)) + (f", {place}" if place else "")):
+        options.stage(options)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="plimsoll", description=__doc__)
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
-    def stage(function, *options: str, paths: tuple[str, ...] = ()) -> argparse.ArgumentParser:
+    def stage(function, *options: str, paths: tuple[str, ...] = (), says: str = "") -> argparse.ArgumentParser:
+        """A stage with its options; it `says` what it does when it begins."""
         added = stages.add_parser(function.__name__.strip("_").replace("_", "-"), help=function.__doc__)
         for option in options:
             added.add_argument(f"--{option}", required=True)
         for option in paths:
             added.add_argument(f"--{option}", required=True, type=Path)
-        added.set_defaults(stage=function)
+        added.set_defaults(stage=function, says=says)
         return added
 
-    stage(_host, paths=("json", "table")).add_argument("--runtimes", nargs="*", type=Path, required=True)
-    stage(_image, "name", "base", paths=("output",))
-    stage(_runtimes, paths=("image", "output")).add_argument("wishes", nargs="+", help="runtime=required, optional or off")
+    host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
+    host.add_argument("--runtimes", nargs="*", type=Path, required=True)
+    stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
+    tried = stage(_runtimes, paths=("image", "output"), says="runtimes: trying each of them")
+    tried.add_argument("wishes", nargs="+", help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
-    stage(_collect, "study", paths=("csv", "parquet", "runs"))
-    stage(_tests, "study", paths=("observations", "output"))
-    stage(_claims, "study", paths=("results",))
-    stage(_verdicts, paths=("results",)).add_argument("studies", nargs="+", help="studies that were measured")
-    precise = stage(_precise, "study", "width", "maximum")
+    stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
+    stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
+    stage(_tests, "study", paths=("observations", "output"), says="{study}: testing")
+    judged = ("plan", "observations", "runs", "verdicts", "comparisons")
+    stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
+    verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
+    verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
+    verdicts.add_argument(
+        "--comparisons", nargs="+", type=Path, required=True, help="comparisons.csv of each, in the same order"
+    )
+    precise = stage(_precise, "width", "maximum")
+    precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_features, "study", paths=("runtimes", "output"))
-    stage(_table, "study", "name", paths=("host", "image", "output"))
-    stage(_measured_table, "study", "name", paths=("output",))
-    stage(_figure, "study", "figure")
-    stage(_report, "study", paths=("output",))
+    listed = stage(_list)
+    listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
+    listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    stage(_findings).add_argument("settings", nargs="*", help="the configuration, as after --config")
+    table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
+    for option in ("image", "host", "environments"):
+        table.add_argument(f"--{option}", type=Path)
+    drawn = ("study", "plan", "results", "notebook", "output", "executed")
+    stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    folders = ("figures", "tables", "records")
+    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons")
+    stage(_report, "study", paths=(*made, *folders, "output"), says="{study}: writing the report")
     return parser
 
 
 # Each stage imports what it needs: trying a runtime must not wait for what drawing imports.
 
 
+def _study(name: str):
+    """A study with its design, which is handed to all that a stage does."""
+    from plimsoll import designs
+    from plimsoll.config import studies
+
+    return studies.load(name, designs.known())
+
+
 def _host(options: argparse.Namespace) -> None:
     """find out what this machine is"""
     import json
 
-    from plimsoll import host
+    from plimsoll import designs
+    from plimsoll.host import inventory
 
     tried = {}
     for path in options.runtimes:
         tried.update(json.loads(path.read_text()))
-    found = host.discover(tried)
+    found = inventory.discover(tried, designs.known().values())
     options.json.write_text(json.dumps(found, indent=1) + "\n")
-    options.table.write_text(host.table(found))
+    options.table.write_text(inventory.table(found))
 
 
 def _image(options: argparse.Namespace) -> None:
     """build an image for every runtime, unless that is done"""
     import json
 
-    from plimsoll import images
+    from plimsoll.images import builder
 
-    options.output.write_text(json.dumps(images.build(options.name, options.base), indent=1) + "\n")
+    options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
 
 
 def _runtimes(options: argparse.Namespace) -> None:
     """try every runtime and look at it from inside"""
     import json
 
-    from plimsoll import features
+    from plimsoll.environments import isolation
 
     wishes = dict(wish.split("=") for wish in options.wishes)
-    features.write(features.try_all(wishes, json.loads(options.image.read_text())), options.output)
+    isolation.write(isolation.try_all(wishes, json.loads(options.image.read_text())), options.output)
 
 
 def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll import host, plan, precision, study
+    from plimsoll.host import inventory
+    from plimsoll.planning import configured, planner
 
-    config = json.loads(options.config)
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    profile, unavailable = study.profile(config["profile"]), json.loads(options.unavailable)
-    more = precision.asked(options.output.parent, config["profile"])
-    made = plan.make(loaded, profile, host.here(), config, unavailable, more)
-    plan.write(made, options.output)
+    wanted = {options.study: _study(options.study)}
+    config, unavailable = json.loads(options.config), json.loads(options.unavailable)
+    made = configured.plans(wanted, config, inventory.here(), unavailable, options.output.parent.parent)
+    planner.write(made[options.study], options.output)
 
 
 def _collect(options: argparse.Namespace) -> None:
     """turn records into a table of observations"""
-    from plimsoll import collect, study
+    from plimsoll.analysis import collect
 
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    folder = Path("results") / options.study
-    plan = collect.load_plan(folder)
-    observations, runs = collect.collect(folder, plan, loaded, plan["order"])
+    loaded = _study(options.study)
+    plan = collect.read_plan(options.plan)
+    observations, runs = collect.collect(options.records, plan, loaded, plan["order"])
     observations.to_csv(options.csv, index=False)
     observations.to_parquet(options.parquet, index=False)
     runs.to_csv(options.runs, index=False)
 
 
+def _complete(options: argparse.Namespace) -> None:
+    """say whether every cell that can be measured here has a run that counts"""
+    from plimsoll.analysis import complete
+
+    plan = complete.plan_of(options.runs.parent)
+    options.output.write_text(complete.check(plan, complete.rows_of(options.runs)) + "\n")
+
+
 def _tests(options: argparse.Namespace) -> None:
     """make a study's own tests"""
-    from plimsoll import collect, designs, study
+    from plimsoll.analysis import collect
 
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    design = designs.find(loaded["design"])
-    made = design.tests(loaded, collect.table(options.observations, design.factors))
+    loaded = _study(options.study)
+    observations = collect.table(options.observations, loaded.design.factors.FACTORS)
+    made = loaded.design.tests.tests(loaded, observations)
     made.to_csv(options.output, index=False)
 
 
 def _claims(options: argparse.Namespace) -> None:
     """test a study's claims against its observations"""
-    from plimsoll import collect, study
-    from plimsoll.claims import book, evaluate, page
+    import json
+
+    from plimsoll.analysis import collect
+    from plimsoll.claims import book, evaluate
     from plimsoll.claims.measured import Measured
 
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
+    loaded = _study(options.study)
     claims = book.load(options.study)
     book.check_against(loaded, claims)
-    plan = collect.load_plan(options.results)
-    observations, runs = (collect.table(options.results / f"{name}.csv", plan["factors"]) for name in ("observations", "runs"))
-    measured = Measured(loaded, plan, observations, runs)
-    page.write(options.results, *evaluate.evaluate(claims, measured, loaded["alpha"]))
+    plan = collect.read_plan(options.plan)
+    observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
+    results, comparisons = evaluate.evaluate(claims, Measured(loaded, plan, observations, runs), loaded["alpha"])
+    options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
+    comparisons.to_csv(options.comparisons, index=False)
 
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll import study
-    from plimsoll.claims import book, findings, page
+    from plimsoll.claims import book, findings
+    from plimsoll.config import studies
+    from plimsoll.pages import verdict_page
 
-    results, comparisons, built = [], {}, {}
+    measured = {}
+    for verdicts, comparisons in zip(options.verdicts, options.comparisons, strict=True):
+        found, table = verdict_page.read(verdicts, comparisons)
+        measured[found[0]["study"]] = (found, table)
+    results: list[dict] = []
     for name, claims in book.load_all().items():
-        if name not in options.studies:
-            results += findings.unavailable(claims, name in study.names(study.STUDIES))
-            continue
-        built[name] = study.load(study.STUDIES / f"{name}.yaml")
-        found, comparisons[name] = page.read(options.results / name)
-        results += found
-    findings.table_of(results).to_csv(options.results / "claims.csv", index=False)
-    (options.results / "claims.html").write_text(page.render(results, comparisons, built))
+        built = name in studies.names(studies.STUDIES)
+        results += measured[name][0] if name in measured else findings.unavailable(claims, built)
+    loaded = {name: _study(name) for name in measured}
+    findings.table_of(results).to_csv(options.table, index=False)
+    options.page.write_text(verdict_page.render(results, {name: table for name, (_, table) in measured.items()}, loaded))
 
 
 def _precise(options: argparse.Namespace) -> None:
     """add repetitions until every interval is narrow enough"""
-    from plimsoll import precision
+    from plimsoll import rounds
+    from plimsoll.config import configuration, studies
+    from plimsoll.planning import precision
 
-    precision.reach(options.study, float(options.width), int(options.maximum), options.settings)
+    width, maximum = precision.width_of(options.width), precision.maximum_of(options.maximum)
+    config = configuration.read(options.settings)
+    for study in studies.selected(options.study or config["studies"]):
+        rounds.reach(study, width, maximum, options.settings)
 
 
-def _features(options: argparse.Namespace) -> None:
-    """print the features of the runtimes as a table"""
-    import json
+def _list(options: argparse.Namespace) -> None:
+    """list studies, experiments, runtimes, instruments, figures and tables with their state and the command that makes each"""
+    from plimsoll import designs
+    from plimsoll.terminal import machine, screen
 
-    import pandas as pd
+    screen.tell(lambda width: machine.text(designs.known(), options.settings, options.study, width))
 
-    from plimsoll import features, study
 
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    rows = features.rows(json.loads(options.runtimes.read_text()), loaded.get("paper_features", {}))
-    pd.DataFrame(rows).to_csv(options.output, index=False)
+def _findings(options: argparse.Namespace) -> None:
+    """tell the most telling findings, and where to read on"""
+    from plimsoll.config import configuration, studies
+    from plimsoll.terminal import closing, screen
+
+    names = {}
+    for name in studies.selected(configuration.read(options.settings)["studies"]):
+        study = _study(name)
+        names[name] = closing.naming(study.design.report.short, study["metrics"])
+    screen.tell(lambda width: closing.of_studies(Path("results"), names, width))
 
 
 def _table(options: argparse.Namespace) -> None:
-    """print a table of the design or the host beside the paper's"""
-    import json
+    """make a table, beside the paper's"""
+    from plimsoll.analysis import tables
 
-    import pandas as pd
-
-    from plimsoll import designs, study
-
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    host, image = (json.loads(path.read_text()) for path in (options.host, options.image))
-    rows = designs.find(loaded["design"]).host_table(loaded, options.name, host, image)
-    pd.DataFrame(rows).to_csv(options.output, index=False)
-
-
-def _measured_table(options: argparse.Namespace) -> None:
-    """make a table from runs, beside the paper's"""
-    from plimsoll import designs, study
-
-    loaded = study.load(study.STUDIES / f"{options.study}.yaml")
-    made = designs.find(loaded["design"]).table(loaded, options.name, Path("results") / options.study)
-    made.to_csv(options.output, index=False)
+    described = {name: getattr(options, name) for name in ("image", "host", "environments")}
+    asked = tables.Asked(_study(options.study), options.name, options.results, **described)
+    tables.make(asked).to_csv(options.output, index=False)
 
 
 def _figure(options: argparse.Namespace) -> None:
     """collect what a figure shows, and run its notebook"""
-    from plimsoll import figures
+    from plimsoll import designs
+    from plimsoll.analysis import collect
+    from plimsoll.config import studies
+    from plimsoll.figures import render
 
-    figures.render(options.study, options.figure, Path("results") / options.study)
+    loaded, plan = studies.read(options.study, designs.known()), collect.read_plan(options.plan)
+    data = render.gather(loaded, plan, options.figure, options.results)
+    render.run(data, options.notebook, options.results, options.output, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:
     """write a study's report"""
-    from plimsoll import report
+    from dataclasses import fields
 
-    options.output.write_text(report.render(options.study, Path("results") / options.study))
+    from plimsoll.pages import report
+
+    sources = report.Sources(**{field.name: getattr(options, field.name) for field in fields(report.Sources)})
+    options.output.write_text(report.render(_study(options.study), sources))
 
 
 if __name__ == "__main__":

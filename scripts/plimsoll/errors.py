@@ -13,10 +13,25 @@ class Unavailable(PlimsollError):
     """Something this host cannot do; the text is the reason."""
 
 
+class Outage(PlimsollError):
+    """The means of measuring failed (engine, image, network, disk or memory of the host): nothing was measured.
+
+    `cause` is what is wrong, `remedy` what the user can do about it; the text is both as one sentence.
+    """
+
+    def __init__(self, cause: str, remedy: str):
+        super().__init__(f"{cause}: {remedy}.")
+        self.cause, self.remedy = cause, remedy
+
+
+class ImageGone(Outage):
+    """An image, or a form of it, was removed after it had been built."""
+
+
 def guarded(work: Callable[[], object]) -> int:
     """Do a stage's work; its exit status. A PlimsollError becomes one line on standard error and status 1.
 
-    SIGTERM is taken as an interruption, an exception, so that what the work has started is taken down.
+    SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:

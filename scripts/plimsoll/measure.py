@@ -1,6 +1,6 @@
-"""Measures one run of one cell and leaves one record, whatever happens.
+"""Measures one run of one cell and leaves one record, unless the means of measuring fail for good: then the workflow stops.
 
-Imports nothing but the standard library and the measuring modules: its start-up is part of every run's cost.
+Imports nothing but the standard library and what measuring needs: its start-up is part of every run's cost.
 """
 
 import json
@@ -10,17 +10,34 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-from plimsoll import cgroup, designs, lock, noise, progress, record
-from plimsoll.designs.base import Attempt
-from plimsoll.errors import PlimsollError, guarded
+from plimsoll import designs, environments
+from plimsoll.errors import ImageGone, Outage, PlimsollError, guarded
+from plimsoll.host import cgroup
+from plimsoll.measuring import lock, noise, progress, record, staleness, status
+from plimsoll.measuring.attempt import Attempt
+
+# After this many interrupted attempts at one run, the run itself is taken to end what it needs.
+INTERRUPTIONS = 3
+
+
+class Run(NamedTuple):
+    """A run to measure: a repetition of a cell of the plan, with the description of the image that it runs."""
+
+    plan: dict
+    cell: dict
+    repetition: int
+    study_folder: Path
+    image: dict
 
 
 def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path) -> dict:
     """Measure one run and write its record to `target`.
 
-    A record with the same fingerprint that is there already, or in the archive, is kept instead; one with another
-    fingerprint is moved to the archive first. Raises PlimsollError for a cell that is not in the plan.
+    A record with the same fingerprint that is there already, or in the archive, is kept instead if it counts or was tried
+    often enough; one with another fingerprint is moved to the archive first. Raises PlimsollError for a cell that is not in
+    the plan, and Outage, with no record written, if the means of measuring failed and did not come back.
     """
     plan = json.loads(plan_path.read_text())
     study_folder = plan_path.parent
@@ -30,84 +47,82 @@ def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, imag
         raise PlimsollError(f"{plan_path} has no cell {cell_path}.") from None
     if cell["reason"]:
         raise PlimsollError(f"The cell {cell_path} cannot be measured here: {cell['reason']}.")
-    kept = _kept(study_folder, cell, repetition, target)
-    if kept:
-        return kept
-    image = json.loads(image_path.read_text())
-    with lock.machine():
-        begun = time.monotonic()
-        result = _until_valid(plan, cell, repetition, study_folder, image)
-        record.write(target, result)
-    headline = _headline(result)
-    progress.finish(
-        study_folder / "progress",
-        f"{cell_path}/{repetition}",
-        time.monotonic() - begun,
-        result["status"],
-        headline,
-    )
+    name = f"{cell_path}/{repetition}"
+    try:
+        kept, tried = staleness.kept(study_folder, cell, repetition, target, plan["limits"]["starts"])
+        if kept:
+            progress.skip(study_folder / "progress", name)
+            return kept
+        run = Run(plan, cell, repetition, study_folder, json.loads(image_path.read_text()))
+        with lock.machine(environments.known().values()):
+            begun = time.monotonic()
+            result = _until_valid(run, tried)
+            _write(target, result)
+        progress.finish(study_folder / "progress", name, time.monotonic() - begun, result)
+    except OSError as error:
+        raise _outage_of(error) from error
     return result
 
 
-def _kept(study_folder: Path, cell: dict, repetition: int, target: Path) -> dict | None:
-    """The record that makes measuring unnecessary; moves one of another fingerprint, or a damaged one, out of the way."""
-    archive = study_folder / "archive"
-    if target.exists():
-        try:
-            old = record.read(target)
-            if old["fingerprint"] == cell["fingerprint"]:
-                os.utime(target)
-                return old
-            place = archive / old["fingerprint"]
-        except record.Damaged as damage:
-            print(f"plimsoll: {damage}; it is set aside and measured again.", file=sys.stderr, flush=True)
-            place = archive / "damaged"
-        record.set_aside(target, place)
-    # A profile that was measured before is not measured again.
-    for path in sorted((archive / cell["fingerprint"]).glob(f"{repetition}-*.json"), reverse=True):
-        try:
-            old = record.read(path)
-        except record.Damaged:
-            continue
-        if old["status"] in record.COUNTED:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(target)
-            return old
-    return None
+def _until_valid(run: Run, tried: dict | None) -> dict:
+    """The record after attempts until one is valid or the profile's number is used up; it keeps the earlier ones inside it.
 
-
-def _until_valid(plan: dict, cell: dict, repetition: int, study_folder: Path, image: dict) -> dict:
-    """Attempts until one is valid or the profile's number is used up; all but the last are kept inside the record."""
-    earlier: list[dict] = []
-    for number in range(1, plan["limits"]["attempts"] + 1):
-        attempt = _attempt(plan, cell, repetition, study_folder, image)
-        if attempt["status"] in record.COUNTED or number == plan["limits"]["attempts"]:
-            break
+    `tried` is the record of earlier starts, whose attempts are kept too. Whatever interrupts an attempt is mended before the
+    next one; interrupted attempts do not count towards the profile's number.
+    """
+    earlier = staleness.attempts_of(tried) if tried else []
+    made = interrupted = 0
+    while True:
+        attempt, problem = _attempt(run)
+        if problem:
+            interrupted += 1
+            if interrupted > INTERRUPTIONS:
+                raise Outage(f"{problem.cause}, in {interrupted} attempts at {run.cell['path']}", problem.remedy)
+            _restore(run, problem)
+        else:
+            made += 1
+            if attempt["status"] in status.COUNTED or made == run.plan["limits"]["attempts"]:
+                break
         earlier.append(attempt)
+    return {**_of_the_run(run, tried), "attempts": len(earlier) + 1, "invalid_attempts": earlier, **attempt}
+
+
+def _of_the_run(run: Run, tried: dict | None) -> dict:
+    """The part of the record that is the same for every attempt."""
+    cell, plan = run.cell, run.plan
     return {
         "format": record.FORMAT,
         "study": plan["study"],
         "cell": {key: value for key, value in cell.items() if key != "reason"},
-        "repetition": repetition,
-        "block": repetition,
-        "place_in_order": plan["order"].index([cell["path"], repetition]) + 1,
+        "repetition": run.repetition,
+        "block": run.repetition,
+        "place_in_order": plan["order"].index([cell["path"], run.repetition]) + 1,
         "seed": plan["seed"],
         "profile": plan["profile"],
         "fingerprint": cell["fingerprint"],
-        "image": {"tag": image["tag"], "id": image["id"]},
-        "attempts": len(earlier) + 1,
-        "invalid_attempts": earlier,
-        **attempt,
+        "image": {"tag": run.image["tag"], "id": run.image["id"]},
+        **({"starts": staleness.starts_of(tried) + 1} if tried else {}),
     }
 
 
-def _raw_folder(study_folder: Path, cell: dict, repetition: int) -> Path:
+def _write(target: Path, result: dict) -> None:
+    """Put the record in place; where the disk is full, wait for room: the run is measured."""
+    try:
+        record.write(target, result)
+    except OSError as error:
+        from plimsoll.measuring import means
+
+        means.restore(_outage_of(error), lambda: means.refuse_full(target.parent), lambda _: None)
+        record.write(target, result)
+
+
+def _raw_folder(run: Run) -> Path:
     """A new folder for the raw output of one attempt."""
-    parent = study_folder / "raw" / cell["path"]
+    parent = run.study_folder / "raw" / run.cell["path"]
     parent.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:
-        folder = parent / f"{repetition}-{number}"
+        folder = parent / f"{run.repetition}-{number}"
         try:
             folder.mkdir()
             return folder.resolve()
@@ -115,43 +130,95 @@ def _raw_folder(study_folder: Path, cell: dict, repetition: int) -> Path:
             number += 1
 
 
-def _attempt(plan: dict, cell: dict, repetition: int, study_folder: Path, image: dict) -> dict:
-    """One attempt: the part of the record that is its own."""
-    folder = _raw_folder(study_folder, cell, repetition)
+def _attempt(run: Run) -> tuple[dict, Outage | None]:
+    """One attempt: the part of the record that is its own, and what interrupted it, if the means of measuring failed."""
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     os.environ[lock.VARIABLE] = identity
+    folder = _raw_folder(run)
     attempt: dict = {
         "started": time.time(),
-        "raw": str(folder.relative_to(study_folder.resolve())),
+        "raw": str(folder.relative_to(run.study_folder.resolve())),
         "seconds": {},
     }
+    limits = run.plan["limits"]
     found = cgroup.mounts()
     machine = noise.Machine(found)
     # Entering a cgroup waits some 10 ms in the kernel and uses no processor: it goes on beside the look at the machine.
     entering = threading.Thread(target=lambda: accounts.append(cgroup.account(found)))
     accounts: list = []
     entering.start()
-    attempt["noise"] = {"before": noise.wait_until_idle(machine, **plan["limits"]["idle"])}
+    attempt["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
     entering.join()
     attempt["seconds"]["idle"] = attempt["noise"]["before"]["waited_seconds"]
     if not attempt["noise"]["before"]["idle"]:
         waited = attempt["noise"]["before"]["waited_seconds"]
-        return {**attempt, "status": "invalid", "reason": f"the machine was not idle within {waited:.0f} s"}
-    temporary = lock.temporary_folder(identity)
+        return {**attempt, "status": status.INVALID, "reason": f"the machine was not idle within {waited:.0f} s"}, None
+    attempts = designs.find(run.plan["design"]).attempts
+    killed = noise.killed_for_memory()
     try:
-        limits = plan["limits"]["neighbours"]
-        given = Attempt(identity, plan, cell, image, folder, temporary, machine, accounts[0], limits, attempt)
-        attempt.update(designs.find(plan["design"]).attempt(given))
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return attempt
+        temporary = lock.temporary_folder(identity)
+        try:
+            given = Attempt(
+                identity, run.plan, run.cell, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], attempt
+            )
+            attempt.update(attempts.attempt(given))
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        if attempt["status"] not in (status.VALID, status.DISTURBED):
+            _examine(run, None if attempts.LIMITS_MEMORY else killed)
+    except Outage as problem:
+        return _interrupted(attempt, problem)
+    except OSError as error:
+        return _interrupted(attempt, _outage_of(error))
+    return attempt, None
 
 
-def _headline(result: dict) -> str:
-    """A value or the reason, for the progress line."""
-    if result["status"] != "valid":
-        return result["reason"]
-    return f"on the {result['attempts']}. attempt" if result["attempts"] > 1 else ""
+def _interrupted(attempt: dict, problem: Outage) -> tuple[dict, Outage]:
+    """An attempt whose means failed: what is known of it, and nothing that it seemed to find."""
+    own = {key: attempt[key] for key in ("started", "raw", "seconds", "noise")}
+    return {**own, "status": status.INTERRUPTED, "reason": problem.cause}, problem
+
+
+# What follows is done only when something went wrong, and imports what it needs then: a run that ends well does not pay for it.
+
+
+def _outage_of(error: OSError) -> Outage:
+    """The Outage that an error stands for; raises the error again if it is not the host's."""
+    from plimsoll.measuring import means
+
+    if outage := means.outage_of(error):
+        return outage
+    raise error
+
+
+def _examine(run: Run, killed: int | None = None) -> None:
+    """Outage if there is no room for what the run writes, if what its containers need is not there, or if the kernel has killed
+    more programs than the `killed` ones of before."""
+    from plimsoll.measuring import means
+
+    if killed is not None:
+        means.refuse_killed(killed)
+    for folder in (run.study_folder / "raw" / run.cell["path"], lock.TEMPORARY.parent):
+        means.refuse_full(folder)
+    environments.find(run.cell["runtime"]).examine(run.image)
+
+
+def _restore(run: Run, problem: Outage) -> None:
+    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away."""
+    from plimsoll.measuring import means
+
+    means.restore(problem, lambda: _examine(run), lambda found: _mend(run, found))
+    lock.sweep(environments.known().values())
+
+
+def _mend(run: Run, problem: Outage) -> None:
+    """Do what can be done from here about an Outage."""
+    if isinstance(problem, ImageGone):
+        from plimsoll.images import restore
+
+        restore.restore(run.image)
+    else:
+        environments.find(run.cell["runtime"]).revive()
 
 
 def main(arguments: list[str]) -> int:
@@ -161,7 +228,21 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION RECORD", file=sys.stderr)
         return 2
     plan, image, cell, repetition, target = arguments
-    return guarded(lambda: measure(Path(plan), cell, int(repetition), Path(target), Path(image)))
+
+    def measure_or_stop() -> None:
+        try:
+            measure(Path(plan), cell, int(repetition), Path(target), Path(image))
+        except Outage as problem:
+            reason = (
+                f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then start again; what was measured is "
+                f"kept, and {cell}/{repetition} is measured then."
+            )
+            from plimsoll.measuring import stop
+
+            stop.workflow(Path(plan).parent, reason)
+            raise PlimsollError(reason) from problem
+
+    return guarded(measure_or_stop)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,13 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
     # Not pkgutil, which takes longer to import than all that it would find.
     for file in sorted(os.listdir(package.__path__[0])):
         module, extension = os.path.splitext(file)
-        if extension != ".py" or module == "__init__":
+        if extension == ".py" and module != "__init__":
+            name = module
+        elif os.path.isfile(f"{package.__path__[0]}/{file}/__init__.py"):
+            name = file
+        else:
             continue
-        listed = getattr(importlib.import_module(f"{package.__name__}.{module}"), attribute, ())
+        listed = getattr(importlib.import_module(f"{package.__name__}.{name}"), attribute, ())
         found.update({member.name: member for member in listed})
     return found
 

@@ -19,9 +19,12 @@ say "starting the Docker engine"
 if [ -d /run/systemd/system ]; then
     systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
 else
-    # A dead engine's pid file keeps the next one from starting.
+    # A dead engine's pid files keep the next one from starting. What was killed and nobody has waited for still has its name.
     pidfile=/var/run/docker.pid
-    if [ -f "$pidfile" ] && ! grep -qs dockerd "/proc/$(cat "$pidfile")/comm"; then rm -f "$pidfile"; fi
+    runs() { grep -qsE '^Name:.(dockerd|containerd)$' "/proc/$1/status" && ! grep -qs '^State:.Z' "/proc/$1/status"; }
+    for file in "$pidfile" /var/run/docker/containerd/containerd.pid; do
+        if [ -f "$file" ] && ! runs "$(cat "$file")"; then rm -f "$file"; fi
+    done
     # Own session and no inherited streams: the engine outlives this script and must hold no caller's pipe open.
     # (A list such as 'test || dockerd &' would leave a subshell behind that does hold them.)
     if ! [ -f "$pidfile" ]; then setsid --fork dockerd >>"$log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; fi

@@ -2,10 +2,16 @@
 
 import sys
 
-from tests.bench import agreement, analysis, instruments, overhead, precise
+from tests.bench import agreement, analysis, instruments, overhead, precise, starting
 from tests.bench.calibration import known, same, simulation
 
-BENCHES = {"overhead": overhead.main, "agreement": agreement.main, "analysis": analysis.main, "precise": precise.main}
+BENCHES = {
+    "overhead": overhead.main,
+    "starting": starting.main,
+    "agreement": agreement.main,
+    "analysis": analysis.main,
+    "precise": precise.main,
+}
 LONG = {"instruments": instruments.main, "same": same.main, "simulation": simulation.main, "known": known.main}
 
 if __name__ == "__main__":

@@ -10,8 +10,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from plimsoll import benchmarks, host, images, measure, plan, runtimes, statistics, study
-from plimsoll.runtimes.base import Job
+from plimsoll import designs, environments, measure, workloads
+from plimsoll.analysis import paper_tests
+from plimsoll.config import studies
+from plimsoll.environments.base import HOST
+from plimsoll.environments.engine import EngineNode
+from plimsoll.host import inventory
+from plimsoll.images import builder
+from plimsoll.mpi.job import Job
+from plimsoll.planning import planner
 
 from tests.conftest import PROJECT
 
@@ -27,13 +34,13 @@ def main() -> None:
     import yaml
 
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
-    loaded = study.load(study.STUDIES / "liu2020.yaml")
-    made = plan.make(loaded, study.profile("quick"), host.here(), config, {})
-    image = images.build("hpcc", "bootstrap")
+    loaded = studies.load("liu2020", designs.known())
+    made = planner.make(loaded, studies.profile("quick"), inventory.here(), config, {})
+    image = builder.build("hpcc", "bootstrap")
     for path, metric in CASES:
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             through, by_hand = measured(Path(folder), made, image, path, loaded["metrics"][metric]["source"])
-        result = statistics.compare(through, by_hand)
+        result = paper_tests.compare(through, by_hand)
         print(
             f"{path} {metric}: workflow/by hand = {result['ratio']:.3f} [{result['ratio_low']:.3f}, {result['ratio_high']:.3f}]"
             f", {result['test']} p = {result['p']:.2g}, n = {result['n_a']} + {result['n_b']}"
@@ -58,26 +65,26 @@ def typed(folder: Path, made: dict, image: dict, path: str, source: str) -> floa
     """One run as a person would do it: a shell, docker run, mpirun, docker rm."""
     (folder / "ranks").mkdir(parents=True)
     cell = made["cells"][path]
-    benchmark = benchmarks.find(made["benchmark"])
+    benchmark = workloads.find(made["benchmark"])
     benchmark.prepare(folder, cell["parameters"])
-    job = Job(f"hand{folder.name}", folder, folder, cell, image)
-    runtime = runtimes.find(cell["runtime"])
+    job = Job.of_cell(f"hand{folder.name}", folder, folder, cell, image)
     lines = []
     if cell["runtime"] == "docker":
-        for name in job.names:
+        names = [spec.name for spec in job.specs]
+        for name in names:
             lines.append(
                 f"docker run --detach --init --network plimsoll --hostname {name} --name {name} "
                 f"--volume {folder}:{folder} {image['tag']} sleep infinity >/dev/null"
             )
-        lines.append("trap 'docker rm --force " + " ".join(job.names) + " >/dev/null' EXIT")
-        deployment = __import__("plimsoll.runtimes.docker", fromlist=["DockerDeployment"]).DockerDeployment(job)
+        lines.append("trap 'docker rm --force " + " ".join(names) + " >/dev/null' EXIT")
+        nodes = [EngineNode(spec, HOST, [], ("docker",)) for spec in job.specs]
     else:
-        deployment = runtime.deploy(job)
-    lines.append(shlex.join(deployment.launch([benchmark.program])))
+        nodes = environments.find(cell["runtime"]).start(job.specs)
+    lines.append(shlex.join(job.command(nodes, [benchmark.program])))
     subprocess.run(
         ["sh", "-ec", "\n".join(lines)],
         cwd=folder,
-        env=deployment.environment(),
+        env=job.environment(nodes),
         check=True,
         capture_output=True,
     )

@@ -5,11 +5,14 @@ import time
 import numpy as np
 import pandas as pd
 import yaml
-from plimsoll import behaviour, plan, study
+from plimsoll import designs
+from plimsoll.analysis import drift
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.measured import Measured
-from plimsoll.splitting import significance
-from plimsoll.splitting.cells import FACTORS
+from plimsoll.config import studies
+from plimsoll.designs.splitting import tests
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.planning import planner
 
 from tests.conftest import PROJECT, host_of
 
@@ -18,23 +21,23 @@ OBSERVATIONS = 100_000
 
 def main() -> None:
     """Print the seconds that the tests, the verdicts and the look at the machine's behaviour take."""
-    loaded = study.load(study.STUDIES / "liu2020.yaml")
+    loaded = studies.load("liu2020", designs.known())
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
-    made = plan.make(loaded, study.profile("paper"), host_of(2, 18), {**config, "profile": "paper"}, {})
+    made = planner.make(loaded, studies.profile("paper"), host_of(2, 18), {**config, "profile": "paper"}, {})
     observations = pretended(made, loaded)
-    runs = observations.drop_duplicates(["repetition", *FACTORS, "section"]).assign(status="valid", transport="TCP")
+    runs = observations.drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"]).assign(status="valid", transport="TCP")
     print(f"{len(observations)} observations of {len(made['cells'])} cells")
     whole = time.perf_counter()
     for name, stage in (
         (
             "tests of section 4.3",
-            lambda: significance.tests(observations, loaded["baseline"], 0.05, {"docker-ptrace": "docker"}),
+            lambda: tests.of_cells(observations, loaded["baseline"], 0.05, {"docker-ptrace": "docker"}),
         ),
         (
             "verdicts",
             lambda: evaluate.evaluate(book.load("liu2020"), Measured(loaded, made, observations, runs), 0.05),
         ),
-        ("behaviour of the machine", lambda: behaviour.describe(observations, [*FACTORS, "section"])),
+        ("behaviour of the machine", lambda: drift.describe(observations, [*OF_DEPLOYMENT, "section"])),
     ):
         begun = time.perf_counter()
         stage()
@@ -47,7 +50,7 @@ def pretended(made: dict, loaded: dict) -> pd.DataFrame:
     random = np.random.default_rng(1)
     keys = [
         {
-            **{k: cell[k] for k in (*FACTORS, "section", "containers", "cores")},
+            **{k: cell[k] for k in (*OF_DEPLOYMENT, "section", "containers", "cores")},
             "metric": name,
             **{k: m[k] for k in ("label", "unit", "better")},
         }

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from plimsoll.claims import estimates
+from plimsoll.analysis import blocks
 
 from tests.bench.runs import Runner
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _show_calls(cell: str, records: list[dict]) -> None:
-    """The share of the section that its calls would take at CALL a call: what the noise of the metrics hides."""
+    """The share of the section that its calls would take at CALL seconds per call, which the noise of the metrics hides."""
     shares = []
     for record in records:
         calls = record["values"]["mpi_calls/all"] / len(record["ranks"])
@@ -57,7 +57,7 @@ def _show_calls(cell: str, records: list[dict]) -> None:
 def _show(instrument: str, cell: str, without: list[dict], watched: list[dict]) -> None:
     for metric in without[0]:
         a, b = (np.array([run[metric] for run in runs]) for runs in (watched, without))
-        mean, low, high = np.expm1(estimates.t_interval(np.log(a) - np.log(b)))
+        mean, low, high = np.expm1(blocks.t_interval(np.log(a) - np.log(b)))
         where = " ".join(cell.split("/")[2:5])
         print(
             f"{instrument:<11}{where:<32}{metric:<24}{b.mean():>10.4g}{a.mean():>10.4g}  "

@@ -74,7 +74,7 @@ def ours() -> None:
         "remove": "tear-down",
         "idle": "looking whether the machine is idle",
     }
-    print(f"{'ours, seconds a run':<58} {'median':>8} {'90th':>8}   n = {len(rows)}")
+    print(f"{'ours, seconds per run':<58} {'median':>8} {'90th':>8}   n = {len(rows)}")
     for key in rows[0]:
         values = sorted(row[key] for row in rows)
         print(f"  {names.get(key, key):<56} {statistics.median(values):8.3f} {values[int(0.9 * (len(values) - 1))]:8.3f}")
@@ -85,7 +85,7 @@ def start_up() -> None:
     times = []
     for _ in range(20):
         begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import plimsoll.measure, plimsoll.runtimes as r; r.known()"], check=True)
+        subprocess.run([sys.executable, "-c", "import plimsoll.measure, plimsoll.environments as r; r.known()"], check=True)
         times.append(time.perf_counter() - begun)
     print(f"  {'of which our start-up':<56} {statistics.median(times):8.3f} {sorted(times)[17]:8.3f}")
 

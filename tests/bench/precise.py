@@ -6,10 +6,12 @@ logarithms, each less their mean and stretched for the degree of freedom that th
 
 import numpy as np
 import pandas as pd
-from plimsoll import precision, study
-from plimsoll.claims import estimates
-from plimsoll.splitting import significance
-from plimsoll.splitting.cells import FACTORS
+from plimsoll import designs
+from plimsoll.analysis import blocks
+from plimsoll.config import studies
+from plimsoll.designs.splitting import tests as significance
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.planning import precision
 
 from tests.conftest import PROJECT
 
@@ -17,13 +19,13 @@ TARGETS, MAXIMUM, FIXED, START = (0.05, 0.1, 0.2), 60, 10, 5
 
 
 def main() -> None:
-    """Print, for each width, the runs a cell of both ways and the share of intervals that are narrow enough."""
-    loaded = study.load(study.STUDIES / "liu2020.yaml")
+    """Print, for each width, the runs per cell of both ways, and the share of intervals that are narrow enough."""
+    loaded = studies.load("liu2020", designs.known())
     table = pd.read_csv(PROJECT / "results/reference/liu2020/observations.csv")
     table = table[~table["censored"].astype(bool) & (table["instrument"] == "plain")]
     spreads, compared = {}, []
     for metric, group in table.groupby("metric"):
-        for key, values in group.groupby([*FACTORS, "section"])["value"]:
+        for key, values in group.groupby([*OF_DEPLOYMENT, "section"])["value"]:
             logs = np.log(values.to_numpy())
             if len(logs) > 2:
                 spreads[metric, "/".join(key)] = (logs - logs.mean()) * np.sqrt(len(logs) / (len(logs) - 1))
@@ -31,8 +33,8 @@ def main() -> None:
         for what, cell, reference in significance.pairs(group, loaded["baseline"], {"docker-ptrace": "docker"}):
             compared.append((what, metric, "/".join((*cell, section)), "/".join((*reference, section))))
     compared = [row for row in compared if (row[1], row[2]) in spreads and (row[1], row[3]) in spreads]
-    print(f"{len(compared)} comparisons; at most {MAXIMUM} runs a cell")
-    print(f"{'width':>6} {'way':<28} {'runs a cell':>12} {'narrow enough':>14}")
+    print(f"{len(compared)} comparisons; at most {MAXIMUM} runs per cell")
+    print(f"{'width':>6} {'way':<28} {'runs per cell':>13} {'narrow enough':>14}")
     for target in TARGETS:
         random = np.random.default_rng(7)
         draws = {side: random.choice(spread, MAXIMUM) for side, spread in spreads.items()}
@@ -64,7 +66,7 @@ def _widths(draws: dict, compared: list, repetitions: dict[str, int]) -> pd.Data
     rows = []
     for what, metric, a, b in compared:
         n = min(repetitions[a], repetitions[b])
-        mean, low, high = estimates.t_interval(draws[metric, a][:n] - draws[metric, b][:n])
+        mean, low, high = blocks.t_interval(draws[metric, a][:n] - draws[metric, b][:n])
         rows.append((what, metric, a, b, n, np.exp(high - mean) - np.exp(low - mean)))
     return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "n", "width"])
 
@@ -75,7 +77,7 @@ def _share(widths: pd.DataFrame, target: float) -> float:
 
 def _show(target: float, way: str, repetitions: dict[str, int], draws: dict, compared: list) -> None:
     share = _share(_widths(draws, compared, repetitions), target)
-    print(f"{target:>6.0%} {way:<28} {np.mean(list(repetitions.values())):>12.1f} {share:>14.1%}")
+    print(f"{target:>6.0%} {way:<28} {np.mean(list(repetitions.values())):>13.1f} {share:>14.1%}")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,12 @@ from pathlib import Path
 from unittest import mock
 
 import yaml
-from plimsoll import host, images, measure, plan, study
-from plimsoll.runtimes.base import Runtime
+from plimsoll import designs, environments, measure
+from plimsoll.config import studies
+from plimsoll.environments.base import Environment
+from plimsoll.host import inventory
+from plimsoll.images import builder
+from plimsoll.planning import planner
 
 from tests.conftest import PROJECT
 
@@ -16,17 +20,18 @@ class Runner:
 
     def __init__(self, folder: Path, profile: str = "quick"):
         config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
-        self.study = study.load(study.STUDIES / "liu2020.yaml")
-        self.plan = plan.make(self.study, study.profile(profile), host.here(), {**config, "profile": profile}, {})
+        self.study = studies.load("liu2020", designs.known())
+        self.plan = planner.make(self.study, studies.profile(profile), inventory.here(), {**config, "profile": profile}, {})
         self.folder, self.number, self.last = folder, 0, {}
         (folder / "plan.json").write_text(json.dumps(self.plan))
-        (folder / "image.json").write_text(json.dumps(images.build("hpcc", "bootstrap")))
+        (folder / "image.json").write_text(json.dumps(builder.build("hpcc", "bootstrap")))
 
-    def run(self, cell: str, runtime: Runtime | None = None) -> dict[str, float] | None:
-        """Values of the cell's metrics from one run, None if it gave none; `runtime` deploys it in place of the cell's."""
+    def run(self, cell: str, environment: Environment | None = None) -> dict[str, float] | None:
+        """Values of the cell's metrics from one run, None if it gave none; `environment` starts it in place of the
+        cell's."""
         self.number += 1
         target = self.folder / f"{self.number}.json"
-        with mock.patch("plimsoll.runtimes.find", (lambda name: runtime) if runtime else measure.runtimes.find):
+        with mock.patch("plimsoll.environments.find", (lambda name: environment) if environment else environments.find):
             found = measure.measure(self.folder / "plan.json", cell, 1, target, self.folder / "image.json")
         self.last = found
         if found["status"] != "valid":

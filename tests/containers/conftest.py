@@ -1,12 +1,20 @@
 """Real containers: the runtimes that work here, the image, and runs of a tiny HPC Challenge through the workflow's own code."""
 
+import contextlib
+import fcntl
 import json
 import os
 from pathlib import Path
 
 import pytest
-from plimsoll import cgroup, host, images, lock, measure, plan, record, runtimes, study
+from plimsoll import environments, measure, paths
+from plimsoll.config import studies
+from plimsoll.environments.base import LABEL
 from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup, inventory
+from plimsoll.images import builder
+from plimsoll.measuring import lock, record
+from plimsoll.planning import planner
 
 
 def pytest_collection_modifyitems(items):
@@ -17,7 +25,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def image() -> dict:
-    return images.build("hpcc", "bootstrap")
+    return builder.build("hpcc", "bootstrap")
 
 
 @pytest.fixture
@@ -27,7 +35,7 @@ def working(request):
     def working(*names):
         for name in names:
             try:
-                runtimes.find(name).check()
+                environments.find(name).check()
             except Unavailable as reason:
                 pytest.skip(f"{name} does not work here: {reason}")
 
@@ -45,7 +53,8 @@ def workspace(tmp_path, image, liu2020, config):
         def __init__(self):
             self.folder.mkdir(parents=True)
             self.image_path.write_text(json.dumps(image))
-            self.plan = plan.make(liu2020, study.profile("ci"), host.here(), {**config, "profile": "ci"}, {})
+            every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
+            self.plan = planner.make(liu2020, studies.profile("ci"), inventory.here(), {**config, **every}, {})
 
         def run(self, path, repetition=1, **changes):
             cell = self.plan["cells"][path]
@@ -65,7 +74,16 @@ def nothing_left():
     if home:
         # A measurement ends with its process; here the process goes on, and what it starts is not the run's.
         (home / "cgroup.procs").write_text(str(os.getpid()))
-    assert leftovers() == []
+    with alone():
+        assert leftovers() == []
+
+
+@contextlib.contextmanager
+def alone():
+    """With the machine's lock held nothing is there of another workflow's runs; nothing is swept."""
+    with open(paths.runtime_folder() / "plimsoll.lock", "a+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 def own_group() -> Path | None:
@@ -75,21 +93,14 @@ def own_group() -> Path | None:
 
 
 def leftovers() -> list[str]:
-    from plimsoll.runtimes import base, singularity_instance
-
     found = []
-    for name in ("docker", "singularity-instance"):
-        try:
-            runtimes.find(name).check()
-        except Unavailable:
-            continue
-        if name == "docker":
-            found += base.output(["docker", "ps", "--all", "--quiet", "--filter", f"label={base.LABEL}"]).split()
-        else:
-            found += [instance["instance"] for instance in singularity_instance.listed(base.LABEL)]
+    for environment in environments.known().values():
+        with contextlib.suppress(Unavailable):
+            environment.check()
+            found += environment.left()
     root = cgroup.cpu_root(cgroup.mounts())
-    if root and (root / base.LABEL).is_dir():
-        found += [str(path) for path in (root / base.LABEL).iterdir() if path.is_dir()]
+    if root and (root / LABEL).is_dir():
+        found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if f"{lock.VARIABLE}=".encode() in (folder / "environ").read_bytes():

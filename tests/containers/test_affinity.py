@@ -3,9 +3,10 @@
 import subprocess
 
 import pytest
-from plimsoll import launcher
+from plimsoll.mpi import launch
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
+OURS = ("podman", "docker-host-network")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
 
 
@@ -14,7 +15,7 @@ def allowed(found):
 
 
 @pytest.mark.parametrize("scheme", ["E1", "O1"])
-@pytest.mark.parametrize("runtime", FREE)
+@pytest.mark.parametrize("runtime", [*FREE, *OURS])
 def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     working(runtime)
     mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
@@ -46,7 +47,17 @@ def test_more_containers_than_cores_share_them(workspace, working, runtime):
     assert [cpus for cpus, _ in allowed(found)] == [place["cpus"] for place in workspace.plan["cells"][path]["places"]]
 
 
-@pytest.mark.parametrize("runtime", FREE)
+@pytest.mark.parametrize("runtime", OURS)
+def test_containers_of_optional_levels_have_cores_of_their_own(workspace, working, runtime):
+    working(runtime)
+    path = f"uma/over/O2/{runtime}/any/enabled/standard/plain/fft"
+    places = [{"cpus": str(core), "nodes": "0", "cores": [core] * 2, "slots": [core] * 2} for core in (0, 1)]
+    found = workspace.run(path, places=places, restricted=True)
+    assert found["status"] == "valid", found["reason"]
+    assert allowed(found) == [("0", "0"), ("0", "0"), ("1", "0"), ("1", "0")]
+
+
+@pytest.mark.parametrize("runtime", [*FREE, *OURS])
 def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"
@@ -110,10 +121,10 @@ def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, t
 
     rootfs = Path(image["rootfs"])
     places = [{"cpus": "0-1", "nodes": "0", "cores": [0, 1], "slots": [0, 1]}]
-    words = launcher.placement(tmp_path, ["localhost"], places, 2)
+    words = launch.placement(tmp_path, ["localhost"], places, 2)
     if accepted:
         assert (tmp_path / "rankfile").read_text() == text
     (tmp_path / "rankfile").write_text(text)
-    command = launcher.mpirun(rootfs, [*launcher.options(tmp_path, {}, words), "-np", "2", "/bin/true"])
-    done = subprocess.run(command, env=launcher.environment(rootfs), capture_output=True, text=True, timeout=30)
+    command = launch.mpirun(rootfs, [*launch.options(tmp_path, {}, words), "-np", "2", "/bin/true"])
+    done = subprocess.run(command, env=launch.environment(rootfs), capture_output=True, text=True, timeout=30)
     assert (done.returncode == 0) == accepted, done.stderr

@@ -1,13 +1,17 @@
 """The five deployments do what their names say: seen from inside, with real messages between real ranks."""
 
 import pytest
-from plimsoll import features, runtimes
-from plimsoll.benchmarks import hpcc
-from plimsoll.processes import run_bounded
-from plimsoll.runtimes.base import Job
+from plimsoll import environments
+from plimsoll.environments import base, isolation
+from plimsoll.measuring.process import run_bounded
+from plimsoll.mpi.job import Job
+from plimsoll.workloads import hpcc
 
-CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
-ISOLATED = {"docker", "singularity-instance"}
+PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
+# Optional levels, which the paper has not.
+OURS = ("podman", "docker-host-network")
+CONTAINERS = (*PRINTED, *OURS)
+ISOLATED = {"docker", "singularity-instance", *OURS}
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
@@ -26,8 +30,8 @@ def test_several_containers_talk_as_their_networks_let_them(workspace, working, 
     assert found["status"] == "valid", found["reason"]
     isolated = runtime in ISOLATED
     assert found["transport"]["carried_by"] == ("TCP" if isolated else "shared memory")
-    # The benchmark's own answer: loopback TCP is some 10 us, shared memory a fraction of one.
-    assert (found["values"]["AvgPingPongLatency_usec"] > 4) == isolated
+    # The benchmark's own answer: TCP on one host takes some 4 to 10 us, shared memory a fraction of one.
+    assert (found["values"]["AvgPingPongLatency_usec"] > 2) == isolated
     assert (found["transport"]["network_bytes"] > 1e8) == isolated
 
 
@@ -91,7 +95,7 @@ def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(workspace, wo
 def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
     working("bare")
     found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/dgemm")
-    # The reference BLAS reaches some 3 to 6 GFLOP/s a core.
+    # The reference BLAS reaches some 3 to 6 GFLOP/s per core.
     assert found["values"]["StarDGEMM_Gflops"] > 10
     assert "libopenblas.so.0" in found["bits"]
 
@@ -108,11 +112,11 @@ def test_every_section_runs_alone_and_is_valid(workspace, working, section):
     assert measured == set(hpcc.SECTIONS[section][1])
 
 
-@pytest.mark.parametrize("runtime", CONTAINERS)
+@pytest.mark.parametrize("runtime", PRINTED)
 def test_features_are_those_that_the_paper_s_table_5_states(image, working, liu2020, runtime):
     working(runtime)
-    seen = features.observe(runtimes.find(runtime), image)
-    printed = liu2020["paper_features"][runtime]
+    seen = isolation.observe(environments.find(runtime), image)
+    printed = liu2020["tables"]["table05"]["printed"][runtime]
     isolating = [kind for kind in seen["namespaces"] if kind != "mnt"]
     assert bool(isolating) == (printed["namespaces"] == "yes")
     assert seen["own_cgroup"] == (printed["cgroup"] == "yes")
@@ -121,8 +125,48 @@ def test_features_are_those_that_the_paper_s_table_5_states(image, working, liu2
         assert {"net", "pid", "uts"} <= set(seen["separate_namespaces"])
 
 
+def test_podman_isolates_as_docker_does(image, working):
+    working("podman", "docker")
+    podman, docker = (isolation.observe(environments.find(name), image) for name in ("podman", "docker"))
+    assert podman["separate_namespaces"] == docker["separate_namespaces"]
+    assert podman["own_cgroup"] and podman["seccomp"] == docker["seccomp"] and podman["file_system"] == docker["file_system"]
+    assert podman["network"].startswith("bridge ") and podman["network"] != docker["network"]
+
+
+def test_docker_on_the_host_s_network_has_all_but_the_network_namespace(image, working):
+    working("docker", "docker-host-network")
+    host, own = (isolation.observe(environments.find(name), image) for name in ("docker-host-network", "docker"))
+    assert set(own["separate_namespaces"]) - set(host["separate_namespaces"]) == {"net"}
+    assert host["network"] == "host" and host["own_cgroup"]
+
+
+def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_memory(workspace, working):
+    """The paper's open question: Open MPI goes by the host name and by who started a rank, not by the network namespace."""
+    working("docker-host-network")
+    found = workspace.run("uma/exact/E2/docker-host-network/any/default/standard/plain/beff")
+    assert found["status"] == "valid", found["reason"]
+    assert len({rank["namespaces"]["net"] for rank in found["ranks"]}) == 1
+    assert len({rank["namespaces"]["ipc"] for rank in found["ranks"]}) == 2
+    assert found["transport"]["carried_by"] == "TCP"
+
+
+def test_podman_takes_an_image_that_it_does_not_have_from_docker_with_its_digest(workspace, working, image):
+    working("podman")
+    podman = environments.find("podman")
+    base.output([*podman.command, "rmi", "--force", image["id"].removeprefix("sha256:")])
+    found = workspace.run("uma/exact/E1/podman/any/default/standard/plain/fft")
+    assert found["status"] == "valid", found["reason"]
+    assert image["id"] in base.output([*podman.command, "images", "--quiet", "--no-trunc"]).split()
+
+
+def test_podman_s_seccomp_profile_allows_single_copy(workspace, working):
+    working("podman")
+    found = workspace.run("uma/exact/E1/podman/any/default/standard/plain/beff")
+    assert found["transport"]["single_copy"] == "allowed"
+
+
 def test_bare_metal_has_no_feature(image):
-    seen = features.observe(runtimes.find("bare"), image)
+    seen = isolation.observe(environments.find("bare"), image)
     assert seen["namespaces"] == [] and not seen["own_cgroup"] and seen["network"] == "host"
 
 
@@ -135,8 +179,9 @@ def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
     folder.mkdir()
     cell = workspace.plan["cells"][path]
     hpcc.Hpcc().prepare(folder, cell["parameters"])
-    deployment = runtimes.find("bare").deploy(Job("debian", folder, tmp_path, cell, image))
-    assert run_bounded(deployment.launch(["/usr/bin/hpcc"]), deployment.environment(), folder, 120) == 0
+    job = Job.of_cell("debian", folder, tmp_path, cell, image)
+    nodes = environments.find("bare").start(job.specs)
+    assert run_bounded(job.command(nodes, ["/usr/bin/hpcc"]), job.environment(nodes), folder, 120) == 0
     theirs = hpcc.parse((folder / "hpccoutf.txt").read_text())
     assert theirs["Success"] == 1 and theirs["HPL_Tflops"] > 0, "Debian's binary runs every section"
     assert ours["values"]["StarDGEMM_Gflops"] / theirs["StarDGEMM_Gflops"] == pytest.approx(1, abs=0.5)

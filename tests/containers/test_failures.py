@@ -5,13 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
-from plimsoll import lock, record
-from plimsoll.runtimes import docker
+from plimsoll import environments
+from plimsoll.environments.networks import engine_bridge
+from plimsoll.errors import Outage
+from plimsoll.measuring import lock, means, record, staleness
 
-CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
+from tests.containers.conftest import alone
+
+CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network")
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
@@ -40,22 +45,132 @@ def test_a_run_that_fails_leaves_its_words_and_every_attempt(workspace, working)
         assert (workspace.folder / raw / "stderr.txt").stat().st_size > 0
 
 
-def test_containers_that_cannot_start_are_recorded(workspace, working, image):
+def test_containers_that_cannot_start_are_recorded(workspace, working):
     working("docker")
-    workspace.image_path.write_text(json.dumps({**image, "tag": "plimsoll/none:none"}))
     workspace.plan["limits"]["attempts"] = 1
-    found = workspace.run("uma/exact/E2/docker/any/default/standard/plain/beff")
+    path = "uma/exact/E2/docker/any/default/standard/plain/beff"
+    places = [{**place, "cpus": "4000"} for place in workspace.plan["cells"][path]["places"]]
+    found = workspace.run(path, places=places, restricted=True)
     assert found["status"] == "failed"
     assert "the containers could not be started" in found["reason"]
 
 
-def test_an_instance_that_does_not_start_is_not_believed(workspace, working, image):
-    working("singularity-instance")
-    workspace.image_path.write_text(json.dumps({**image, "sif": "/nonexistent.sif"}))
-    workspace.plan["limits"]["attempts"] = 1
-    found = workspace.run("uma/exact/E2/singularity-instance/any/default/standard/plain/beff")
-    assert found["status"] == "failed"
-    assert "the containers could not be started" in found["reason"]
+@pytest.fixture
+def impatient(monkeypatch):
+    """Waits seconds for what failed, not a minute."""
+    monkeypatch.setattr(means, "WAIT_SECONDS", 4.0)
+
+
+def missing(image: dict, **changes) -> dict:
+    """Description of an image that is not there, nor a copy of it."""
+    return {**image, "tag": "plimsoll/none:none", **changes}
+
+
+@pytest.mark.parametrize("runtime", CONTAINERS)
+def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, image, impatient, capfd, runtime):
+    working(runtime)
+    # Docker finds it by its tag, Podman by its digest, Apptainer by its file.
+    gone = missing(image, **({"id": "sha256:" + 64 * "0"} if runtime == "podman" else {"sif": "/nonexistent.sif"}))
+    workspace.image_path.write_text(json.dumps(gone))
+    path = f"uma/exact/E2/{runtime}/any/default/standard/plain/beff"
+    begun = time.monotonic()
+    with pytest.raises(Outage, match=r"the image plimsoll/none:none was removed \(.*delete results/images/none.json"):
+        workspace.run(path)
+    assert time.monotonic() - begun < 20
+    assert not record.path_of(workspace.folder / "runs", path, 1).exists()
+    assert capfd.readouterr().err.count("mending that, or waiting for it, at most 4 s") == 1
+    with lock.machine():
+        pass
+
+
+def test_a_container_that_is_killed_interrupts_its_run_and_the_run_is_made_again(workspace, working):
+    working("docker")
+    path = "uma/exact/E2/docker/any/default/standard/plain/randomaccess"
+    parameters = {**workspace.plan["cells"][path]["parameters"], "order": 1200}
+
+    def kill():
+        container = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+        while subprocess.run(["docker", "top", container], capture_output=True, text=True).stdout.count("hpcc") < 1:
+            time.sleep(0.02)
+            container = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+        subprocess.run(["docker", "kill", container], capture_output=True, check=True)
+
+    os.environ[lock.VARIABLE] = "none"
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    found = workspace.run(path, parameters=parameters)
+    killer.join(5)
+    assert found["status"] == "valid", found["reason"]
+    assert [attempt["status"] for attempt in found["invalid_attempts"]] == ["interrupted"]
+    assert found["invalid_attempts"][0]["reason"] == "a container ended under its run"
+
+
+@pytest.fixture
+def full_disk(workspace):
+    """Raw output goes to a small disk that is full; returns what frees it."""
+    raw = workspace.folder / "raw"
+    raw.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(raw)], check=True)
+    path = raw / "fill"
+    try:
+        with pytest.raises(OSError, match="No space left"), open(path, "wb", buffering=0) as file:
+            while True:
+                if file.write(bytes(2**20)) < 2**20:
+                    raise OSError("No space left")
+        yield path.unlink
+    finally:
+        subprocess.run(["umount", "--lazy", str(raw)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, working, full_disk, monkeypatch):
+    working("bare")
+    path = "uma/exact/E1/bare/any/default/standard/plain/beff"
+    monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
+    with pytest.raises(Outage, match="the disk of .*/raw/.* is full: free some of it"):
+        workspace.run(path)
+    assert not record.path_of(workspace.folder / "runs", path, 1).exists()
+    monkeypatch.setattr(means, "WAIT_SECONDS", 30.0)
+    before = set((workspace.folder / "raw").rglob("1-*"))
+
+    def free():
+        # Not before the attempt has begun: it may wait for another workflow first.
+        while set((workspace.folder / "raw").rglob("1-*")) == before:
+            time.sleep(0.02)
+        time.sleep(2)
+        full_disk()
+
+    threading.Thread(target=free, daemon=True).start()
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    assert [attempt["status"] for attempt in found["invalid_attempts"]] == ["interrupted"]
+
+
+def test_a_run_that_did_not_count_is_tried_by_the_next_starts_and_keeps_every_attempt(workspace, working):
+    working("bare")
+    path = "uma/exact/E1/bare/any/default/standard/plain/randomaccess"
+    workspace.plan["limits"].update(attempts=2, starts=3)
+    usual = workspace.plan["cells"][path]["time_limit_seconds"]
+    first = workspace.run(path, time_limit_seconds=0.05)
+    assert first["status"] == "timeout" and first["attempts"] == 2 and "starts" not in first
+    second = workspace.run(path)
+    assert second["status"] == "timeout" and second["attempts"] == 4 and second["starts"] == 2
+    assert second["invalid_attempts"][:2] == staleness.attempts_of(first)
+    third = workspace.run(path, time_limit_seconds=usual)
+    assert third["status"] == "valid" and third["attempts"] == 5 and third["starts"] == 3
+    assert third["invalid_attempts"] == staleness.attempts_of(second)
+    assert len({attempt["raw"] for attempt in staleness.attempts_of(third)}) == 5
+    assert workspace.run(path) == third
+
+
+def test_a_run_that_was_tried_often_enough_is_left_alone(workspace, working):
+    working("bare")
+    path = "uma/exact/E1/bare/any/default/standard/plain/randomaccess"
+    workspace.plan["limits"].update(attempts=1, starts=2)
+    for _ in range(2):
+        last = workspace.run(path, time_limit_seconds=0.05)
+    assert last["attempts"] == last["starts"] == 2
+    assert workspace.run(path) == last
 
 
 def test_a_disturbed_run_is_repeated_and_the_first_kept(workspace, working):
@@ -110,30 +225,32 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     raw = workspace.folder / "raw" / path / "1-1"
-    end = time.monotonic() + 20
-    while not (raw / "hpccoutf.txt").exists():
-        assert time.monotonic() < end, "the benchmark did not begin"
-        time.sleep(0.05)
-    process.send_signal(with_signal)
-    process.communicate(timeout=30)
+    # Another workflow may have to end its run first.
+    end = time.monotonic() + 120
+    try:
+        while not (raw / "hpccoutf.txt").exists():
+            assert time.monotonic() < end, "the benchmark did not begin"
+            time.sleep(0.05)
+    finally:
+        process.send_signal(with_signal)
+        process.communicate(timeout=30)
     assert process.returncode != 0
     assert not target.exists()
     # After SIGKILL it is the next holder of the lock that sweeps; after SIGTERM there is nothing left to sweep.
     if with_signal == signal.SIGKILL:
-        with lock.machine():
+        with lock.machine(environments.known().values()):
             pass
     time.sleep(0.3)
-    assert set(lock.TEMPORARY.glob("*")) <= before
+    with alone():
+        assert set(lock.TEMPORARY.glob("*")) <= before
 
 
 def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):
-    import threading
-
     working("bare")
     held, released = threading.Event(), threading.Event()
 
     def hold():
-        with lock.machine():
+        with lock.machine(environments.known().values()):
             held.set()
             released.wait(10)
 
@@ -152,9 +269,10 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     import ipaddress
 
     working("docker")
-    subprocess.run(["docker", "network", "rm", docker.NETWORK], capture_output=True)
-    before = docker._routes()
+    network = environments.find("docker").network.name
+    subprocess.run(["docker", "network", "rm", network], capture_output=True)
+    before = engine_bridge.routes()
     assert workspace.run("uma/exact/E2/docker/any/default/standard/plain/fft")["status"] == "valid"
-    shown = subprocess.run(["docker", "network", "inspect", docker.NETWORK], capture_output=True, text=True, check=True)
+    shown = subprocess.run(["docker", "network", "inspect", network], capture_output=True, text=True, check=True)
     subnet = ipaddress.ip_network(json.loads(shown.stdout)[0]["IPAM"]["Config"][0]["Subnet"])
     assert not any(subnet.overlaps(route) for route in before)

@@ -4,10 +4,11 @@ import json
 import subprocess
 
 import pytest
-from plimsoll import cgroup, runtimes
-from plimsoll.instruments import events, mpi
-from plimsoll.processes import run_bounded
-from plimsoll.runtimes.base import Job
+from plimsoll import environments
+from plimsoll.host import capabilities, cgroup
+from plimsoll.instruments import events, mpi_profile
+from plimsoll.measuring.process import run_bounded
+from plimsoll.mpi.job import Job
 
 CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
 BARE = "uma/exact/E1/bare/any/default/standard/plain/{}"
@@ -17,7 +18,7 @@ COUNTED = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrat
 @pytest.fixture
 def perf():
     """Skips a test, with the reason, where perf cannot count."""
-    if not events.available().get("context_switches") or cgroup.counting_root(cgroup.mounts()) is None:
+    if not capabilities.counters().get("context_switches") or cgroup.counting_root(cgroup.mounts()) is None:
         pytest.skip("perf does not count context switches by cgroup here")
 
 
@@ -27,7 +28,7 @@ def test_every_mpi_function_that_hpcc_imports_and_that_communicates_is_profiled(
     imported = {line.split()[-1] for line in symbols.splitlines() if " MPI_" in line}
     # What only asks, or manages objects: no message is sent or waited for.
     local = ("Comm_", "Type_", "Op_", "Get_", "T_", "Wt", "Init", "Finalize", "Pcontrol", "Abort")
-    assert {name for name in imported if not name[4:].startswith(local)} <= set(mpi.PATTERN_OF)
+    assert {name for name in imported if not name[4:].startswith(local)} <= set(mpi_profile.PATTERN_OF)
 
 
 @pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
@@ -53,7 +54,7 @@ def test_the_times_add_up_to_the_benchmark_s(workspace, working, section):
 
 def test_calls_are_what_the_sources_make_and_the_same_each_time(workspace, working):
     """From HPCC's sources: MPIFFT transposes three times forwards and three times backwards; a section begins with a barrier;
-    STREAM's ten repetitions of four kernels have a barrier on each side. The paper's table 1 has the same numbers a rank."""
+    STREAM's ten repetitions of four kernels have a barrier on each side. The paper's table 1 has the same numbers per rank."""
     working("bare")
     for section, wanted in (("fft", {"alltoall": 6}), ("dgemm", {"barrier": 1}), ("stream", {"barrier": 81})):
         runs = [workspace.run(BARE.format(section), repetition, instrument="mpi") for repetition in (1, 2)]
@@ -107,19 +108,17 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(workspace, workin
     begin = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo enable >{events.CONTROL}\n'
     script.write_text(f"{begin}sleep 0.2\ni=0\nwhile [ $i -lt {naps} ]; do sleep 0.001; i=$((i+1)); done\n")
     image = json.loads(workspace.image_path.read_text())
-    job = Job(f"count{abs(hash((runtime, scheme, level))) % 10**6:x}", folder, tmp_path, cell, image)
-    deployment = runtimes.find(runtime).deploy(job)
+    job = Job.of_cell(f"count{abs(hash((runtime, scheme, level))) % 10**6:x}", folder, tmp_path, cell, image)
+    environment = environments.find(runtime)
+    nodes = environment.start(job.specs)
     beside = subprocess.Popen(["sh", "-c", "while :; do sleep 0.0005; done"])
     try:
-        program = ["/bin/sh", str(script)]
-        # Bare metal would run a program of the image through the image's loader; this one is the host's.
-        command = deployment.started([], program) if runtime == "bare" else deployment.launch(program)
-        command = events.Events(job).around(command, deployment, None)
-        assert run_bounded(command, deployment.environment(), folder, 60) == 0, (folder / "stderr.txt").read_text()
+        command = events.Events(job, cell).around(job.command(nodes, ["/bin/sh", str(script)]), nodes, None)
+        assert run_bounded(command, job.environment(nodes), folder, 60) == 0, (folder / "stderr.txt").read_text()
     finally:
         beside.kill()
         beside.wait()
-        deployment.remove()
+        environment.stop(nodes)
     counted = events.parse((folder / "perf.csv").read_text(), COUNTED)["context_switches"]
     least = naps * cell["ranks"]
     # Each nap is a process that starts, sleeps and ends, for which its parent waits: a few switches, not hundreds.

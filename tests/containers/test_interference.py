@@ -1,4 +1,4 @@
-"""Real microservices in real containers: limits, company, and what happens to a pair of which one fails."""
+"""Real microservices in real containers: limits, company, and what happens to a pair when one member fails."""
 
 import hashlib
 import json
@@ -11,15 +11,21 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import cpulist, host, images, measure, microservices, plan, programs, record, study
-from plimsoll.interference import limits, run
+from plimsoll import measure, workloads
+from plimsoll.config import studies
+from plimsoll.designs.interference import attempt, limits
+from plimsoll.errors import Outage
+from plimsoll.host import cpulist, inventory
+from plimsoll.images import builder, supplied
+from plimsoll.measuring import lock, record
+from plimsoll.planning import planner
 
 PORT = ":3241 "
 
 
 @pytest.fixture(scope="session")
 def image() -> dict:
-    return images.build("microservices", "bootstrap")
+    return builder.build("microservices", "bootstrap")
 
 
 @pytest.fixture
@@ -34,7 +40,7 @@ def workspace(tmp_path, image, config, jha2021, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan = plan.make(self.loaded, study.profile("ci"), host.here(), {**config, "profile": "ci"}, {})
+            self.plan = planner.make(self.loaded, studies.profile("ci"), inventory.here(), {**config, "profile": "ci"}, {})
             self.plan["limits"].update(attempts=1)
 
         def run(self, path, **changes):
@@ -87,16 +93,26 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, t
     with tarfile.open(tmp_path / "y.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "y", "y")
     checksum = hashlib.sha256((tmp_path / "y.tar.gz").read_bytes()).hexdigest()
-    supplied = {"y_cruncher": {"archive": str(tmp_path / "y.tar.gz"), "sha256": checksum}}
-    programs.prepare(supplied)
-    given = {**config, "profile": "ci", "programs": supplied}
-    planned = plan.make(workspace.loaded, study.profile("ci"), host.here(), given, {})
+    programs = {"y_cruncher": {"archive": str(tmp_path / "y.tar.gz"), "sha256": checksum}}
+    supplied.prepare(programs)
+    given = {**config, "profile": "ci", "programs": programs}
+    planned = planner.make(workspace.loaded, studies.profile("ci"), inventory.here(), given, {})
     workspace.plan["cells"] = planned["cells"]
     found = workspace.run("1/y_cruncher/docker")
-    shutil.rmtree(programs.folder(checksum))
+    shutil.rmtree(supplied.folder(checksum))
     assert found["status"] == "valid", found["reason"]
     assert found["cell"]["substitutes"] == {}
     assert found["iterations"][0]["iterations"][0]["values"] == {"computation_seconds": 0.5, "total_seconds": 0.6}
+
+
+def test_podman_keeps_services_with_their_limits_too(workspace, working):
+    working("podman")
+    found = workspace.run("3b/linpack+stream/docker", runtime="podman")
+    assert found["status"] == "valid", found["reason"]
+    assert any(counted(found, 0)) and any(counted(found, 1))
+    limits = [container["limits"] for container in found["cell"]["containers"]]
+    assert [seen["memory_bytes"] for seen in found["limits_seen"]] == [each["memory_bytes"] for each in limits]
+    assert [seen["cpus"] for seen in found["limits_seen"]] == [each["cpus"] for each in limits]
 
 
 @pytest.mark.parametrize("case", ["2", "3a", "3b"])
@@ -130,32 +146,32 @@ def test_what_bonnie_writes_reaches_the_disk(workspace):
 
 def test_netserver_listens_on_the_study_s_own_network_only(workspace, monkeypatch):
     seen = {}
-    pair = run._Run._pair
+    pair = attempt._Run._pair
 
     def looking(self):
-        name = f"plimsoll-{self.attempt.identity}-server"
+        name = self.services.name("server")
         inspected = json.loads(subprocess.run(["docker", "inspect", name], capture_output=True, text=True).stdout)[0]
         seen["networks"], seen["ports"] = list(inspected["NetworkSettings"]["Networks"]), inspected["NetworkSettings"]["Ports"]
         seen["host"] = [f for f in ("tcp", "tcp6") if PORT in Path(f"/proc/net/{f}").read_text()]
         pair(self)
 
-    monkeypatch.setattr(run._Run, "_pair", looking)
+    monkeypatch.setattr(attempt._Run, "_pair", looking)
     found = workspace.run("2/netperf_tcp_stream+netperf_tcp_rr/docker")
     assert found["status"] == "valid", found["reason"]
     assert seen == {"networks": ["plimsoll"], "ports": {}, "host": []}
 
 
 def test_a_partner_that_fails_always_leaves_nothing_that_counts(workspace, monkeypatch):
-    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: ["/bin/false"])
+    monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: ["/bin/false"])
     found = workspace.run("3a/linpack+stream/docker")
     assert found["status"] == "invalid" and "iterations of linpack count" in found["reason"]
     assert len(counted(found, 0)) > 1 and not any(counted(found, 0))
 
 
 def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkeypatch):
-    whole = microservices.find("stream").command({"elements": 4_000_000, "times": 30}, 0, "")
+    whole = workloads.find("stream").command({"elements": 4_000_000, "times": 30}, 0, "")
     once = ["/bin/sh", "-c", f"[ -e /tmp/ran ] && exit 1; touch /tmp/ran; exec {' '.join(whole)}"]
-    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: once)
+    monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: once)
     changed = {"linpack": {"order": 300}, "stream": {"elements": 4_000_000, "times": 30}}
     found = workspace.run("3a/linpack+stream/docker", parameters=changed)
     assert found["status"] == "valid", found["reason"]
@@ -165,7 +181,7 @@ def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkey
 
 
 def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
-    monkeypatch.setattr(type(microservices.find("stream")), "command", lambda *_: ["/bin/sleep", "100"])
+    monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: ["/bin/sleep", "100"])
     begun = time.monotonic()
     found = workspace.run("3a/linpack+stream/docker", iteration_limit_seconds=1.5)
     assert time.monotonic() - begun < 12
@@ -173,33 +189,61 @@ def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
     assert {i["reason"] for i in found["iterations"][1]["iterations"]} <= {"it took longer than 1.5 s"}
 
 
-def test_a_container_that_is_killed_ends_the_run_and_keeps_what_was_before(workspace):
-    def kill():
-        end = time.monotonic() + 20
+# Kills the loop of a member in its container, as if it had crashed, once it has run a while.
+CRASH = (
+    'until grep -qs "^iterate$" /proc/[0-9]*/comm; do sleep 0.1; done; sleep 2;'
+    'for p in /proc/[0-9]*; do if grep -qs "^iterate$" "$p/comm"; then kill -9 "${p#/proc/}"; fi; done'
+)
+
+
+def in_the_pair(*command: str) -> threading.Thread:
+    """Does something to the second container of the run that begins, after 2.5 s; NAME in the command stands for it."""
+
+    def act():
+        end = time.monotonic() + 60
         while time.monotonic() < end:
-            names = subprocess.run(["docker", "ps", "--format", "{{.Names}}"], capture_output=True, text=True).stdout.split()
-            if partner := [name for name in names if name.endswith("-c1")]:
+            name = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+            if subprocess.run(["docker", "inspect", name], capture_output=True).returncode == 0:
                 time.sleep(2.5)
-                subprocess.run(["docker", "kill", *partner], capture_output=True)
+                subprocess.run([word.replace("NAME", name) for word in command], capture_output=True, check=True)
                 return
             time.sleep(0.05)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
+    os.environ[lock.VARIABLE] = "none"
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def test_a_member_that_crashes_ends_the_run_and_keeps_what_was_before(workspace):
+    acting = in_the_pair("docker", "exec", "NAME", "sh", "-c", CRASH)
     found = workspace.run("3a/linpack+stream/docker", window_seconds=20.0)
-    killer.join()
+    acting.join()
     assert found["seconds"]["run"] < 15
     assert found["status"] == "valid", found["reason"]
-    assert any(counted(found, 0))
+    assert any(counted(found, 0)) and found["attempts"] == 1
+
+
+def test_a_container_that_is_killed_interrupts_the_run_and_the_run_is_made_again(workspace):
+    acting = in_the_pair("docker", "kill", "NAME")
+    found = workspace.run("3a/linpack+stream/docker", window_seconds=5.0)
+    acting.join()
+    assert found["status"] == "valid", found["reason"]
+    (interrupted,) = found["invalid_attempts"]
+    assert interrupted["status"] == "interrupted" and interrupted["reason"] == "a container ended under its run"
+    assert "iterations" not in interrupted
 
 
 def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, monkeypatch):
     class Full:
-        f_bavail, f_frsize = 1000, 4096
+        f_bavail, f_frsize, f_files, f_favail = 100000, 4096, 1000, 1000
 
     monkeypatch.setattr(os, "statvfs", lambda _: Full)
-    found = workspace.run("1/bonnie/docker")
-    assert found["status"] == "failed" and "GiB free" in found["reason"]
+    with pytest.raises(Outage, match="GiB free, and the microservices fill"):
+        workspace.run("1/bonnie/docker")
+    assert not list((workspace.folder / "runs").rglob("*.json"))
+    with lock.machine():
+        pass
 
 
 def test_other_limits_than_planned_are_refused(workspace, monkeypatch):

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.runtimes.base import output
+from plimsoll.environments.base import output
 
 from tests.conftest import PROJECT
 
@@ -60,7 +60,9 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
     lines = [line.partition(" ")[::2] for line in said.splitlines()]
     nodes = [json.loads(text) for word, text in lines if word == "NODES"]
     assert "GUEST done" in said and nodes, said[-2000:]
-    return accelerator, nodes[0], [json.loads(text) for word, text in lines if word == "RECORD"]
+    records = [json.loads(text) for word, text in lines if word == "RECORD"]
+    assert len(records) == len(inputs["cells"]), said[-2000:]
+    return accelerator, nodes[0], records
 
 
 def _initramfs(folder: Path, modules: Path) -> None:

@@ -1,11 +1,15 @@
-"""Runs in the guest: plans for it as for any host, and measures the cells that it is told of; a line of JSON each."""
+"""Runs in the guest: plans for it as for any host, and measures the cells that it is told of. It prints one line of JSON per
+cell."""
 
 import json
 import sys
 from pathlib import Path
 
-from plimsoll import host as hosts
-from plimsoll import measure, plan, record
+from plimsoll import designs, measure
+from plimsoll.config.studies import Study
+from plimsoll.host import inventory as hosts
+from plimsoll.measuring import record
+from plimsoll.planning import planner
 
 
 def main() -> None:
@@ -13,10 +17,12 @@ def main() -> None:
     inputs = json.loads(Path(sys.argv[1]).read_text())
     host = hosts.here()
     print("NODES", json.dumps([{key: node[key] for key in ("cpus", "distances")} for node in host["nodes"]]), flush=True)
-    made = plan.make(inputs["study"], inputs["profile"], host, inputs["config"], {})
+    study = Study(inputs["study"], designs.find(inputs["study"]["design"]))
+    made = planner.make(study, inputs["profile"], host, inputs["config"], {})
     # An emulated machine is slow and its host may be busy; what is looked at is where the ranks were.
     made["limits"] = {
         "attempts": 1,
+        "starts": 1,
         "idle": {"busy_share": 1.0, "window_seconds": 0.01, "wait_seconds": 0},
         "neighbours": {"share": 1.0, "seconds": 1000},
     }

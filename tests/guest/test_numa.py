@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from plimsoll import images, study
+from plimsoll import designs
+from plimsoll.config import studies
+from plimsoll.images import builder
 
 from tests.guest import guest
 
@@ -33,12 +35,12 @@ def booted(tmp_path_factory):
         pytest.skip(reason)
     import yaml
 
-    config = yaml.safe_load(Path(study.STUDIES.parent / "config.yaml").read_text())
+    config = yaml.safe_load(Path(studies.STUDIES.parent / "config.yaml").read_text())
     inputs = {
-        "study": study.load(study.STUDIES / "liu2020.yaml"),
-        "profile": study.profile("ci"),
+        "study": studies.load("liu2020", designs.known()),
+        "profile": studies.profile("ci"),
         "config": {**config, "profile": "ci"},
-        "image": images.build("hpcc", "bootstrap"),
+        "image": builder.build("hpcc", "bootstrap"),
         "cells": CELLS,
     }
     accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, seconds=420)

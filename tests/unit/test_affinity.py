@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import cpulist, launcher, scheme
-from plimsoll.splitting import affinity
+from plimsoll.designs.splitting import affinity, scheme
+from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.host import cpulist
+from plimsoll.mpi import launch
 
 from tests.conftest import DATA, host_of
 
@@ -128,32 +130,32 @@ PINNED = [
     ],
 )
 def test_ranks_that_are_not_where_the_design_says_are_seen(places, ranks, problem):
-    found = affinity.misplaced(cell(places, 2), ranks)
+    found = misplaced(cell(places, 2), ranks)
     assert found == problem if problem is None else problem in found
 
 
 def test_a_rankfile_gives_each_rank_its_host_and_core():
-    text = launcher.rankfile(["c0", "c1"], PINNED)
+    text = launch.rankfile(["c0", "c1"], PINNED)
     assert text == "rank 0=c0 slot=0\nrank 1=c0 slot=1\nrank 2=c1 slot=2\nrank 3=c1 slot=3\n"
 
 
 def test_the_host_file_tells_the_truth_about_slots(tmp_path):
-    launcher.placement(tmp_path, ["c0", "c1"], FREE, 8)
+    launch.placement(tmp_path, ["c0", "c1"], FREE, 8)
     assert (tmp_path / "hosts").read_text() == "c0 slots=2\nc1 slots=2\n"
 
 
 def test_binding_is_always_explicit(tmp_path):
-    free = launcher.placement(tmp_path, ["c0", "c1"], FREE, 4)
+    free = launch.placement(tmp_path, ["c0", "c1"], FREE, 4)
     assert free[-2:] == ["--bind-to", "none"] and "--oversubscribe" not in free
-    assert "--oversubscribe" in launcher.placement(tmp_path, ["c0", "c1"], FREE, 8)
+    assert "--oversubscribe" in launch.placement(tmp_path, ["c0", "c1"], FREE, 8)
     together = [{**place, "cpus": "0-3"} for place in PINNED]
-    assert launcher.placement(tmp_path, ["c0", "c1"], together, 4)[-2:] == ["--rankfile", str(tmp_path / "rankfile")]
+    assert launch.placement(tmp_path, ["c0", "c1"], together, 4)[-2:] == ["--rankfile", str(tmp_path / "rankfile")]
 
 
 def test_ranks_of_containers_with_different_cores_bind_themselves(tmp_path):
     """Open MPI would bind them by the cores of whichever container answered first."""
-    assert launcher.placement(tmp_path, ["c0", "c1"], PINNED, 4)[-2:] == ["--bind-to", "none"]
-    script, *program = launcher.self_bound(tmp_path, PINNED, ["grep", "Cpus_allowed_list", "/proc/self/status"])
+    assert launch.placement(tmp_path, ["c0", "c1"], PINNED, 4)[-2:] == ["--bind-to", "none"]
+    script, *program = launch.self_bound(tmp_path, PINNED, ["grep", "Cpus_allowed_list", "/proc/self/status"])
     assert (tmp_path / "cores").read_text() == "0\n1\n2\n3\n"
     core = str(min(os.sched_getaffinity(0)))
     (tmp_path / "cores").write_text(f"4095\n{core}\n")

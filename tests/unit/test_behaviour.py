@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import behaviour
-from plimsoll.splitting.cells import FACTORS
+from plimsoll.analysis import drift
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 
-KEYS = [*FACTORS, "section"]
+KEYS = [*OF_DEPLOYMENT, "section"]
 
 
 def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
@@ -20,7 +20,7 @@ def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
             value *= 1 + two * (random.random() < 0.5)
             rows.append(
                 {
-                    **dict.fromkeys(FACTORS, "x"),
+                    **dict.fromkeys(OF_DEPLOYMENT, "x"),
                     **{"scheme": f"E{cell}", "section": "s", "metric": "m", "label": "M", "censored": False},
                     **{"value": value, "started": started, "repetition": block + 1},
                 }
@@ -30,37 +30,37 @@ def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
 
 
 def test_a_steady_machine_has_nothing_to_show():
-    (row,) = behaviour.describe(observed(), KEYS)
+    (row,) = drift.describe(observed(), KEYS)
     assert row["drift_low"] < 0 < row["drift_high"] and row["drift_p_holm"] > 0.05
     assert row["outlier_share"] < 0.05
     assert row["cells_looked_at"] == 8 and row["bimodal"] <= 2
 
 
 def test_drift_is_found_with_its_size():
-    (row,) = behaviour.describe(observed(drift=0.3), KEYS)
+    (row,) = drift.describe(observed(drift=0.3), KEYS)
     assert row["drift"] == pytest.approx(np.expm1(0.3), abs=0.05) and row["drift_p_holm"] < 1e-6
 
 
 def test_an_outlier_is_counted_and_stays():
     table = observed(outlier=1.5)
     before = len(table)
-    (row,) = behaviour.describe(table, KEYS)
-    assert row["outliers"] == behaviour.describe(observed(), KEYS)[0]["outliers"] + 1
+    (row,) = drift.describe(table, KEYS)
+    assert row["outliers"] == drift.describe(observed(), KEYS)[0]["outliers"] + 1
     assert row["runs"] == before
 
 
 def test_two_modes_are_seen():
-    (row,) = behaviour.describe(observed(runs=30, two=0.3), KEYS)
+    (row,) = drift.describe(observed(runs=30, two=0.3), KEYS)
     assert row["bimodal"] >= 6
 
 
 def test_few_runs_say_nothing_about_modes():
-    (row,) = behaviour.describe(observed(runs=5), KEYS)
+    (row,) = drift.describe(observed(runs=5), KEYS)
     assert row["cells_looked_at"] == 0
 
 
 def test_censored_runs_are_left_out():
     table = observed()
     table.loc[3, ["value", "censored"]] = (1e6, True)
-    (row,) = behaviour.describe(table, KEYS)
+    (row,) = drift.describe(table, KEYS)
     assert row["runs"] == len(table) - 1

@@ -3,12 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs, paths, plan, runtimes, study
-from plimsoll.claims import book, evaluate, findings, page, verdicts
+from plimsoll import designs, environments, paths
+from plimsoll.claims import book, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
+from plimsoll.config import studies
+from plimsoll.designs.splitting import contrasts
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.errors import PlimsollError
-from plimsoll.splitting import contrasts
-from plimsoll.splitting.cells import FACTORS
+from plimsoll.pages import verdict_page
+from plimsoll.planning import planner
 
 from tests.conftest import DATA
 
@@ -24,13 +27,13 @@ def claims():
 @pytest.fixture
 def made(liu2020, config):
     def made(host, profile="quick"):
-        return plan.make(liu2020, study.profile(profile), host, {**config, "profile": profile}, {})
+        return planner.make(liu2020, studies.profile(profile), host, {**config, "profile": profile}, {})
 
     return made
 
 
 def cells_of(made, liu2020):
-    known = runtimes.known()
+    known = environments.known()
     variants = {name for name in liu2020["factors"]["runtime"] if known[name].variant_of}
     return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"], variants)
 
@@ -66,7 +69,7 @@ def asked(claim, cells, study):
 
 def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, made, paper_host):
     planned = made(paper_host, "paper")
-    cells, lacking = cells_of(planned, liu2020), designs.find("splitting").lacks(planned)
+    cells, lacking = cells_of(planned, liu2020), designs.find("splitting").contrasts.lacks(planned)
     assert set(lacking) == {"core_samples"}
     without = [
         claim["id"]
@@ -120,8 +123,8 @@ def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small
 
 
 def observed(made, liu2020, effects, spread=0.01, seed=4):
-    """Observations of a plan: every value 10 (a share 0.3), times a block's own factor but for shares, times the effect of the
-    first rule that matches."""
+    """Observations of a plan. Every value is 10 (a share 0.3), times the block's factor (shares have none), times the effect of
+    the first rule that matches."""
     random = np.random.default_rng(seed)
     blocks = np.exp(random.normal(0, 0.2, made["repetitions"]))
     rows = []
@@ -137,9 +140,9 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
             factor = next((f for matches, f in effects if matches(cell, name)), 1.0)
             for block in range(made["repetitions"]):
                 value = (0.3 if share else 10 * blocks[block]) * factor * np.exp(random.normal(0, spread))
-                keys = {key: cell[key] for key in (*FACTORS, "section")}
+                keys = {key: cell[key] for key in (*OF_DEPLOYMENT, "section")}
                 rows.append({**keys, "metric": name, "repetition": block + 1, "value": value, "censored": False})
-    runs = pd.DataFrame(rows).drop_duplicates(["repetition", *FACTORS, "section"])
+    runs = pd.DataFrame(rows).drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"])
     carried = np.where((runs["runtime"] == "docker") & (runs["scheme"].str[1:] != "1"), "TCP", "shared memory")
     return pd.DataFrame(rows), runs.assign(status="valid", transport=carried)
 
@@ -298,7 +301,8 @@ def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, 
     measured = Measured(liu2020, planned, observations, runs)
     results, table = evaluate.evaluate([by_id(claims, 75)], measured, 0.05)
     assert results[0]["verdict"] == verdicts.REPRODUCED
-    # Ten times as many stalls a work cycle as alone, and twenty times: some 10 / 1.1 more on top, for a stall cycle alone each.
+    # Ten times as many stalls per work cycle as alone, and twenty times: some 10 / 1.1 more on top, for a stall cycle alone
+    # each.
     assert (table["effect"] > 0).all() and set(table["expected"]) == {"higher"}
     assert all("/S1/" in contrast.a.reference for contrast in contrasts.find(by_id(claims, 75), cells_of(planned, liu2020)))
 
@@ -343,7 +347,7 @@ def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
-    text = page.render(results, {"liu2020": table}, {"liu2020": liu2020})
+    text = verdict_page.render(results, {"liu2020": table}, {"liu2020": liu2020})
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (
         "http://" not in text

@@ -1,7 +1,9 @@
 import pytest
-from plimsoll import collect, record
+from plimsoll import designs
+from plimsoll.analysis import collect
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.errors import PlimsollError
-from plimsoll.splitting.cells import FACTORS
+from plimsoll.measuring import record
 
 CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff" for runtime in ("bare", "docker"))
 
@@ -9,7 +11,7 @@ CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff" for runt
 def cell(path):
     *factors, section = path.split("/")
     return {
-        **dict(zip(FACTORS, factors, strict=True)),
+        **dict(zip(OF_DEPLOYMENT, factors, strict=True)),
         **{"path": path, "section": section},
         **{"containers": 1, "ranks": 2, "ranks_per_container": 2, "cores": 2, "fingerprint": "f", "reason": None},
     }
@@ -61,7 +63,7 @@ def gather(tmp_path, liu2020):
             record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
         plan = {"design": "splitting", "cells": {one["cell"]["path"]: one["cell"] for one in records}}
         wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
-        return collect.collect(tmp_path, plan, liu2020, wanted)
+        return collect.collect(tmp_path / "runs", plan, liu2020, wanted)
 
     return gather
 
@@ -110,11 +112,16 @@ def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
     path = record.path_of(tmp_path / "runs", CELLS[1], 1)
     path.write_text(path.read_text()[:100])
     plan = {"design": "splitting", "cells": {p: cell(p) for p in CELLS}}
-    from plimsoll import study
+    from plimsoll.config import studies
 
-    loaded = study.load(study.STUDIES / "liu2020.yaml")
-    observations, runs = collect.collect(tmp_path, plan, loaded, [(p, 1) for p in CELLS])
+    loaded = studies.load("liu2020", designs.known())
+    observations, runs = collect.collect(tmp_path / "runs", plan, loaded, [(p, 1) for p in CELLS])
     assert len(observations) == 4
     assert list(runs["status"]) == ["valid", "damaged"]
     assert "no complete JSON" in runs["reason"].iloc[1]
     assert path.read_text(), "a damaged record is left where it is"
+
+
+def test_a_table_of_a_study_in_which_no_run_counts_is_empty(tmp_path):
+    (tmp_path / "tests.csv").write_text("\n")
+    assert collect.table(tmp_path / "tests.csv", ["runtime"]).empty

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import cpulist
+from plimsoll.host import cpulist
 
 
 @given(st.sets(st.integers(0, 300)))

@@ -1,6 +1,8 @@
 import pytest
 import yaml
-from plimsoll import documents, study
+from plimsoll import designs
+from plimsoll.claims import book
+from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
 
 from tests.conftest import PROJECT
@@ -23,19 +25,19 @@ def line_of(path, part: str) -> int:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alpha: 0.05", "alpha: high", "alpha: 'high' is not of type 'number'"),
+        ("alpha: 0.05", "alpha: high", "alpha: 'high' is not a number"),
         ("alpha: 0.05", "alfa: 0.05", "unknown key 'alfa'"),
         ("better: lower", "better: smaller", "'smaller' is not one of higher, lower"),
         ("    schemes: single", "    schemes: some", "'some' is not one of all, single"),
         ("id: liu2020", "id: liu2021", "'liu2021' is not the file's name"),
-        ("baseline: bare", "baseline: podman", "baseline: 'podman' is not one of"),
+        ("baseline: bare", "baseline: charliecloud", "baseline: 'charliecloud' is not one of"),
         ("image: hpcc", "image: linpack", "image: 'linpack' is not one of hpcc"),
         ("    affinity: [any]", "    affinity: [anywhere]", "affinity: 'anywhere' is not one of any, pin"),
         ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),
         ("{numa: [any, cpu, cpumem], uma: [any, cpumem]}", "{uma: [any]}", "it must give levels for numa, uma"),
         (
-            "fig05: {notebook: granularity, experiment: granularity, metrics: [randomring_bandwidth]}",
-            "fig05: {notebook: granularity, experiment: granularity, metrics: [ringing]}",
+            "fig05: {chart: granularity, experiment: granularity, metrics: [randomring_bandwidth]}",
+            "fig05: {chart: granularity, experiment: granularity, metrics: [ringing]}",
             "figures.fig05.metrics: 'ringing' is not one of",
         ),
         (
@@ -43,12 +45,27 @@ def line_of(path, part: str) -> int:
             "{section: degemm,",
             "metrics.dgemm_gflops.section: 'degemm' is not one of dgemm",
         ),
-        ("{notebook: granularity,", "{notebook: grain,", "there is no notebooks/grain.ipynb"),
+        ("{chart: granularity,", "{chart: grain,", "figures.fig05.chart: 'grain' is not one of affinity, cgroup-scheduling"),
+        (
+            "metrics: [randomring_bandwidth]}",
+            "metrics: [randomring_bandwidth, pingpong_bandwidth]}",
+            "figures.fig05.metrics: the chart granularity shows one metric, and 2 are named",
+        ),
+        (
+            "experiment: mpi-patterns, title: Time in MPI functions of b_eff ping-pong, metrics: [beff_pingpong_seconds]}",
+            "experiment: mpi-patterns, title: Time in MPI functions of b_eff ping-pong}",
+            "figures.fig07.metrics: the chart patterns shows one metric or more, and 0 are named",
+        ),
+        (
+            "bars: runtime, title: Events of EP-DGEMM,",
+            "title: Events of EP-DGEMM,",
+            "figures.fig14.bars: the chart events needs it",
+        ),
     ],
 )
 def test_a_wrong_study_file_is_refused_in_one_sentence(tmp_path, old, new, message):
     with pytest.raises(PlimsollError) as refused:
-        study.load(edited(tmp_path, old, new))
+        studies.read(edited(tmp_path, old, new), designs.known())
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
     assert "liu2020.yaml" in str(refused.value)
@@ -57,43 +74,58 @@ def test_a_wrong_study_file_is_refused_in_one_sentence(tmp_path, old, new, messa
 def test_the_line_is_named(tmp_path):
     path = edited(tmp_path, "better: lower", "better: smaller")
     with pytest.raises(PlimsollError, match=f"line {line_of(path, 'better: smaller')}: metrics.pingpong_latency.better"):
-        study.load(path)
+        studies.read(path, designs.known())
 
 
 def test_what_is_no_yaml_is_refused_with_its_line(tmp_path):
     path = edited(tmp_path, "alpha: 0.05", "alpha: [0.05")
     with pytest.raises(PlimsollError, match="not valid YAML"):
-        study.load(path)
+        studies.read(path, designs.known())
 
 
 def test_a_key_given_twice_is_refused(tmp_path):
     path = edited(tmp_path, "alpha: 0.05", "alpha: 0.05\nalpha: 0.01")
     with pytest.raises(PlimsollError, match="'alpha' is given twice"):
-        study.load(path)
+        studies.read(path, designs.known())
 
 
 def test_unknown_studies_and_profiles_are_refused():
-    with pytest.raises(PlimsollError, match="There is no study 'liu2021': config/studies/ has jha2018, jha2021, liu2020"):
-        study.selected(["liu2021"])
+    with pytest.raises(PlimsollError, match="There is no study 'liu2021': config/studies/ has .*liu2020"):
+        studies.selected(["liu2021"])
     with pytest.raises(PlimsollError, match="There is no profile 'slow': config/profiles/ has ci, paper, quick"):
-        study.profile("slow")
+        studies.profile("slow")
 
 
 def test_studies_may_be_named_in_any_way():
-    assert study.selected("all") == study.names(study.STUDIES)
-    assert study.selected(["all"]) == study.names(study.STUDIES)
-    assert study.selected("liu2020") == ["liu2020"]
-    assert study.selected("liu2020,liu2020") == ["liu2020"]
+    assert studies.selected("all") == studies.names(studies.STUDIES)
+    assert studies.selected(["all"]) == studies.names(studies.STUDIES)
+    assert studies.selected("liu2020") == ["liu2020"]
+    assert studies.selected("liu2020,liu2020") == ["liu2020"]
 
 
 @pytest.mark.parametrize("name", ["config", "profile", "study"])
 def test_schemas_are_schemas(name):
     import jsonschema
 
-    jsonschema.Draft202012Validator.check_schema(yaml.safe_load((documents.SCHEMAS / f"{name}.yaml").read_text()))
+    jsonschema.Draft202012Validator.check_schema(yaml.safe_load((yaml_files.SCHEMAS / f"{name}.yaml").read_text()))
 
 
 def test_the_shipped_configuration_fits():
-    documents.load(PROJECT / "config/config.yaml", "config")
-    for name in study.names(study.PROFILES):
-        study.profile(name)
+    yaml_files.load(PROJECT / "config/config.yaml", "config")
+    for name in studies.names(studies.PROFILES):
+        studies.profile(name)
+
+
+def test_a_claim_of_a_question_that_its_file_does_not_spell_out_is_refused(tmp_path, monkeypatch):
+    text = (PROJECT / "config/claims/jha2018.yaml").read_text()
+    (tmp_path / "jha2018.yaml").write_text(text.replace("    question: RQ2", "    question: RQ3", 1))
+    monkeypatch.setattr(book, "CLAIMS", tmp_path)
+    with pytest.raises(PlimsollError, match=r"jha2018-c\d+: question: RQ3 is not one of the file's questions \(RQ1, RQ2\)"):
+        book.load("jha2018")
+
+
+def test_every_study_s_questions_are_spelt_out():
+    for name in book.names():
+        questions = book.questions(name)
+        assert {claim["question"] for claim in book.load(name)} == set(questions)
+        assert all("?" in text for text in questions.values())

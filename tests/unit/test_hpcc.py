@@ -1,8 +1,8 @@
 import pytest
-from plimsoll import benchmarks
-from plimsoll.benchmarks import hpcc
-from plimsoll.benchmarks.base import InvalidOutput
+from plimsoll import workloads
 from plimsoll.errors import PlimsollError
+from plimsoll.workloads import hpcc
+from plimsoll.workloads.base import Application, InvalidOutput
 
 from tests.conftest import DATA
 
@@ -15,7 +15,7 @@ def sample(section: str) -> str:
 @pytest.mark.parametrize("section", ["ptrans", "randomaccess", "beff"])
 def test_real_output_is_accepted(section, tmp_path):
     (tmp_path / "hpccoutf.txt").write_text(sample(section))
-    values = benchmarks.find("hpcc").results(tmp_path, {"section": section})
+    values = workloads.find("hpcc").results(tmp_path, {"section": section})
     for name in hpcc.SECTIONS[section][1]:
         assert values[name] > 0
 
@@ -40,7 +40,7 @@ def test_output_of_two_runs_is_refused():
 
 def test_no_output_is_refused(tmp_path):
     with pytest.raises(InvalidOutput, match="no hpccoutf.txt"):
-        benchmarks.find("hpcc").results(tmp_path, {"section": "beff"})
+        workloads.find("hpcc").results(tmp_path, {"section": "beff"})
 
 
 def test_a_failed_run_is_refused():
@@ -121,5 +121,5 @@ def test_input_files(tmp_path):
 
 
 def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(PlimsollError, match="There is no benchmark 'linpack'; known are hpcc"):
-        benchmarks.find("linpack")
+    with pytest.raises(PlimsollError, match="There is no MPI application 'linpack'; known are hpcc"):
+        workloads.find("linpack", Application)

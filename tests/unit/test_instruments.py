@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import contention, instruments, record
-from plimsoll.benchmarks.base import InvalidOutput
-from plimsoll.charts import profile
-from plimsoll.instruments import events, mpi
-from plimsoll.splitting import measured_tables, profiles, watching
-from plimsoll.splitting.cells import FACTORS
+from plimsoll import instruments
+from plimsoll.claims.quantities import memory_contention as contention
+from plimsoll.designs.splitting import profiles, run_tables, watching
+from plimsoll.designs.splitting.charts import profile
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.instruments import events, mpi_profile
+from plimsoll.measuring import record
+from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT
 
@@ -28,7 +30,7 @@ def leave(folder, rank, *parts):
 
 def test_the_measured_section_is_read_and_no_other(tmp_path):
     leave(tmp_path, 0, part("outside", wall=9.3, outside=8.6), part(), part("HPL", functions={"MPI_Bcast": [1, 0.7]}))
-    assert mpi.section(tmp_path, 0, "MPIFFT")["functions"] == FUNCTIONS
+    assert mpi_profile.section(tmp_path, 0, "MPIFFT")["functions"] == FUNCTIONS
 
 
 @pytest.mark.parametrize(
@@ -43,16 +45,16 @@ def test_the_measured_section_is_read_and_no_other(tmp_path):
 def test_a_profile_that_does_not_fit_together_is_refused(tmp_path, parts, words):
     leave(tmp_path, 0, *parts)
     with pytest.raises(InvalidOutput, match=words):
-        mpi.section(tmp_path, 0, "MPIFFT")
+        mpi_profile.section(tmp_path, 0, "MPIFFT")
 
 
 def test_a_rank_without_a_profile_is_refused(tmp_path):
     with pytest.raises(InvalidOutput, match="rank 3 left no profile"):
-        mpi.section(tmp_path, 3, "MPIFFT")
+        mpi_profile.section(tmp_path, 3, "MPIFFT")
 
 
 def test_shares_are_of_all_ranks_together_and_calls_their_sum():
-    values = mpi.summarise([part(), part(functions={"MPI_Send": [2, 0.5]}, wall=3.0, outside=2.5)])
+    values = mpi_profile.summarise([part(), part(functions={"MPI_Send": [2, 0.5]}, wall=3.0, outside=2.5)])
     assert values["wall_seconds"] == 2.0
     assert values["mpi_calls/blocking_pingpong_transfer"] == 22
     assert values["mpi_seconds/blocking_pingpong_transfer"] == pytest.approx((0.2 + 0.3 + 0.5) / 2)
@@ -66,14 +68,16 @@ def test_shares_are_of_all_ranks_together_and_calls_their_sum():
 def test_every_wrapped_function_belongs_to_a_pattern_and_the_other_way_round():
     source = (PROJECT / "containers/hpcc/mpi_profile.c").read_text()
     wrapped = {"MPI_" + line.strip()[2:].split(",")[0] for line in source.splitlines() if line.startswith("  F(")}
-    assert wrapped == set(mpi.PATTERN_OF)
+    assert wrapped == set(mpi_profile.PATTERN_OF)
 
 
 def test_patterns_are_the_columns_of_the_paper_s_table_1():
     printed = pd.read_csv(PROJECT / "config/reference/liu2020_table1_mpi_profile.csv")
     columns = printed[["pattern", "group"]].drop_duplicates()
-    assert list(columns.itertuples(index=False, name=None)) == [(name, group) for name, (group, _) in mpi.PATTERNS.items()]
-    assert list(profile.LOOK) == list(mpi.PATTERNS)
+    assert list(columns.itertuples(index=False, name=None)) == [
+        (name, group) for name, (group, _) in mpi_profile.PATTERNS.items()
+    ]
+    assert list(profile.LOOK) == list(mpi_profile.PATTERNS)
 
 
 PERF = """# started on Sat Nov 21 18:01:02 2026
@@ -167,8 +171,8 @@ def test_there_are_no_negative_stalls():
 
 
 def test_profiles_come_from_valid_records_of_the_plan(tmp_path):
-    cell = {**dict.fromkeys(FACTORS, "x"), "section": "fft", "fingerprint": "f"}
-    values = mpi.summarise([part()])
+    cell = {**dict.fromkeys(OF_DEPLOYMENT, "x"), "section": "fft", "fingerprint": "f"}
+    values = mpi_profile.summarise([part()])
     for repetition, changed in ((1, {}), (2, {"status": "failed"}), (3, {"fingerprint": "old"})):
         found = {**dict.fromkeys(record.REQUIRED), "format": record.FORMAT, "fingerprint": "f", "status": "valid", **changed}
         found["values"] = values
@@ -177,7 +181,7 @@ def test_profiles_come_from_valid_records_of_the_plan(tmp_path):
     assert set(table["repetition"]) == {1}
     assert table.set_index("what").loc["MPI_Send", ["calls", "seconds", "share"]].tolist() == [10, 0.2, 0.2]
     summary = profile.summarise(table.assign(hardware="uma", mode="exact"))
-    assert set(summary["what"]) == {"all", *mpi.PATTERNS}
+    assert set(summary["what"]) == {"all", *mpi_profile.PATTERNS}
 
 
 def test_table_1_has_the_paper_s_values_beside_ours():
@@ -190,14 +194,14 @@ def test_table_1_has_the_paper_s_values_beside_ours():
             "share": 0.3,
         }
         for mode in ("exact", "over")
-        for what in ("all", *mpi.PATTERNS)
+        for what in ("all", *mpi_profile.PATTERNS)
         for n in (1, 2)
     ]
     printed = pd.read_csv(PROJECT / "config/reference/liu2020_table1_mpi_profile.csv")
-    table = measured_tables.mpi_profile(profile.summarise(pd.DataFrame(rows)), printed)
+    table = run_tables.mpi_profile(profile.summarise(pd.DataFrame(rows)), printed)
     alltoall = table[(table["pattern"] == "alltoall") & (table["mode"] == "over")].iloc[0]
     assert alltoall["paper_share_percent"] == 32.65 and alltoall["paper_calls"] == 96 and alltoall["calls"] == "12"
-    (row,) = measured_tables.as_printed(table)
+    (row,) = run_tables.as_printed(table)
     assert row["benchmark"] == "G-FFT"
     assert row["cells"]["alltoall"]["O"] == {
         **{"ours": "30.00 %", "paper": "32.65 %", "calls": "12", "paper_calls": "96"},
@@ -209,7 +213,7 @@ def test_table_1_has_the_paper_s_values_beside_ours():
 def test_two_ways_to_count_are_compared_over_the_runs_that_have_both():
     rows = [
         {
-            **dict.fromkeys(FACTORS, "x"),
+            **dict.fromkeys(OF_DEPLOYMENT, "x"),
             **{"section": "fft", "metric": metric, "label": metric, "repetition": repetition, "value": value},
         }
         for metric, values in (("perf", (10, 20, 600)), ("ranks", (9, 19)))
@@ -223,7 +227,7 @@ def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
     random = np.random.default_rng(1)
     rows = [
         {
-            **dict.fromkeys(FACTORS, "x"),
+            **dict.fromkeys(OF_DEPLOYMENT, "x"),
             **{"metric": "m", "label": "M", "unit": "s", "instrument": name, "censored": False},
             "value": mean * np.exp(random.normal(0, 0.01)),
         }

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs, paths, study
+from plimsoll import designs, paths
 from plimsoll.claims import book, evaluate, verdicts
 from plimsoll.claims.measured import Measured
-from plimsoll.interference import observe, paper_tables, papers, recommend, table
-from plimsoll.interference.cells import views
+from plimsoll.config import studies
+from plimsoll.designs.interference import papers, readings, recommend, run_tables
+from plimsoll.designs.interference import tests as statistics_table
+from plimsoll.designs.interference.cells import views
 
 # Interference ratios that are put in, by case, microservice and co-runner; 0 for all others.
 EFFECTS = {
@@ -48,7 +50,7 @@ def observations(planned, jha2021):
 
 
 def test_ratios_are_found_with_intervals_within_blocks(observations, jha2021):
-    found = table.statistics_of(observations).set_index(["metric", "case", "co_runner"])
+    found = statistics_table.statistics_of(observations).set_index(["metric", "case", "co_runner"])
     assert len(found) == 14 * 19
     for (case, benchmark, co_runner), effect in EFFECTS.items():
         for metric in (name for name, m in jha2021["metrics"].items() if m["benchmark"] == benchmark):
@@ -62,7 +64,7 @@ def test_ratios_are_found_with_intervals_within_blocks(observations, jha2021):
 
 
 def test_one_window_has_an_interval_of_its_iterations(planned, jha2021):
-    found = table.statistics_of(observed(planned, jha2021, blocks=1, iterations=20))
+    found = statistics_table.statistics_of(observed(planned, jha2021, blocks=1, iterations=20))
     assert set(found["interval_of"].dropna()) == {"iterations"}
 
 
@@ -78,16 +80,16 @@ def test_only_iterations_that_count_become_observations(jha2021):
             {"benchmark": "stream", "place": 1, "iterations": []},
         ],
     }
-    rows = observe.observations(jha2021, {"case": "2"}, found)
+    rows = readings.observations(jha2021, {"case": "2"}, found)
     rates = [row for row in rows if row["metric"] == "floating_point_rate"]
     assert [row["value"] for row in rates] == [41.0, 43.0]
     assert {row["co_runner"] for row in rows} == {"stream"}
     assert [row["value"] for row in rows if row["metric"] == "linpack_processors"] == [0.5, 0.5]
-    assert observe.shares(found) == {"iterations": "3 0", "counted": "2 0", "share_counted": 0.0}
+    assert readings.of_run(found) == {"iterations": "3 0", "counted": "2 0", "share_counted": 0.0}
 
 
 def test_pairs_may_share_a_container_if_no_member_loses_too_much(observations, jha2021):
-    found = recommend.pairs(table.statistics_of(observations), jha2021).set_index("pair")
+    found = recommend.pairs(statistics_table.statistics_of(observations), jha2021).set_index("pair")
     assert len(found) == 21
     assert found.loc["linpack + linpack", "verdict"] == recommend.MAY_NOT
     assert found.loc["linpack + y_cruncher", "verdict"] == recommend.MAY_NOT  # of which only one loses
@@ -97,22 +99,22 @@ def test_pairs_may_share_a_container_if_no_member_loses_too_much(observations, j
 
 def test_too_little_decides_nothing(planned, jha2021):
     noisy = observed(planned, jha2021, blocks=3, iterations=1, spread=0.2)
-    found = recommend.pairs(table.statistics_of(noisy), jha2021)
+    found = recommend.pairs(statistics_table.statistics_of(noisy), jha2021)
     assert (found["verdict"] == recommend.OPEN).any()
 
 
 @pytest.mark.parametrize("name", ["table03", "table04", "table07"])
 def test_tables_have_the_paper_s_values_beside_ours(observations, jha2021, name):
-    made = paper_tables.statistics(observations, jha2021, jha2021["measured_tables"][name])
+    made = run_tables.statistics(observations, jha2021, jha2021["tables"][name])
     assert len(made) == 19 and made["mean"].notna().all() and made["paper_mean"].notna().all()
-    printed = pd.read_csv(paths.REFERENCE / f"{jha2021['measured_tables'][name]['reference']}.csv", dtype={"case": str})
+    printed = pd.read_csv(paths.REFERENCE / f"{jha2021['tables'][name]['reference']}.csv", dtype={"case": str})
     for row in printed.to_dict("records"):
         ours = made[(made["case"] == row["case"]) & (made["co_runner"] == row["co_runner"])]
         assert ours["paper_mean"].item() == row["mean"]
 
 
 def test_tables_of_ratios_have_the_paper_s(jha2021, planned):
-    jha2018 = study.load(paths.PROJECT / "config/studies/jha2018.yaml")
+    jha2018 = studies.load("jha2018", designs.known())
     found = papers.printed(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
     assert found["floating_point_rate", "2", "stream"] == 0.2421
     assert found["throughput", "3a", "bonnie"] == -0.2381
@@ -151,15 +153,15 @@ def test_verdicts_follow_from_what_was_put_in(planned, jha2021, observations):
 
 def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asked = designs.find("interference").asking(planned, jha2021)(claims["jha2021-c06"])
+    asked = designs.find("interference").contrasts.asking(planned, jha2021)(claims["jha2021-c06"])
     cells = {contrast.a.cell for contrast in asked}
     assert len(cells) == 15 and "2/linpack+stream/docker" not in cells and "3a/linpack+stream/docker" in cells
 
 
 def test_losses_of_different_microservices_are_compared_beside_the_same_partner(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asked = designs.find("interference").asking(planned, jha2021)(claims["jha2021-c95"])
-    short = designs.find("interference").short
+    asked = designs.find("interference").contrasts.asking(planned, jha2021)(claims["jha2021-c95"])
+    short = designs.find("interference").report.short
     for contrast in asked:
         assert contrast.a.metric == "tcp_stream_throughput" and contrast.a.reference == "1/netperf_tcp_stream/docker"
         partners = [short(s.cell, jha2021["metrics"][s.metric]).partition("(+")[2] for s in (contrast.a, contrast.b)]

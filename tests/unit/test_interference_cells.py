@@ -1,8 +1,11 @@
 """The cells of an interference study on a host."""
 
 import pytest
-from plimsoll import cpulist, paths, plan, study
-from plimsoll.interference import cells, limits, run
+from plimsoll import designs
+from plimsoll.config import studies
+from plimsoll.designs.interference import cells, disk, limits
+from plimsoll.host import cpulist
+from plimsoll.planning import availability, planner
 
 from tests.conftest import host_of
 
@@ -12,7 +15,7 @@ BENCHMARKS = ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream",
 @pytest.fixture
 def plan_of(jha2021, config, small_host):
     def plan_of(profile="quick", host=small_host, loaded=jha2021):
-        return plan.make(loaded, study.profile(profile), host, {**config, "profile": profile}, {})
+        return planner.make(loaded, studies.profile(profile), host, {**config, "profile": profile}, {})
 
     return plan_of
 
@@ -56,14 +59,14 @@ def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, co
     sizes = made["2/linpack+stream/docker"]["parameters"]
     assert sizes == {"linpack": {"order": 15000}, "stream": {"elements": 60000000, "times": 200}}
     assert made["1/y_cruncher/docker"]["parameters"]["y_cruncher"] == {"digits": 100000000}
-    jha2018 = study.load(paths.PROJECT / "config/studies/jha2018.yaml")
+    jha2018 = studies.load("jha2018", designs.known())
     older = plan_of("paper", loaded=jha2018)["cells"]
     assert older["1/linpack/docker"]["iterations"] == 30 and older["2/linpack+stream/docker"]["window_seconds"] == 5400
     assert len(older) == 4 + 3 * 10
 
 
 def test_the_papers_host_has_what_its_containers_had(plan_of):
-    # 2 GB a container; Linpack of order 15000 needs a little more than MKL's did.
+    # 2 GB per container; Linpack of order 15000 needs a little more than MKL's did.
     memory = plan_of("paper")["cells"]["3b/linpack+bonnie/docker"]["containers"][0]["limits"]["memory_bytes"]
     assert 2 * 2**30 <= memory < 3.2 * 2**30
 
@@ -101,9 +104,9 @@ def test_what_is_measured_makes_the_fingerprint(plan_of, jha2021):
 
 
 def test_a_figure_needs_only_the_cells_of_its_microservices(plan_of, jha2021):
-    shown = plan.shown(plan_of(), jha2021, "fig05")
+    shown = availability.shown(plan_of(), jha2021, "fig05")
     assert all("linpack" in cell["members"] for cell in shown) and len(shown) == 1 + 3 * 6
-    assert plan.shown(plan_of(), jha2021, "table01") == []
+    assert availability.shown(plan_of(), jha2021, "table01") == []
 
 
 VERSION_1 = """Cpus_allowed_list:\t0
@@ -132,5 +135,5 @@ def test_limits_are_read_from_inside_on_both_versions_of_cgroups():
 
 def test_bytes_of_a_device():
     text = " 254  0 vda 10 0 200 0 30 0 400 0 0 0 0\n 254 1 vda1 1 0 2 0 3 0 4 0 0 0 0\n"
-    assert run.device_bytes(text, "vda") == {"read_bytes": 102400, "written_bytes": 204800}
-    assert run.device_bytes(text, "sda") == {}
+    assert disk.device_bytes(text, "vda") == {"read_bytes": 102400, "written_bytes": 204800}
+    assert disk.device_bytes(text, "sda") == {}

@@ -1,73 +1,170 @@
 """Charts of interference: every view is shown, the papers' values beside ours, and what is missing is said."""
 
-import matplotlib.pyplot as plt
-import pytest
-from plimsoll import figures
-from plimsoll.charts import interference, interference_matrix, interference_ratios, interference_values
-from plimsoll.interference.cells import views
+from dataclasses import replace
 
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import designs
+from plimsoll.designs.interference.cells import views
+from plimsoll.designs.interference.charts import matrix, pairs
+from plimsoll.figures import chart, data, render, sources, style
+
+from tests.conftest import PROJECT
+from tests.unit.test_charts import check
 from tests.unit.test_interference_analysis import EFFECTS, observed
+
+DESIGN = designs.find("interference")
 
 
 @pytest.fixture
 def shown(jha2021, planned):
     def shown(name, observations=None):
-        data = observed(planned, jha2021) if observations is None else observations
-        told = figures.shown(planned, jha2021, name)
-        return interference.summarise(data, jha2021["figures"][name]["metrics"], told), data, told
+        found = observed(planned, jha2021) if observations is None else observations
+        return render.described(jha2021, planned, name, found, {})
 
     yield shown
     plt.close("all")
 
 
+def drawn(told):
+    return chart.drawn(DESIGN.chart(told.chart), told)
+
+
+def texts(found):
+    return [text.get_text() for axis in found.figure.axes for text in axis.texts]
+
+
 def test_the_matrix_has_a_cell_for_every_ordered_pair_and_the_papers_below(shown):
-    summary, _, told = shown("matrix")
-    figure = interference_matrix.draw(summary, told)
-    panels = [axis for axis in figure.axes if axis.images]
+    found = drawn(shown("matrix"))
+    check(found.figure)
+    panels = [axis for axis in found.figure.axes if axis.get_title()]
     titles = [axis.get_title() for axis in panels]
-    assert titles[:3] == [f"here, {interference.CASES[case]}" for case in ("2", "3a", "3b")] and len(panels) == 6
-    assert all(axis.images[0].get_array().shape == (7, 6) and not axis.images[0].get_array().mask.any() for axis in panels[:3])
-    worst = panels[0].images[0].get_array()[0, 0]
-    assert worst == pytest.approx(EFFECTS["2", "linpack", "linpack"], abs=0.03)
-    assert "Y* stands in for Y-Cruncher" in interference_matrix.caption(summary, told)
+    assert titles[:3] == [f"here, {pairs.CASES[case]}" for case in ("2", "3a", "3b")] and len(panels) == 6
+    values = [axis.collections[0].get_array().reshape(7, 6) for axis in panels]
+    assert all(not ours.mask.any() for ours in values[:3]) and values[3].mask.any()
+    assert values[0][0, 0] == pytest.approx(EFFECTS["2", "linpack", "linpack"], abs=0.03)
+    assert "Y* stands in for Y-Cruncher" in found.caption
+    assert "Worst: " in found.alternative and "Best: " in found.alternative
+
+
+def test_the_matrix_can_be_read(shown):
+    found = drawn(shown("matrix"))
+    cells = [text for axis in found.figure.axes for text in axis.texts]
+    assert all(text.get_alpha() in (None, 1) for text in cells) and {text.get_fontweight() for text in cells} == {
+        "bold",
+        "normal",
+    }
+    labels = [label.get_text() for label in found.figure.axes[0].get_yticklabels()]
+    assert {"L: Linpack", "B: Bonnie++, block input", "NS: Netperf TCP_STREAM"} <= set(labels)
+
+
+@pytest.mark.parametrize(("low", "high", "extend"), [(-0.2, 0.3, "neither"), (-0.2, 2.5, "max"), (-0.9, 2.5, "both")])
+def test_the_colour_bar_is_pointed_where_values_lie_beyond_it(low, high, extend):
+    figure, axes = plt.subplots(1, 1, squeeze=False)
+    axes[0, 0].pcolormesh([[low, high]])
+    matrix._colour_bar(figure, axes, np.array([[low, high, float("nan")]]))
+    bar = axes[0, 0].collections[0].colorbar
+    assert bar.extend == extend
+    plt.close(figure)
 
 
 def test_values_are_shown_with_the_paper_s_where_it_prints_any(shown):
     for name, panels in (("fig05", 2), ("fig07", 2), ("fig09", 8), ("fig12", 2)):
-        summary, data, told = shown(name)
-        figure = interference_values.draw(summary, data, told, "standard deviation")
-        assert len(figure.axes) == panels, name
-        assert len(figure.axes[0].patches) == 19, name
+        found = drawn(shown(name))
+        check(found.figure)
+        assert len(found.figure.axes) == panels, name
+        assert len(found.figure.axes[0].patches) == 19, name
+        named = [axis for axis in found.figure.axes if any(label.get_text() for label in axis.get_xticklabels())]
+        assert named == [found.figure.axes[-1]], name
+
+
+def test_error_bars_are_named_in_the_panel_and_are_what_they_are_called(shown, jha2021):
+    for name, words in (("fig05", "minimum and maximum"), ("fig09", "standard deviation")):
+        found = drawn(shown(name))
+        axis = found.figure.axes[0]
+        assert words in axis.get_title(loc="left") and "the paper: mean and standard deviation" in {
+            other.get_title(loc="left") for other in found.figure.axes
+        }
+        row = found.summary.iloc[0]
+        ends = (row["minimum"], row["maximum"]) if "minimum" in words else (row["mean"] - row["sd"], row["mean"] + row["sd"])
+        spans = [(min(line.get_ydata()), max(line.get_ydata())) for line in axis.lines if abs(line.get_xdata()[0] - 0.7) < 0.5]
+        assert any(span == pytest.approx(ends) for span in spans)
+        sizes = [size for dots in axis.collections for size in dots.get_sizes() if len(dots.get_offsets())]
+        assert min(sizes) >= style.DOT**2
 
 
 def test_ratios_are_shown_for_eighteen_combinations_with_the_paper_s(shown):
-    summary, _, told = shown("fig06")
-    figure = interference_ratios.draw(summary, told)
-    assert len(figure.axes[0].get_xticks()) == 18
-    assert summary["paper_interference_ratio"].notna().sum() == 18
-    assert "Student's" in interference_ratios.caption(summary, told)
+    found = drawn(shown("fig06"))
+    check(found.figure)
+    assert len(found.figure.axes[0].get_xticks()) == 18
+    assert found.summary["paper_interference_ratio"].notna().sum() == 18
+    assert "Student's" in found.caption
+    assert "open: the paper" in {text.get_text() for text in found.figure.legends[0].get_texts()}
+
+
+def test_a_legend_names_nothing_that_is_not_drawn(shown):
+    # The papers print no numbers of Y-Cruncher.
+    words = {text.get_text() for text in drawn(shown("fig08")).figure.legends[0].get_texts()}
+    assert "open: the paper" not in words and "Computation time" in words
+
+
+def test_more_metrics_than_markers_are_all_drawn(shown):
+    told = shown("fig10")
+    extra = [f"copy{number}" for number in range(3)]
+    runs = told.observations[told.observations["metric"] == "copy"]
+    told = replace(
+        told,
+        metrics={**told.metrics, **{name: {**told.metrics["copy"], "label": name} for name in extra}},
+        options={**told.options, "benchmark_of": {**told.options["benchmark_of"], **dict.fromkeys(extra, "stream")}},
+        observations=pd.concat([told.observations, *(runs.assign(metric=name, label=name) for name in extra)]),
+    )
+    words = {text.get_text() for text in drawn(told).figure.legends[0].get_texts()}
+    assert set(extra) <= words
 
 
 def test_a_view_without_an_iteration_that_counts_is_named(shown, planned, jha2021):
-    data = observed(planned, jha2021)
-    kept = data[~((data["case"] == "2") & (data["benchmark"] == "linpack") & (data["co_runner"] == "stream"))]
-    summary, data, told = shown("fig05", kept)
-    interference_values.draw(summary, data, told, "minimum and maximum")
-    assert "No iteration counts of L(+S) in case 2." in interference_values.caption(summary, told, "minimum and maximum")
+    whole = observed(planned, jha2021)
+    kept = whole[~((whole["case"] == "2") & (whole["benchmark"] == "linpack") & (whole["co_runner"] == "stream"))]
+    found = drawn(shown("fig05", kept))
+    assert "No iteration counts of L(+S) in case 2." in found.caption
+    assert "none counts" in texts(found)
+
+
+def test_cases_that_are_not_known_have_a_look(shown):
+    assert pairs.look("4") == (style.FALLBACK[0], style.FALLBACK_HATCHES[0]) and pairs.case_label("4") == "case 4"
+    assert pairs.together(["4", "3a", "2", "1"]) == ["2", "3a", "4"]
 
 
 def test_nothing_can_be_worse_than_nothing(planned, jha2021):
     # Wild data: intervals of rates still end above -100 %.
-    from plimsoll.interference import table
+    from plimsoll.designs.interference import tests as statistics_table
 
-    found = table.statistics_of(observed(planned, jha2021, blocks=3, iterations=2, spread=0.3))
+    found = statistics_table.statistics_of(observed(planned, jha2021, blocks=3, iterations=2, spread=0.3))
     rates = found[found["better"] == "higher"].dropna(subset=["ratio_low"])
     assert (rates["ratio_low"] > -1).all() and (rates["ratio_low"] <= rates["interference_ratio"]).all()
 
 
 def test_views_are_in_the_papers_order(planned, jha2021):
-    told = figures.shown(planned, jha2021, "fig05")
-    names = [(view["case"], view["co_runner"]) for view in interference.views(told, "linpack")]
+    told = render.described(jha2021, planned, "fig05", None, {})
+    names = [(view["case"], view["co_runner"]) for view in pairs.views(told, "linpack")]
     assert names[0] == ("1", "none") and len(names) == 19
     assert set(names[1:]) == {(v["case"], v["co_runner"]) for v in views(planned) if v["benchmark"] == "linpack"} - {names[0]}
     assert [case for case, _ in names] == sorted(case for case, _ in names)
+
+
+def test_what_a_chart_draws_with_is_its_own_design_s():
+    files = sources.charts(sources.PACKAGE / "plimsoll/designs/interference/charts")["matrix"].files
+    assert {path.name for path in files if path.parent.name == "charts"} == {"matrix.py", "pairs.py"}
+    assert not any("splitting" in str(path) for path in files)
+
+
+@pytest.mark.parametrize("study", ["jha2018", "jha2021"])
+def test_the_tables_of_interference_are_made_again(study, tmp_path):
+    for path in sorted((PROJECT / "results/reference" / study / "figures").glob("*.json")):
+        told = data.read(path.parent, path.stem)
+        table = DESIGN.chart(told.chart).summarise(told)
+        table.to_csv(tmp_path / "made.csv", index=False)
+        made, printed = (data.table(file, told.factors) for file in (tmp_path / "made.csv", path.with_suffix(".csv")))
+        pd.testing.assert_frame_equal(made, printed, rtol=1e-12)

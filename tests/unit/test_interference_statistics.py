@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import paths
-from plimsoll.interference import statistics as interference
+from plimsoll.analysis import summary
+from plimsoll.designs.interference import statistics as interference
 
 from tests.conftest import DATA
 
@@ -46,7 +47,7 @@ def test_lower_is_better_turns_the_sign():
 
 
 def test_the_trimmed_mean_is_of_what_lies_between_the_percentiles():
-    found = interference.summary([*range(1, 11), 1000])
+    found = summary.summary([*range(1, 11), 1000])
     assert found["n"] == 11 and found["maximum"] == 1000 and found["minimum"] == 1
     assert found["median"] == 6
     # The 10th and 90th percentile of these are 2 and 10.
@@ -56,13 +57,13 @@ def test_the_trimmed_mean_is_of_what_lies_between_the_percentiles():
 
 @pytest.mark.filterwarnings("error")
 def test_of_two_values_nothing_is_trimmed():
-    assert interference.summary([1.0, 3.0])["trimmed_mean"] == 2.0
+    assert summary.summary([1.0, 3.0])["trimmed_mean"] == 2.0
 
 
 def test_one_value_has_no_spread_and_none_no_summary():
-    assert np.isnan(interference.summary([3.0])["sd"])
+    assert np.isnan(summary.summary([3.0])["sd"])
     with pytest.raises(ValueError, match="nothing"):
-        interference.summary([])
+        summary.summary([])
 
 
 def test_the_interval_of_a_ratio_covers_it_at_its_rate():

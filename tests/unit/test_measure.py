@@ -6,10 +6,11 @@ import sys
 import time
 
 import pytest
-from plimsoll import lock, measure, processes, record
-from plimsoll.benchmarks.base import InvalidOutput
+from plimsoll import measure
+from plimsoll.designs.splitting import attempt
 from plimsoll.errors import PlimsollError
-from plimsoll.splitting import run
+from plimsoll.measuring import lock, process
+from plimsoll.workloads.base import InvalidOutput
 
 
 def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
@@ -34,29 +35,29 @@ def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb"))
     ],
 )
 def test_transport(segments, network, carried):
-    found = run.transport([rank(s, network) for s in segments])
+    found = attempt.transport([rank(s, network) for s in segments])
     assert found["carried_by"] == carried
 
 
 def test_bits_leave_out_what_is_no_part_of_the_benchmark():
     ranks = [rank(objects=[("hpcc", "aa"), ("linux-vdso.so.1", "01"), ("mca_btl_tcp.so", "02")])]
-    assert run.bits(ranks) == {"hpcc": "aa"}
+    assert attempt.bits(ranks) == {"hpcc": "aa"}
 
 
 def test_ranks_with_other_bits_are_refused():
     with pytest.raises(InvalidOutput, match="did not all run the same libmpi"):
-        run.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
+        attempt.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
 
 
 def test_a_command_s_end_is_seen_at_once(tmp_path):
     begun = time.monotonic()
-    assert processes.run_bounded([sys.executable, "-S", "-c", "import sys; sys.exit(3)"], {}, tmp_path, 10) == 3
+    assert process.run_bounded([sys.executable, "-S", "-c", "import sys; sys.exit(3)"], {}, tmp_path, 10) == 3
     assert time.monotonic() - begun < 1
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_its_children(tmp_path):
     script = "import subprocess, sys, time; subprocess.Popen(['sleep', '987654']); time.sleep(60)"
-    assert processes.run_bounded([sys.executable, "-c", script], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5) is None
+    assert process.run_bounded([sys.executable, "-c", script], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5) is None
     time.sleep(0.2)
     assert subprocess.run(["pgrep", "-f", "sleep 987654"], capture_output=True).stdout == b""
 
@@ -64,7 +65,7 @@ def test_a_command_that_takes_too_long_is_ended_with_all_its_children(tmp_path):
 def test_a_command_that_ignores_sigterm_is_killed(tmp_path):
     script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     begun = time.monotonic()
-    assert processes.run_bounded([sys.executable, "-c", script], {}, tmp_path, 0.5) is None
+    assert process.run_bounded([sys.executable, "-c", script], {}, tmp_path, 0.5) is None
     assert time.monotonic() - begun < 10
 
 
@@ -73,48 +74,8 @@ CELL = {"path": "uma/exact/E1/bare/any/beff", "fingerprint": "new", "reason": No
 
 def plan_of(folder, **changes):
     path = folder / "plan.json"
-    path.write_text(json.dumps({"study": "s", "cells": {CELL["path"]: {**CELL, **changes}}}))
+    path.write_text(json.dumps({"study": "s", "limits": {"starts": 2}, "cells": {CELL["path"]: {**CELL, **changes}}}))
     return path
-
-
-def old_record(fingerprint="new", status="valid"):
-    return {
-        "format": 1,
-        "study": "s",
-        "cell": {},
-        "repetition": 1,
-        "fingerprint": fingerprint,
-        "status": status,
-        "attempts": 1,
-        "precious": True,
-    }
-
-
-def test_a_record_that_is_what_was_asked_for_is_kept(tmp_path):
-    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
-    record.write(target, old_record())
-    kept = measure.measure(plan_of(tmp_path), CELL["path"], 1, target, tmp_path / "image.json")
-    assert kept["precious"]
-    assert record.read(target) == old_record()
-
-
-def test_a_record_of_another_profile_goes_to_the_archive_and_comes_back(tmp_path):
-    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
-    record.write(target, old_record("quick"))
-    assert measure._kept(tmp_path, {**CELL, "fingerprint": "paper"}, 1, target) is None
-    assert not target.exists()
-    assert [record.read(p)["precious"] for p in (tmp_path / "archive/quick").iterdir()] == [True]
-    assert measure._kept(tmp_path, {**CELL, "fingerprint": "quick"}, 1, target)["precious"]
-    assert record.read(target) == old_record("quick")
-
-
-def test_a_damaged_record_is_set_aside(tmp_path, capsys):
-    target = record.path_of(tmp_path / "runs", CELL["path"], 1)
-    target.parent.mkdir(parents=True)
-    target.write_text('{"format": 1, "tru')
-    assert measure._kept(tmp_path, CELL, 1, target) is None
-    assert [p.read_text() for p in (tmp_path / "archive/damaged").iterdir()] == ['{"format": 1, "tru']
-    assert "set aside and measured again" in capsys.readouterr().err
 
 
 def test_a_cell_that_is_not_in_the_plan_is_refused(tmp_path):
@@ -136,7 +97,9 @@ def test_the_measuring_path_imports_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_strays_of_a_killed_run_are_found_by_their_environment():
+def test_strays_of_a_killed_run_are_found_by_their_environment(monkeypatch):
+    # A variable of the test's own: nothing of a measurement that goes on beside it may be killed.
+    monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     stray = subprocess.Popen(["sleep", "300"], env={lock.VARIABLE: "killed", "PATH": "/usr/bin:/bin"})
     other = subprocess.Popen(["sleep", "300"], env={"PATH": "/usr/bin:/bin"})
     try:

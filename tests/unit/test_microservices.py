@@ -1,9 +1,8 @@
 """Sizes, commands and outputs of the microservices: complete, checked and right, or refused."""
 
 import pytest
-from plimsoll import microservices
-from plimsoll.benchmarks.base import InvalidOutput
-from plimsoll.microservices.base import Room
+from plimsoll import workloads
+from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 ROOM = Room(192 * 2**20, 384 * 2**20, 32 * 2**20)
 LINPACK = "order=3500\nthreads=1\nkernel=Haswell\nseconds=0.65\ngflops=43.9\nresidual=0.0017\n"
@@ -21,7 +20,7 @@ TRANSACTIONS = "16384  131072 1        1       1.00     69583.59   \n16384  1310
 
 
 def result(name, text, **parameters):
-    return microservices.find(name).results(text, parameters)
+    return workloads.find(name).results(text, parameters)
 
 
 def test_each_result_is_found():
@@ -57,7 +56,7 @@ def test_what_is_incomplete_or_wrong_is_refused(name, text, parameters, reason):
 
 
 def test_bonnie_s_data_are_twice_all_the_memory_and_must_have_come_from_the_disk():
-    bonnie = microservices.find("bonnie")
+    bonnie = workloads.find("bonnie")
     parameters = bonnie.parameters({}, ROOM)
     data = parameters["data_megabytes"] * 2**20
     assert data == 2 * ROOM.all_bytes == bonnie.disk_bytes(parameters)
@@ -69,15 +68,15 @@ def test_bonnie_s_data_are_twice_all_the_memory_and_must_have_come_from_the_disk
 
 
 def test_stream_s_arrays_are_larger_than_the_caches():
-    found = microservices.find("stream").parameters({"elements": 1000, "times": 5, "cache_multiple": 4}, ROOM)
+    found = workloads.find("stream").parameters({"elements": 1000, "times": 5, "cache_multiple": 4}, ROOM)
     assert 8 * found["elements"] >= 4 * ROOM.cache_bytes
 
 
 def test_a_substitute_says_so_and_others_do_not():
-    described = microservices.described({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
+    described = workloads.described({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
     assert described["y_cruncher"]["stands_for"] == "Y-Cruncher" and "FLINT" in described["y_cruncher"]["label"]
     assert described["linpack"]["stands_for"] == ""
-    own = microservices.described({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
+    own = workloads.described({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
     assert own["stands_for"] == "" and own["label"] == "Y-Cruncher"
 
 
@@ -91,7 +90,7 @@ def test_y_cruncher_s_own_times_are_found_in_what_it_prints():
 
 
 def test_commands_are_lists_of_words():
-    for name, service in microservices.known().items():
+    for service in workloads.of_kind(Microservice).values():
         sizes = {"order": 10, "digits": 100, "elements": 10, "times": 2, "cache_multiple": 0, "seconds": 1}
-        command = service.command(service.parameters(sizes, ROOM), 0, "server")
-        assert all(isinstance(word, str) for word in command) and command[0].startswith("/opt/plimsoll/bin/"), name
+        command = service.command(service.parameters(sizes, ROOM), 0, {"server": "plimsoll-x-server"})
+        assert all(isinstance(word, str) for word in command) and command[0].startswith("/opt/plimsoll/bin/"), service.name

@@ -1,6 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import order
+from plimsoll.planning import order
 
 cells = st.lists(st.text("abc/", min_size=1), min_size=1, max_size=20, unique=True)
 

@@ -1,38 +1,266 @@
-"""Numbers as people read them."""
+"""Numbers and sentences as people read them, and what single parts of the pages hold."""
 
+import math
+import re
+
+import pandas as pd
 import pytest
-from plimsoll import page
+from plimsoll.designs.splitting import answer
+from plimsoll.measuring import record
+from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
+
+from tests.conftest import PROJECT
+
+NAN = float("nan")
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "< 1e-300"), (0.012345, "0.0123"), (float("nan"), ""), (None, ""), ("", "")])
+@pytest.mark.parametrize(("value", "text"), [(0, "< 1e-300"), (0.012345, "0.0123"), (NAN, ""), (None, ""), ("", "")])
 def test_a_p_is_never_zero(value, text):
-    assert page.p_value(value) == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.0, "0"), (1234.5, "1.23e+03"), (float("nan"), ""), (None, "")])
-def test_other_numbers_may_be_zero(value, text):
-    assert page.significant(value) == text
+    assert formats.p_value(value) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.5, "+50 %"), (-0.034, "-3.4 %"), (0.0012, "+0.12 %"), (9.0, "x 10"), (None, "")]
-)
-def test_a_relative_difference(value, text):
-    assert page.percent(value) == text
-
-
-@pytest.mark.parametrize(
-    ("claim", "text"),
+    ("value", "text"),
     [
-        ({"quantity": None, "effect_least": -0.2, "effect_most": 0.5}, "effect: -20 % to +50 %"),
-        ({"quantity": "relative loss", "effect_least": 0.25, "effect_most": 0.25}, "effect: +25 %"),
-        ({"quantity": "transport", "effect_least": 0.0, "effect_most": 1.0}, "share of the runs that agree: 0 to 1"),
-        (
-            {"quantity": "printed value", "effect_least": -0.051, "effect_most": 0.12},
-            "difference from the printed value: -5.1 to +12 points",
-        ),
-        ({"quantity": None, "effect_least": float("nan"), "effect_most": float("nan")}, "no effect could be estimated"),
+        (0.0, "0"),
+        (1234.5, "1,230"),
+        (-0.5, "−0.5"),
+        (2.5e8, "2.5e+08"),
+        (0.0012, "0.0012"),
+        (1.5e-5, "1.5e-05"),
+        (NAN, ""),
+        (None, ""),
     ],
 )
-def test_the_range_of_a_claim_s_effects_is_in_what_they_are_counted_in(claim, text):
-    assert page.effects(claim) == text
+def test_other_numbers_may_be_zero_and_have_no_exponent_in_between(value, text):
+    assert formats.significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "+50 %"), (-0.034, "−3.4 %"), (0.0012, "+0.12 %"), (3.0, "+300 %"), (9.0, "×10"), (None, ""), (NAN, "")],
+)
+def test_a_relative_difference(value, text):
+    assert formats.percent(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "1.00"), (0.717, "0.72"), (0.0379, "0.038"), (12.34, "12.3"), (NAN, "")])
+def test_a_ratio(value, text):
+    assert formats.ratio(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("87.0% of its time, 1 % of 3", "87.0 % of its time, 1 % of 3"),
+        ("this host has 1 socket(s) and 2 memory node(s)", "this host has 1 socket and 2 memory nodes"),
+        (None, ""),
+    ],
+)
+def test_texts_are_printed_in_one_way(text, printed):
+    assert formats.prose(text) == printed
+
+
+def test_the_navigation_has_every_section_in_order():
+    found = formats.sections('<h2 id="a">One</h2><h3 id="x">not this</h3><h2 id="b">Two &amp; three</h2>')
+    assert [(anchor, str(heading)) for anchor, heading in found] == [("a", "One"), ("b", "Two &amp; three")]
+
+
+def rows(*effects: tuple[str, float]) -> list[dict]:
+    return [{"label": label, "effect": effect} for label, effect in effects]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "compared", "text"),
+    [
+        (None, rows(("b_eff", -0.2), ("b_eff", 0.5)), "difference: −20 % to +50 %"),
+        (None, rows(("b_eff", -0.96), ("b_eff", 81.8)), "difference: ×0.04 to ×82.8"),
+        (None, rows(("band", -0.2), ("latency", 9.0)), "difference: band −20 %; latency ×10"),
+        ("relative loss", rows(("G-FFT", -1.04), ("G-FFT", 0.027)), "difference of losses: −104 to +2.7 points"),
+        ("transport", rows(("share of the runs", 0.0), ("share of the runs", 1.0)), "share of the runs that agree: 0 to 1"),
+        ("printed value", rows(("in MPI", -0.051), ("in MPI", 0.12)), "difference from the printed value: −5.1 to +12 points"),
+        ("dispersion", rows(("seeks", 0.5)), "difference of spread: +50 %"),
+        (None, rows(("b_eff", NAN)), "no effect could be estimated"),
+    ],
+)
+def test_effects_are_said_metric_by_metric_on_one_scale(quantity, compared, text):
+    assert wording.effects({"quantity": quantity}, compared) == text
+
+
+def open_claim(needed, **given) -> dict:
+    return {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, **given}
+
+
+def open_row(**given) -> dict:
+    return {"verdict": "inconclusive", "n": 5, "detectable": 0.22, "margin": 0.05, "needed": 12, "test": "paired t", **given}
+
+
+@pytest.mark.parametrize(
+    ("claim", "row", "could", "would"),
+    [
+        (
+            open_claim(12),
+            {},
+            "5 runs of each side can find differences of 22 %, and the margin is 5.0 %",
+            "About 12 .*make precise would help",
+        ),
+        (open_claim(3), {}, "22 %", "estimate is 3.*narrowly did not: make precise would help"),
+        (
+            open_claim(400),
+            {"needed": 400},
+            "22 %",
+            "about 400 repetitions: make precise goes up to 30 and would not decide it.$",
+        ),
+        (open_claim(10001), {"needed": 10001}, "22 %", "more than 10,000 repetitions"),
+        (open_claim(400), {}, "22 %", "It would decide 1 of the 1 open comparisons"),
+        (open_claim(8), {"detectable": 0.02}, "the interval reaches over the margin of 5.0 %", "About 8"),
+        (
+            open_claim(None),
+            {"detectable": NAN, "test": "Brown-Forsythe"},
+            "for this test none can be excluded",
+            "cannot be estimated",
+        ),
+        (
+            open_claim(None),
+            {"detectable": NAN, "test": "none: too few blocks"},
+            "fewer than 3 runs of a side",
+            "cannot be estimated",
+        ),
+    ],
+)
+def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decide_it(claim, row, could, would):
+    found, take = wording.undecided(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
+    assert found.startswith("Cannot be decided here: ") and could in found
+    assert re.search(would, take)
+
+
+def test_a_decided_claim_says_nothing_of_the_kind():
+    assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
+
+
+def test_the_largest_number_of_repetitions_is_the_makefile_s():
+    assert f"MAXIMUM ?= {wording.MAXIMUM}\n" in (PROJECT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "magnitudes", "text"),
+    [
+        ("reproduced", ["larger"], "The direction only: the paper says +37 %; ours is larger."),
+        ("reproduced", ["overlaps"], "The paper says +37 %, which our interval includes."),
+        ("contradicted", ["opposite"], "The paper says +37 %; ours is of the other sign."),
+        (
+            "reproduced",
+            ["larger", "overlaps"],
+            "The direction only: the paper says +37 %; ours is larger or as large, by comparison.",
+        ),
+        ("reproduced", [], ""),
+    ],
+)
+def test_a_claim_that_holds_in_direction_only_says_so(verdict, magnitudes, text):
+    paper = {"low": 0.37, "high": 0.37, "of": "time"}
+    assert wording.size({"verdict": verdict, "paper_magnitude": paper, "magnitudes": magnitudes}) == text
+
+
+def test_contradicted_comparisons_come_first_and_large_effects_before_small_ones():
+    table = pd.DataFrame(
+        {
+            "claim": "c",
+            "verdict": ["reproduced", "inconclusive", "contradicted", "inconclusive"],
+            "effect": [9.0, 0.1, -0.2, -0.5],
+        }
+    )
+    found = [(row["verdict"], row["effect"]) for row in wording.by_claim(table)["c"]]
+    assert found == [("contradicted", -0.2), ("inconclusive", -0.5), ("inconclusive", 0.1), ("reproduced", 9.0)]
+
+
+def compared(effect: float, low: float, high: float) -> dict:
+    return {"effect": effect, "low": low, "high": high, "margin": 0.05}
+
+
+def test_what_is_off_the_strip_is_an_arrow_with_its_number_and_no_dot_at_the_end():
+    far = comparison_rows.strip(compared(132.0, 41.0, 415.0))
+    assert (far["arrow"], far["beyond"], far["interval"]) == (1, "×133", None)
+    low = comparison_rows.strip(compared(-0.96, -0.97, -0.95))
+    assert (low["arrow"], low["beyond"], low["interval"]) == (-1, "−96 %", None)
+    near = comparison_rows.strip(compared(1.0, 0.0, 3.0))
+    assert near["arrow"] == 0 and near["interval"][0] == 60 and near["at"] == pytest.approx(60 + 55 / 3, abs=0.1)
+    # An interval that goes over an end is drawn to the end.
+    assert comparison_rows.strip(compared(5.0, 0.0, 40.0))["interval"] == (60, 115)
+    assert comparison_rows.strip(compared(NAN, NAN, NAN)) is None
+
+
+def write(folder, path: str, repetition: int, status: str, reason, attempts: list[dict]) -> dict:
+    """A record below a folder, and its row in the table of runs."""
+    raw = f"raw/{path}/{repetition}-{len(attempts) + 1}"
+    found = {"format": record.FORMAT, "study": "s", "cell": {"path": path}, "fingerprint": "f", "raw": raw}
+    found |= {"repetition": repetition, "status": status, "attempts": len(attempts) + 1, "reason": reason}
+    record.write(record.path_of(folder / "runs", path, repetition), {**found, "invalid_attempts": attempts})
+    case, pair = path.split("/")
+    keys = ("repetition", "status", "attempts", "reason", "raw")
+    return {"case": case, "pair": pair, **{key: found[key] for key in keys}}
+
+
+def test_each_run_that_did_not_count_or_was_repeated_leads_to_its_record_and_raw_output(tmp_path):
+    plan = {"factors": ["case", "pair"]}
+    disturbed = {"status": "disturbed", "reason": "others used 0.15 s", "raw": "raw/1/linpack/2-1"}
+    table = [
+        write(tmp_path, "1/linpack", 1, "valid", None, []),
+        write(tmp_path, "1/linpack", 2, "valid", None, [disturbed]),
+        write(tmp_path, "2/linpack", 1, "failed", "it ended with 1", []),
+        {"case": "3a", "pair": "linpack", "repetition": 1, "status": "damaged", "reason": "no complete JSON file"},
+    ]
+    (tmp_path / "runs/3a/linpack").mkdir(parents=True)
+    (tmp_path / "runs/3a/linpack/1.json").write_text("{")
+    runs = pd.DataFrame(table)
+    repeated, failed, damaged = run_list.told(runs, plan, tmp_path / "runs")
+    assert (repeated["record"], repeated["status"]) == ("runs/1/linpack/2.json", "valid")
+    assert [(one["status"], one["reason"], one["raw"]) for one in repeated["attempts"]] == [
+        ("disturbed", "others used 0.15 s", "raw/1/linpack/2-1"),
+        ("valid", None, "raw/1/linpack/2-2"),
+    ]
+    assert failed["attempts"] == [{"status": "failed", "reason": "it ended with 1", "raw": "raw/2/linpack/1-1"}]
+    assert damaged["record"] == "runs/3a/linpack/1.json" and damaged["attempts"][0]["reason"] == "no complete JSON file"
+    assert run_list.quiet(runs, plan) == [
+        {"cell": "1/linpack", "runs": [{"repetition": 1, "record": "runs/1/linpack/1.json"}], "raw": "raw/1/linpack"}
+    ]
+    assert run_list.by_status(runs)[0] == {"status": "valid", "runs": 2, "repeated": 1}
+    # A record that somebody deleted leads nowhere, and the reason stays.
+    (tmp_path / "runs/3a/linpack/1.json").unlink()
+    assert run_list.told(runs, plan, tmp_path / "runs")[2]["record"] is None
+
+
+def test_where_nothing_ran_there_is_no_list_of_runs(tmp_path):
+    runs = pd.DataFrame({key: [] for key in ("case", "pair", "repetition", "status", "attempts", "reason", "raw")})
+    assert run_list.told(runs, {"factors": ["case", "pair"]}, tmp_path) == run_list.quiet(runs, {"factors": ["case"]}) == []
+
+
+def test_a_figure_of_one_column_has_most_of_the_page_s_width():
+    def png(width: int) -> bytes:
+        return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big")
+
+    assert figure_list.width(png(1050)) == 46 and figure_list.width(png(2100)) == 92
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "mark"), [(0.5, 0.94, "loss"), (0.5, 0.96, ""), (1.06, 2.0, "gain"), (1.04, 2.0, ""), (NAN, NAN, "")]
+)
+def test_the_answer_marks_a_ratio_whose_whole_interval_is_beyond_the_margin(liu2020, low, high, mark):
+    usual = {"hardware": "uma", "mode": "exact", "affinity": "any", "yield": "default", "sizes": "standard", "better": "higher"}
+    row = {**usual, "comparison": "against bare metal", "scheme": "E2", "runtime": "docker", "metric": "fft_gflops"}
+    row |= {"label": "G-FFT", "ratio": math.sqrt(low * high), "ratio_low": low, "ratio_high": high, "cell": "c"}
+    others = [
+        {**row, "mode": "over"},
+        {**row, "affinity": "pin"},
+        {**row, "better": "lower"},
+        {**row, "runtime": "docker-ptrace"},
+    ]
+    (table,) = answer.table(pd.DataFrame([row, *others]), liu2020, {"cells": {"c": {"containers": 2}}})
+    assert table["metrics"] == ["G-FFT"] and [answer.name(one) for one in table["rows"]] == ["Docker, 2 containers"]
+    assert table["rows"][0]["cells"][0]["mark"] == mark
+    losing, rest = answer.sentences(table)
+    assert [one["name"] for one in losing] == (["Docker, 2 containers"] if mark == "loss" else [])
+    assert rest == ([] if mark == "loss" else ["Docker, 2 containers"])
+
+
+def test_without_tests_there_is_no_answer(liu2020):
+    assert answer.table(pd.DataFrame(), liu2020, {}) == []

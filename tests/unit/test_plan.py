@@ -1,9 +1,12 @@
 import json
 
 import pytest
-from plimsoll import documents, paths, plan, study, topology
+from plimsoll import paths
+from plimsoll.config import studies, yaml_files
+from plimsoll.designs.splitting import affinity
 from plimsoll.errors import PlimsollError
-from plimsoll.splitting import affinity
+from plimsoll.host import topology
+from plimsoll.planning import availability, planner
 
 from tests.conftest import host_of
 
@@ -11,9 +14,9 @@ from tests.conftest import host_of
 @pytest.fixture
 def make(liu2020, config):
     def make(host, profile="quick", unavailable=None, **changes):
-        return plan.make(
+        return planner.make(
             liu2020,
-            study.profile(profile),
+            studies.profile(profile),
             host,
             {**config, "profile": profile, **changes},
             unavailable or {},
@@ -57,13 +60,13 @@ def test_cells_whose_events_the_host_does_not_count_are_not_measured_and_the_oth
     assert all(c["events"] == {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"} for c in cells)
     # G-FFT's cells of figures 27 and 28 are those of figure 39 too where both have them; one rank alone nobody else wants.
     assert all(c["reason"] for c in cells if c["scheme"] == "S1" or c["section"] in ("stream", "beff"))
-    assert plan.why_not(made, liu2020, "fig14") is None
-    assert set(plan.unseen(made, liu2020, liu2020["figures"]["fig14"]["metrics"])) == {
+    assert availability.figure(made, liu2020, "fig14") is None
+    assert set(availability.metrics(made, liu2020, liu2020["figures"]["fig14"]["metrics"])) == {
         *("dgemm_l3_misses", "dgemm_local_loads", "dgemm_remote_loads"),
     }
     there = make(paper_host, "paper")
     assert all(c["reason"] is None or "not defined" in c["reason"] for c in there["cells"].values())
-    assert [name for name in liu2020["figures"] if plan.why_not(there, liu2020, name)] == []
+    assert [name for name in liu2020["figures"] if availability.figure(there, liu2020, name)] == []
 
 
 def test_a_host_without_perf_counts_nothing_and_measures_the_rest(make, small_host):
@@ -153,20 +156,20 @@ def test_a_runtime_that_is_off_is_not_planned(make, small_host, config):
 
 def test_a_figure_s_runs_are_its_own(make, small_host, liu2020):
     made = make(small_host)
-    runs = plan.figure_runs(made, liu2020, "fig09")
+    runs = availability.figure_runs(made, liu2020, "fig09")
     assert {cell.rsplit("/", 1)[1] for cell, _ in runs} == {"randomaccess"}
     assert len(runs) == (4 * 4 + 2) * 2 * made["repetitions"]
-    assert {cell.split("/")[4] for cell, _ in plan.figure_runs(made, liu2020, "fig40")} == {"cpumem"}
-    assert plan.figure_runs(made, liu2020, "fig04") == []
+    assert {cell.split("/")[4] for cell, _ in availability.figure_runs(made, liu2020, "fig40")} == {"cpumem"}
+    assert availability.figure_runs(made, liu2020, "fig04") == []
 
 
 def test_a_comparison_of_settings_needs_both(make, small_host, paper_host, liu2020):
     here = make(small_host)
-    assert plan.figure_runs(here, liu2020, "fig16") == []
-    assert "the numa setting needs 2 sockets" in plan.why_not(here, liu2020, "fig16")
+    assert availability.figure_runs(here, liu2020, "fig16") == []
+    assert "the numa setting needs 2 sockets" in availability.figure(here, liu2020, "fig16").reason
     there = make(paper_host)
-    assert plan.why_not(there, liu2020, "fig16") is None
-    assert {cell.split("/")[0] for cell, _ in plan.figure_runs(there, liu2020, "fig16")} == {"numa", "uma"}
+    assert availability.figure(there, liu2020, "fig16") is None
+    assert {cell.split("/")[0] for cell, _ in availability.figure_runs(there, liu2020, "fig16")} == {"numa", "uma"}
 
 
 def test_every_cell_has_at_least_five_runs_in_the_quick_profile(make, small_host):
@@ -174,7 +177,7 @@ def test_every_cell_has_at_least_five_runs_in_the_quick_profile(make, small_host
 
 
 def test_the_paper_s_host_from_its_file_gives_the_paper_s_cells(make, paper_host):
-    file = documents.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host")
+    file = yaml_files.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host")
     made = make(topology.described(file), "paper")
     assert {path: cell.get("places") for path, cell in made["cells"].items()} == {
         path: cell.get("places") for path, cell in make(paper_host, "paper")["cells"].items()
@@ -219,7 +222,7 @@ def test_a_binding_that_open_mpi_would_refuse_is_refused_before_anything_is_meas
 
 def test_the_summary_says_what_there_is_what_cannot_be_and_how_long_it_takes(make, small_host):
     made = make(small_host)
-    text = plan.summary(made)
+    text = planner.summary(made)
     assert f"{len(made['order'])} runs" in text and "hours" in text and "needs 2 sockets" in text
 
 
@@ -240,6 +243,6 @@ def test_another_host_s_measurements_do_not_count_for_this_one(make, small_host)
 
 
 def test_a_profile_without_a_number_of_cores_that_divides_is_refused(liu2020, config):
-    odd = {**liu2020, "factors": {**liu2020["factors"], "processes": 12}}
+    odd = studies.Study({**liu2020, "factors": {**liu2020["factors"], "processes": 12}}, liu2020.design)
     with pytest.raises(PlimsollError, match="cannot be divided evenly"):
-        plan.make(odd, study.profile("quick"), host_of(1, 16), config, {})
+        planner.make(odd, studies.profile("quick"), host_of(1, 16), config, {})

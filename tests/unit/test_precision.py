@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import precision
-from plimsoll.claims import estimates
+from plimsoll import paths
+from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
+from plimsoll.planning import precision, repetitions
 
 
 def found(*rows, n=1_000_000):
@@ -45,7 +46,7 @@ def test_a_maximum_below_what_there_is_takes_nothing_away():
 def compared(**changed):
     row = {
         **{"claim": "c", "metric": "m", "cell_a": "x", "cell_b": "y", "n": 5, "test": "paired t within blocks"},
-        **{"effect": 79.0, "low": 75.0, "high": 83.0, "paper_p": 0.01},
+        **{"effect": 79.0, "low": 75.0, "high": 83.0, "scale": "ratio"},
     }
     return pd.DataFrame([{**row, **changed}])
 
@@ -57,7 +58,7 @@ def compared(**changed):
         ({"effect": 0.0, "low": -0.05, "high": 0.05}, 0.1),
         ({"effect": -0.5, "low": -0.55, "high": -0.45}, 0.2),
         # Losses are fractions of their own reference already.
-        ({"effect": -0.5, "low": -0.55, "high": -0.45, "paper_p": np.nan}, 0.1),
+        ({"effect": -0.5, "low": -0.55, "high": -0.45, "scale": "difference"}, 0.1),
         ({"test": "none: too few blocks", "effect": np.nan, "low": np.nan, "high": np.nan, "n": 1}, np.inf),
     ],
 )
@@ -81,16 +82,16 @@ def test_cells_that_are_not_in_the_plan_are_passed_over():
 
 
 def test_repetitions_of_another_profile_are_not_asked_for(tmp_path):
-    (tmp_path / precision.ASKED).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
-    assert precision.asked(tmp_path, "quick") == {"x": 8}
-    assert precision.asked(tmp_path, "paper") == {}
-    assert precision.asked(tmp_path / "nowhere", "quick") == {}
+    (tmp_path / repetitions.ASKED).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
+    assert repetitions.asked(tmp_path, "quick") == {"x": 8}
+    assert repetitions.asked(tmp_path, "paper") == {}
+    assert repetitions.asked(tmp_path / "nowhere", "quick") == {}
 
 
 def test_a_damaged_file_is_refused_by_name(tmp_path):
-    (tmp_path / precision.ASKED).write_text('{"profile": "quick"')
+    (tmp_path / repetitions.ASKED).write_text('{"profile": "quick"')
     with pytest.raises(PlimsollError, match="repetitions.json is damaged"):
-        precision.asked(tmp_path, "quick")
+        repetitions.asked(tmp_path, "quick")
 
 
 def test_stopping_by_width_does_not_make_differences_out_of_none():
@@ -100,10 +101,26 @@ def test_stopping_by_width_does_not_make_differences_out_of_none():
     for _ in range(2000):
         differences, now = random.normal(0, 0.05, 5), 5
         while True:
-            _, low, high = estimates.t_interval(differences)
+            _, low, high = blocks.t_interval(differences)
             wanted = precision.next_repetitions({"x": now}, found(("c", "m", "x", "x", high - low), n=now), 0.05, 60)["x"]
             if wanted == now:
                 break
             differences, now = np.append(differences, random.normal(0, 0.05, wanted - now)), wanted
-        significant += estimates.p_difference(differences) < 0.05
+        significant += blocks.p_difference(differences) < 0.05
     assert significant / 2000 < 0.075
+
+
+@pytest.mark.parametrize("text", ["abc", "", "0", "-1", "nan", "inf", "10%"])
+def test_a_width_that_is_none_is_refused_in_one_sentence(text):
+    with pytest.raises(PlimsollError, match="such as 0.1 for 10 %"):
+        precision.width_of(text)
+
+
+@pytest.mark.parametrize("text", ["x", "", "0", "-1", "2.5"])
+def test_a_maximum_that_is_none_is_refused_in_one_sentence(text):
+    with pytest.raises(PlimsollError, match="is not a whole number of repetitions"):
+        precision.maximum_of(text)
+
+
+def test_a_width_and_a_maximum_are_read():
+    assert precision.width_of("0.1") == 0.1 and precision.width_of("1e-6") == 1e-6 and precision.maximum_of("30") == 30

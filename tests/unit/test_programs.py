@@ -4,8 +4,8 @@ import hashlib
 import tarfile
 
 import pytest
-from plimsoll import programs
 from plimsoll.errors import PlimsollError
+from plimsoll.images import supplied
 
 
 @pytest.fixture
@@ -25,20 +25,20 @@ def given(path, checksum=None):
 
 
 def test_an_archive_is_unpacked_once_without_its_top_folder(archive):
-    supplied = given(archive)
-    programs.prepare(supplied)
-    target = programs.folder(supplied["y_cruncher"]["sha256"])
+    programs = given(archive)
+    supplied.prepare(programs)
+    target = supplied.folder(programs["y_cruncher"]["sha256"])
     assert (target / "y-cruncher").is_file()
     archive.unlink()
-    programs.prepare(supplied)
+    supplied.prepare(programs)
 
 
 def test_what_is_not_what_it_should_be_is_refused(archive, tmp_path):
     with pytest.raises(PlimsollError, match="has the checksum"):
-        programs.prepare(given(archive, "0" * 64))
+        supplied.prepare(given(archive, "0" * 64))
     with pytest.raises(PlimsollError, match="cannot be read"):
-        programs.prepare(given(tmp_path / "none", "0" * 64))
+        supplied.prepare(given(tmp_path / "none", "0" * 64))
     text = tmp_path / "y.tar.gz"
     text.write_text("no archive")
     with pytest.raises(PlimsollError, match="cannot be unpacked"):
-        programs.prepare(given(text))
+        supplied.prepare(given(text))

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from plimsoll import record
+from plimsoll.measuring import record
 
 RECORD = {
     "format": 1,

@@ -2,9 +2,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll import cpulist, paths, scheme
+from plimsoll import paths
+from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.splitting import affinity
+from plimsoll.host import cpulist
 
 from tests.conftest import host_of
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import statistics
-from plimsoll.splitting import significance
+from plimsoll.analysis import paper_tests
+from plimsoll.designs.splitting import tests
 from scipy import stats
 
 from tests.conftest import DATA
@@ -26,7 +26,7 @@ def test_mann_whitney_gives_the_known_p_of_10_against_10(u):
     # The largest value far out, in the sample that holds it: no rank changes, and that sample is not normal.
     (a if a.max() > b.max() else b)[-1] *= 1e6
     assert stats.mannwhitneyu(a, b).statistic == u
-    result = statistics.compare(a, b)
+    result = paper_tests.compare(a, b)
     assert result["test"] == "Mann-Whitney"
     assert result["p"] == pytest.approx(known["p_asymptotic_continuity"], rel=1e-3)
     assert result["p_exact"] == pytest.approx(known["p_exact"], rel=1e-3)
@@ -34,7 +34,7 @@ def test_mann_whitney_gives_the_known_p_of_10_against_10(u):
 
 def test_complete_separation_gives_the_paper_s_recurring_p():
     a, b = np.exp(np.arange(10) / 2), np.exp(20 + np.arange(10) / 2)
-    assert f"{statistics.compare(a, b)['p']:.1e}" == "1.8e-04"
+    assert f"{paper_tests.compare(a, b)['p']:.1e}" == "1.8e-04"
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def normal():
 
 def test_equal_variances_are_tested_by_student(normal):
     a, b = 10 + normal, 12 + normal
-    result = statistics.compare(a, b)
+    result = paper_tests.compare(a, b)
     assert result["test"] == "Student"
     assert result["p"] == pytest.approx(stats.ttest_ind(a, b).pvalue)
 
 
 def test_unequal_variances_are_tested_by_welch(normal):
     a, b = 100 + normal, 120 + 10 * normal
-    result = statistics.compare(a, b)
+    result = paper_tests.compare(a, b)
     assert result["f_test"] < 0.05
     assert result["test"] == "Welch"
     assert result["p"] == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
@@ -60,21 +60,21 @@ def test_unequal_variances_are_tested_by_welch(normal):
 def test_f_test_agrees_with_its_definition(normal):
     a, b = normal, 3 * normal
     ratio = np.var(a, ddof=1) / np.var(b, ddof=1)
-    assert statistics.f_test(a, b) == pytest.approx(2 * stats.f.cdf(ratio, 9, 9))
-    assert statistics.f_test(a, b) == pytest.approx(statistics.f_test(b, a))
-    assert statistics.f_test(a, a) == pytest.approx(1)
+    assert paper_tests.f_test(a, b) == pytest.approx(2 * stats.f.cdf(ratio, 9, 9))
+    assert paper_tests.f_test(a, b) == pytest.approx(paper_tests.f_test(b, a))
+    assert paper_tests.f_test(a, a) == pytest.approx(1)
 
 
 def test_one_sample_that_is_not_normal_is_enough_for_mann_whitney(normal):
-    assert statistics.compare(10 + normal, np.exp(3 * normal))["test"] == "Mann-Whitney"
+    assert paper_tests.compare(10 + normal, np.exp(3 * normal))["test"] == "Mann-Whitney"
 
 
 def test_the_ratio_is_of_geometric_means_and_its_interval_holds_it(normal):
     a, b = 2 * np.exp(0.01 * normal), np.exp(0.01 * normal)
-    result = statistics.compare(a, b)
+    result = paper_tests.compare(a, b)
     assert result["ratio"] == pytest.approx(2)
     assert result["ratio_low"] < 2 < result["ratio_high"]
-    swapped = statistics.compare(b, a)
+    swapped = paper_tests.compare(b, a)
     assert swapped["ratio_low"] == pytest.approx(1 / result["ratio_high"])
 
 
@@ -83,13 +83,13 @@ def test_the_interval_of_the_ratio_covers_as_it_says():
     covered = 0
     for _ in range(1000):
         a, b = np.exp(random.normal(0, 0.2, 6)), np.exp(random.normal(0, 0.05, 6))
-        result = statistics.compare(a, b)
+        result = paper_tests.compare(a, b)
         covered += result["ratio_low"] < 1 < result["ratio_high"]
     assert 930 <= covered <= 975
 
 
 def test_effect_sizes(normal):
-    result = statistics.compare(normal + 12, normal + 10)
+    result = paper_tests.compare(normal + 12, normal + 10)
     pooled = normal.std(ddof=1)
     assert result["hedges_g"] == pytest.approx(2 / pooled * (1 - 3 / (4 * 18 - 1)), rel=1e-3)
     assert 0.5 < result["superiority"] <= 1
@@ -97,13 +97,13 @@ def test_effect_sizes(normal):
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
 def test_too_few_values_are_not_tested(values):
-    result = statistics.compare(np.array(values), np.arange(1.0, 11))
+    result = paper_tests.compare(np.array(values), np.arange(1.0, 11))
     assert result["test"] == "none: too few valid runs"
     assert np.isnan(result["p"])
 
 
 def test_a_constant_sample_is_not_taken_for_a_normal_one():
-    result = statistics.compare(np.ones(6), np.arange(2.0, 8))
+    result = paper_tests.compare(np.ones(6), np.arange(2.0, 8))
     assert result["test"] == "Mann-Whitney"
     assert 0 < result["p"] < 0.05
 
@@ -139,7 +139,7 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
         ("E1", "docker"): 5 + normal / 10,
         ("E2", "docker"): 9 + normal / 10,
     }
-    table = significance.tests(observations(cells), "bare", 0.05, {})
+    table = tests.of_cells(observations(cells), "bare", 0.05, {})
     found = {(row.comparison, row.scheme, row.reference) for row in table.itertuples()}
     assert found == {
         ("against bare metal", "E1", "uma/exact/E1/bare/any/default/standard/plain/s"),
@@ -156,14 +156,14 @@ def test_every_cell_is_compared_with_bare_metal_and_one_container(normal):
 
 def test_holm_adjusts_over_the_comparisons_of_a_kind(normal):
     cells = {("E1", "bare"): 5 + normal, ("E1", "docker"): 5.9 + normal, ("E1", "singularity"): 6.2 + normal}
-    table = significance.tests(observations(cells), "bare", 0.05, {})
+    table = tests.of_cells(observations(cells), "bare", 0.05, {})
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(2 * small, large)]))
 
 
 def test_a_variant_is_compared_with_what_it_varies(normal):
     cells = {("E1", "docker"): 5 + normal, ("E1", "docker-ptrace"): 6 + normal}
-    table = significance.tests(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
+    table = tests.of_cells(observations(cells), "bare", 0.05, {"docker-ptrace": "docker"})
     assert list(table["comparison"]) == ["against docker"]
 
 
@@ -171,7 +171,7 @@ def test_affinity_is_compared_with_free_scheduling_and_bare_metal_of_the_same_co
     cells = {("E1", "docker"): 5 + normal, ("E1", "bare"): 5 + normal}
     free = observations(cells)
     table = pd.concat([free, free.assign(affinity="pin")])
-    found = {(row.comparison, row.runtime, row.reference) for row in significance.tests(table, "bare", 0.05, {}).itertuples()}
+    found = {(row.comparison, row.runtime, row.reference) for row in tests.of_cells(table, "bare", 0.05, {}).itertuples()}
     assert ("against ANY", "docker", "uma/exact/E1/docker/any/default/standard/plain/s") in found
     assert ("against bare metal", "docker", "uma/exact/E1/bare/pin/default/standard/plain/s") in found
 
@@ -180,8 +180,8 @@ def test_more_containers_than_cores_are_compared_with_as_many(normal):
     cells = {(scheme, "docker"): 5 + normal for scheme in ("O1", "O2", "O3")}
     table = observations(cells).assign(mode="over")
     table["containers"] = table["scheme"].map({"O1": 1, "O2": 2, "O3": 4})
-    tests = significance.tests(table, "bare", 0.05, {})
-    chosen = tests[tests["comparison"] == "against as many containers as cores"]
+    made = tests.of_cells(table, "bare", 0.05, {})
+    chosen = made[made["comparison"] == "against as many containers as cores"]
     assert list(chosen["scheme"]) == ["O3"] and list(chosen["reference"].str.split("/").str[2]) == ["O2"]
 
 
@@ -189,35 +189,35 @@ def test_settings_and_yielding_are_compared(normal):
     one = observations({("O1", "docker"): 5 + normal}).assign(mode="over")
     table = pd.concat([one.assign(**{"yield": level}) for level in ("default", "enabled")])
     table = pd.concat([table, table.assign(hardware="numa")])
-    names = significance.tests(table, "bare", 0.05, {})["comparison"].value_counts()
+    names = tests.of_cells(table, "bare", 0.05, {})["comparison"].value_counts()
     assert names.to_dict() == {"against yielding enabled": 2, "against NUMA": 2}
 
 
 def test_runs_at_their_limit_rank_last_and_give_no_interval():
     fast, slow = np.array([1.0, 1.1, 1.2, 1.05, 1.15]), np.array([9.0, 11.9, 11.8, 11.95, 11.7])
     at_limit = np.array([False, True, True, True, True])
-    result = statistics.compare_censored(slow, fast, at_limit, np.zeros(5, bool))
+    result = paper_tests.compare_censored(slow, fast, at_limit, np.zeros(5, bool))
     assert result["test"].startswith("Mann-Whitney") and result["p"] == pytest.approx(0.0097, abs=5e-5)
     assert result["censored_a"] == 4 and np.isnan(result["ratio_low"]) and result["ratio_of_means"] > 9
     # Which of the tied came close to the limit does not matter.
-    other = statistics.compare_censored(slow[[0, 4, 3, 2, 1]], fast, at_limit, np.zeros(5, bool))
+    other = paper_tests.compare_censored(slow[[0, 4, 3, 2, 1]], fast, at_limit, np.zeros(5, bool))
     assert other["p"] == result["p"]
 
 
 def test_two_samples_at_their_limit_are_not_compared():
     values, all_of = np.full(5, 12.0), np.ones(5, bool)
-    assert statistics.compare_censored(values, values, all_of, all_of)["test"] == "none: every run hit its limit"
+    assert paper_tests.compare_censored(values, values, all_of, all_of)["test"] == "none: every run hit its limit"
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("other", [0.5, 3.0])
 def test_counts_that_never_vary_have_a_ratio_and_no_test(other):
-    found = statistics.compare(np.full(5, 0.5), np.full(5, other))
+    found = paper_tests.compare(np.full(5, 0.5), np.full(5, other))
     assert found["test"] == "none: nothing varies" and np.isnan(found["p"]) and np.isnan(found["ratio_low"])
     assert found["ratio"] == pytest.approx(0.5 / other) and found["sd_a"] == 0
 
 
 @pytest.mark.filterwarnings("error")
 def test_one_sample_may_be_the_same_in_every_run():
-    found = statistics.compare(np.full(5, 0.5), np.array([0.5, 1.5, 2.5, 0.5, 1.5]))
+    found = paper_tests.compare(np.full(5, 0.5), np.array([0.5, 1.5, 2.5, 0.5, 1.5]))
     assert found["test"] == "Mann-Whitney" and found["ratio_low"] < found["ratio"] < found["ratio_high"]

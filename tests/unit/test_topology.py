@@ -1,12 +1,13 @@
 import pytest
-from plimsoll import host, topology
+from plimsoll import designs
+from plimsoll.host import inventory, topology
 
 from tests.conftest import host_of
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A sysfs of two sockets of two cores with two hardware threads each, and a node a socket."""
+    """A sysfs of two sockets of two cores with two hardware threads each, and one memory node per socket."""
 
     def write(path, text):
         path = tmp_path / path
@@ -54,15 +55,15 @@ def test_a_machine_without_node_folders_has_one_node(tmp_path):
 
 
 def test_this_machine_is_discovered_and_printed():
-    found = host.discover()
-    table = host.table(found)
+    found = inventory.discover(designs=designs.known().values())
+    table = inventory.table(found)
     assert found["cores"] >= 1 and found["memory_bytes"] > 2**28
     for name in ("processor", "memory node 0", "hardware setting uma", "cgroup version", "counter cycles"):
         assert name in table
-    assert found["settings"]["uma"]["possible"]
+    assert found["for_designs"]["hardware setting uma"].endswith("core(s)")
 
 
 def test_the_numa_setting_says_why_not():
-    settings = host._settings(host_of(1, 2), 16)
-    assert not settings["numa"]["possible"]
-    assert "this host has 1 socket(s)" in settings["numa"]["reason"]
+    facts = designs.find("splitting").cells.host_facts(host_of(1, 2))
+    assert "not here" in facts["hardware setting numa"]
+    assert "this host has 1 socket(s)" in facts["hardware setting numa"]

@@ -82,11 +82,12 @@ class Project:
         path = self.folder / "config/studies/liu2020.yaml"
         study = yaml.safe_load(path.read_text())
         study["experiments"] = {name: {**study["experiments"][name], "sections": [section]}}
-        study["figures"], study["measured_tables"] = {}, {}
+        study["figures"] = {}
+        study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
         path.write_text(yaml.safe_dump(study, sort_keys=False))
 
     def start(self, target: str, records: int) -> subprocess.Popen:
-        """A workflow in the background, once it has written so many records."""
+        """A workflow in the background, once it has written `records` records."""
         process = subprocess.Popen(
             self.command(target),
             cwd=self.folder,

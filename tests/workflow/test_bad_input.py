@@ -1,5 +1,8 @@
 """Bad input: one clear sentence, an exit status that is not 0, and nothing measured is touched."""
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -20,7 +23,10 @@ def refused_with(project, file: str, old: str, new: str) -> str:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    return refused(project.snakemake("--dry-run", "all"))
+    try:
+        return refused(project.snakemake("--dry-run", "all"))
+    finally:
+        path.write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -28,13 +34,16 @@ def refused_with(project, file: str, old: str, new: str) -> str:
     [
         (("studies=liu2021",), "There is no study 'liu2021'"),
         (("profile=slow",), "There is no profile 'slow'"),
-        (("runtimes={'podman': 'required'}",), "There is no runtime 'podman'"),
+        (("runtimes={'charliecloud': 'required'}",), "There is no runtime 'charliecloud'"),
         (
             ("runtimes={'docker': 'perhaps'}",),
             "runtimes.docker: 'perhaps' is not one of required, optional, off",
         ),
+        (("repetitions=five",), "repetitions: 'five' is not a whole number or null"),
         (("repetitions=0",), "repetitions: 0 is less than the minimum of 1"),
-        (("sead=1",), "unknown key 'sead'"),
+        (("sead=1",), "config/config.yaml or --config: unknown key 'sead'"),
+        (("host_file=config/hosts/none.yaml",), "config/hosts/none.yaml cannot be read: No such file or directory"),
+        (("host_file=README.md",), "README.md, line "),
         (("studies=jha2021", "runtimes={docker: off}"), "No cell is left of jha2021: every runtime that it needs is off"),
     ],
 )
@@ -47,13 +56,16 @@ def test_configuration(project, config, sentence):
     [
         ("alpha: 0.05", "alfa: 0.05", "unknown key 'alfa'"),
         ("    affinity: [any]", "    affinity: [anywhere]", "'anywhere' is not one of"),
-        ("processes: 16", "processes: 1.5", "factors.processes: 1.5 is not of type 'integer'"),
+        ("processes: 16", "processes: 1.5", "factors.processes: 1.5 is not a whole number"),
         ("metrics: [randomring_bandwidth]}", "metrics: [ringing]}", "'ringing' is not one of"),
         ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),
+        ("{chart: granularity,", "{chart: grain,", "'grain' is not one of"),
+        ("bars: runtime", "bar: runtime", "figures.fig14: unknown key 'bar'"),
+        ("alpha: 0.05", "alpha: [0.05", "not valid YAML"),
     ],
 )
-def test_study_file(fresh, old, new, sentence):
-    said = refused_with(fresh, "config/studies/liu2020.yaml", old, new)
+def test_study_file(project, old, new, sentence):
+    said = refused_with(project, "config/studies/liu2020.yaml", old, new)
     assert "liu2020.yaml" in said and sentence in said
 
 
@@ -63,11 +75,125 @@ def test_study_file(fresh, old, new, sentence):
         ("kind: trend", "kind: trendy", "'trendy' is not one of"),
         ("runtime: [singularity]", "runtime: [singularityce]", "singularityce is not a level of the study"),
         ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 is given twice"),
+        ("metrics: [beff_mpi_share]", "metrics: [beff_mpi_shar]", "liu2020-c01: metrics: 'beff_mpi_shar' is neither a metric"),
+        ("[transport, pingpong_bandwidth]", "[transport, pingpong]", "liu2020-c21: metrics: 'pingpong' is neither a metric"),
+        ("a: {metric: [ptrans_bandwidth]}", "a: {metric: [ptrans]}", "liu2020-c28: a.metric: 'ptrans' is neither a metric"),
     ],
 )
-def test_claims(fresh, old, new, sentence):
-    said = refused_with(fresh, "config/claims/liu2020.yaml", old, new)
+def test_claims(project, old, new, sentence):
+    said = refused_with(project, "config/claims/liu2020.yaml", old, new)
     assert "claims/liu2020.yaml" in said and sentence in said
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("studies: [liu2020\nseed: 1\n", "config/config.yaml, line 2: not valid YAML"),
+        ("studies: liu2020\n\tseed: 1\n", "config/config.yaml, line 2: not valid YAML"),
+        ("seed: 1\nseed: 2\n", "config/config.yaml, line 2: not valid YAML: the key 'seed' is given twice"),
+        ("[liu2020]\n", "config/config.yaml: it is not a mapping of keys to values"),
+        (None, "config/config.yaml cannot be read: No such file or directory"),
+    ],
+)
+def test_a_configuration_that_is_no_yaml(project, text, sentence):
+    path = project.folder / "config/config.yaml"
+    there = path.read_text()
+    try:
+        path.unlink() if text is None else path.write_text(text)
+        assert sentence in refused(project.snakemake("--dry-run", "all"))
+    finally:
+        path.write_text(there)
+
+
+def test_a_runtime_may_be_off_in_the_file(fresh):
+    path = fresh.folder / "config/config.yaml"
+    path.write_text(path.read_text().replace("docker-ptrace: required", "docker-ptrace: off"))
+    assert fresh.snakemake("--dry-run", "plan", config=("profile=ci",)).returncode == 0
+
+
+DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("liu2020/figures/fig99.pdf", "liu2020 has no figure fig99; it has fig01, fig04 to fig40."),
+        ("jha2021/figures/fig99.csv", "jha2021 has no figure fig99; it has fig05 to fig13, matrix."),
+        ("liu2020/figures/fig09.svg", "a figure is made as "),
+        ("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99"),
+        ("liu2020/tables/table9.csv", "liu2020 has no table table9; it has table01 to table06, tests."),
+        ("liu2021/report.html", "there is no study 'liu2021'"),
+        (f"liu2020/runs/{DOCKER_E2.replace('E2', 'E9')}/1.json", "the plan of liu2020 has no cell"),
+        (f"liu2020/runs/{DOCKER_E2}/2.json", "the plan has the repetitions 1 to 1 of this cell; --config repetitions=2"),
+        (f"liu2020/runs/{DOCKER_E2.replace('docker', 'singularity-cgroup')}/1.json", "the plan of liu2020 has no cell"),
+        (f"liu2020/runs/{DOCKER_E2}.json", "a record is runs/<cell>/<repetition>.json"),
+    ],
+)
+def test_targets_that_there_are_not(project, target, sentence):
+    done = project.snakemake("--dry-run", f"results/{target}")
+    said = refused(done)
+    assert sentence in said and said.startswith(f"plimsoll: results/{target}: ")
+    # One sentence and no plan before it.
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+
+
+def test_the_dry_run_of_a_figure_says_how_long_the_figure_takes(project):
+    done = project.snakemake("--dry-run", "results/liu2020/figures/fig09.pdf")
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("results/liu2020/figures/fig09.pdf: ")]
+    runs = project.jobs("results/liu2020/figures/fig09.pdf")["measure"]
+    assert len(said) == 1 and f"pdf: {runs} runs of {runs} cells: about" in said[0], done.stderr
+    assert "cells of several experiments once" not in done.stderr
+
+
+def read_only(project, folder: str, *arguments: str) -> subprocess.CompletedProcess:
+    """Snakemake in a project with a folder that cannot be written. Root may write everywhere, so for root the folder is a file
+    system of its own."""
+    words = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments, "--config", *project.settings]
+    options = {"cwd": project.folder, "env": project.environment, "capture_output": True, "text": True, "timeout": 120}
+    if os.geteuid() == 0:
+        mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$PWD" && exec "$@"'
+        return subprocess.run(["unshare", "--mount", "sh", "-c", mount, folder, *words], **options)
+    path = project.folder / folder
+    path.chmod(0o555)
+    try:
+        return subprocess.run(words, **options)
+    finally:
+        path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("folder", "arguments", "sentence"),
+    [
+        ("results", ("all",), "results/ cannot be written ("),
+        (".", ("all",), "The project's folder cannot be written ("),
+        (".", ("--dry-run", "all"), "The project's folder cannot be written ("),
+    ],
+)
+def test_folders_that_cannot_be_written(fresh, folder, arguments, sentence):
+    assert sentence in refused(read_only(fresh, folder, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--width", "abc", "--maximum", "4"), "The width 'abc' is not a number"),
+        (("--width", "-1", "--maximum", "4"), "The width must be above 0"),
+        (("--width", "0.1", "--maximum", "x"), "The maximum 'x' is not a whole number"),
+        (("--width", "0.1", "--maximum", "4", "--study", "liu2021"), "There is no study 'liu2021'"),
+        (("--width", "0.1", "--maximum", "4", "profile"), "'profile' is not a setting"),
+    ],
+)
+def test_precise(project, arguments, sentence):
+    done = subprocess.run(
+        [sys.executable, "-m", "plimsoll", "precise", *arguments],
+        cwd=project.folder,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert sentence in refused(done)
 
 
 def test_a_required_runtime_that_does_not_work_stops_before_anything_is_measured(fresh):

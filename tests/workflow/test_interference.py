@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests import pages
 from tests.workflow.conftest import Project
 
 KEPT = ["linpack", "netperf_tcp_rr"]
@@ -23,9 +24,7 @@ def cut_down(project: Project) -> None:
         name: {**study["figures"][name], "metrics": [m for m in study["figures"][name]["metrics"] if m in study["metrics"]]}
         for name in FIGURES
     }
-    study["measured_tables"] = {
-        name: study["measured_tables"][name] for name in ("recommendation", "table01", "table02", "table03")
-    }
+    study["tables"] = {name: study["tables"][name] for name in ("recommendation", "table01", "table02", "table03")}
     study["references"] = ["jha2021_table3_linpack"]
     path.write_text(yaml.safe_dump(study, sort_keys=False))
     # Claims name the other microservices too: only those that are about the two are asked.
@@ -63,7 +62,8 @@ def test_everything_is_made(measured):
 
 def test_the_report_shows_matrix_protocol_limits_and_who_may_share(measured):
     page = (measured.folder / "results/jha2021/report.html").read_text()
-    for text in ("Who may share a container", "Matrix (ours)", "Limits, seen from inside", "that count", "L with NR"):
+    pages.check(page, measured.folder / "results/jha2021")
+    for text in ("A pair may share a container if", "Matrix (ours)", "Limits, seen from inside", "that count", "L with NR"):
         assert text in page
     assert "http://" not in page.replace("http://www.w3.org", "") and "<script" not in page
 

@@ -31,8 +31,3 @@ def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fr
 
     # Another start of the workflow wants these repetitions too, and has them.
     assert "measure" not in fresh.jobs("results/liu2020/tables/tests.csv", config=SETTINGS)
-
-
-def test_a_width_that_is_none_is_refused_in_one_sentence(fresh):
-    done = fresh.precise(0, 4, *SETTINGS)
-    assert done.returncode == 1 and "The width must be above 0" in done.stderr and "Traceback" not in done.stderr

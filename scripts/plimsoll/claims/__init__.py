@@ -1,5 +1,6 @@
 """Verdicts: what the papers say, as data (config/claims/), tested against this machine's observations.
 
-`book` reads the claims, `contrasts` finds the cells that a claim compares, `estimates` compares their observations, `verdicts`
-judges (pure functions), `evaluate` puts these together, `page` shows the outcome.
+`book` reads the claims. The study's design finds the cells that a claim compares (`sides`), and `measured` has their
+observations. `quantities` and `compare` make the comparisons, `verdicts` judges them (pure functions), `evaluate` puts these
+together, and `findings` has what comes out.
 """

@@ -1,29 +1,59 @@
 """The claims of the papers: read, checked, and their references to each other and to the studies resolved."""
 
-from plimsoll import designs, documents, paths
+from copy import deepcopy
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 
 CLAIMS = paths.PROJECT / "config/claims"
 
 
 def names() -> list[str]:
-    """Studies that there are claims of."""
+    """Names of the studies that have a file of claims."""
     return sorted(path.stem for path in CLAIMS.glob("*.yaml"))
 
 
 def load(study: str) -> list[dict]:
     """The claims of a study in the paper's order. Raises PlimsollError for a file that does not fit its schema, an id given
-    twice or of another study, or a claim that names itself as the one it repeats."""
-    source = f"config/claims/{study}.yaml"
-    document = documents.load(CLAIMS / f"{study}.yaml", "claims")
+    twice or of another study, or a question that the file does not spell out."""
+    source, document = f"config/claims/{study}.yaml", _document(study)
     if document["study"] != study:
         raise PlimsollError(f"{source}: study: {document['study']!r} is not the file's name, {study!r}.")
     seen = set()
     for claim in document["claims"]:
         if not claim["id"].startswith(f"{study}-") or claim["id"] in seen:
             raise PlimsollError(f"{source}: the id {claim['id']} is given twice, or is of another study.")
+        if claim["question"] not in document["questions"]:
+            known = ", ".join(document["questions"])
+            raise PlimsollError(
+                f"{source}: {claim['id']}: question: {claim['question']} is not one of the file's questions ({known})."
+            )
         seen.add(claim["id"])
-    return document["claims"]
+    # A copy: the document is read once for everybody.
+    return deepcopy(document["claims"])
+
+
+def questions(study: str) -> dict[str, str]:
+    """The study's research questions by the name that its claims give (RQ1), in the paper's words where it has some."""
+    return _document(study)["questions"]
+
+
+def words(study: str) -> dict[str, str]:
+    """Quantities that a study's claims name and that are not among its metrics, each with an explanation."""
+    return _document(study).get("words", {})
+
+
+def _document(study: str) -> dict:
+    return _read(CLAIMS / f"{study}.yaml")
+
+
+@cache
+def _read(path: Path) -> dict:
+    return yaml_files.load(path, "claims")
 
 
 def load_all() -> dict[str, list[dict]]:
@@ -34,14 +64,18 @@ def load_all() -> dict[str, list[dict]]:
         same = claim.get("same_as")
         if same and (same not in first or "same_as" in first[same]):
             source = f"config/claims/{claim['id'].split('-')[0]}.yaml"
-            raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is no claim that stands for itself.")
+            raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself.")
     return found
 
 
 def check_against(study: dict, claims: list[dict]) -> None:
-    """Raise PlimsollError for a claim that names a level that its study, which is built, does not know."""
-    design = designs.find(study["design"])
+    """Raise PlimsollError for a claim that names a level or a metric that its study does not know. The study has to be built.
+
+    A claim's `metrics` may also be one of the file's `words`.
+    """
+    metrics, also = list(study["metrics"]), words(study["id"])
     for claim in claims:
+        _check_metrics(study["id"], claim, metrics, also)
 
         def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
             if unknown := set(values) - set(known):
@@ -50,4 +84,23 @@ def check_against(study: dict, claims: list[dict]) -> None:
                     f"study ({', '.join(sorted(known))})."
                 )
 
-        design.check_claim(study, claim, refer)
+        study.design.check.claim(study, claim, refer)
+
+
+def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, str]) -> None:
+    """PlimsollError for a name that is neither a metric of the study nor, where the claim is about one, a word."""
+    named = [("metrics", name, [*metrics, *also]) for name in claim["metrics"]]
+    named += [("opposite", name, metrics) for name in claim.get("opposite", [])]
+    named += [
+        (f"{side}.metric", name, metrics)
+        for side in ("a", "b", "scope", "except")
+        for name in claim.get(side, {}).get("metric", [])
+    ]
+    for key, name, known in named:
+        if name in known:
+            continue
+        near = get_close_matches(name, known, 1)
+        raise PlimsollError(
+            f"config/claims/{study}.yaml: {claim['id']}: {key}: {name!r} is neither a metric of the study nor one of the "
+            f"file's words{f' (is it {near[0]}?)' if near else ''}."
+        )

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from plimsoll import statistics
-from plimsoll.claims import compare, counts, estimates, findings, verdicts
+from plimsoll.analysis import blocks, paper_tests
+from plimsoll.claims import compare, findings, quantities, verdicts
 from plimsoll.claims.measured import Measured
 
 
 def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
-    """(verdicts, comparisons): one dictionary a claim, in order, and one row a comparison that was made."""
-    asked = measured.design.asking(measured.plan, measured.study)
+    """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made."""
+    asked = measured.study.design.contrasts.asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
         result, compared = _claim(claim, measured, asked, alpha)
@@ -25,7 +25,7 @@ def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     result, rows = _tested(claim, measured, asked(claim), alpha)
-    if not rows and (moved := measured.design.elsewhere(claim)):
+    if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
         result, rows = _tested(moved, measured, asked(moved), alpha)
         result["transferred"] = bool(rows)
     return result, rows
@@ -34,9 +34,9 @@ def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha
 def _untestable(claim: dict, measured: Measured) -> str | None:
     if "untestable" in claim:
         return claim["untestable"]
-    if "expected" not in claim and claim.get("quantity") not in ("transport", "printed value") and "along" not in claim:
+    if "expected" not in claim and quantities.find(claim.get("quantity")).says_sides and "along" not in claim:
         return "it does not say which side is higher"
-    lacking = measured.design.lacks(measured.plan)
+    lacking = measured.study.design.contrasts.lacks(measured.plan)
     missing = [lacking[need] for need in claim["needs"] if need in lacking]
     return f"it needs {' and '.join(missing)}" if missing else None
 
@@ -54,12 +54,13 @@ def _tested(claim: dict, measured: Measured, asked: list, alpha: float) -> tuple
         named = sorted({reason for reason in reasons if reason})
         reason = "; ".join(named) or "the design has no two cells on this host that it compares"
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
-    if claim.get("quantity") == "transport":
-        rows = counts.transport(claim["values"]["a"], possible, measured.transports)
-    elif trend:
+    quantity = quantities.find(claim.get("quantity"))
+    if trend:
         rows = [compare.of_levels(claim, measured, sides) for sides in possible if len(sides) > 2]
     else:
-        rows = [compare.of_sides(claim, measured, one, alpha) for one in possible]
+        rows = quantity.rows(claim, measured, possible, lambda one: compare.begun(claim, measured, one), alpha)
+    for row in rows:
+        row["scale"] = quantity.scale
     _judge_all(claim, rows, alpha)
     result = findings.of(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
     result.update(
@@ -77,10 +78,10 @@ def _substitutes(plan: dict, asked: list) -> list[str]:
 
 def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
     """Adjust the p-values of a claim's comparisons by Holm's method, and judge each."""
-    known = _adjust(rows, "p", "p_holm")
-    # One comparison that shows likeness contradicts a claimed difference: that must stand the number of comparisons. A claim
-    # of no difference needs likeness in all of them, which makes an error less likely and not more.
-    _adjust([row for row in rows if row["expected"] != "no_difference"], "p_like", "p_like_holm")
+    known = paper_tests.adjust(rows, "p", "p_holm")
+    # A single comparison that shows likeness contradicts a claimed difference, so its p is adjusted for the number of
+    # comparisons. A claim of no difference needs likeness in all of them, which makes an error less likely, not more.
+    paper_tests.adjust([row for row in rows if row["expected"] != "no_difference"], "p_like", "p_like_holm")
     for row in rows:
         if "spread" in row:
             row["needed"] = _needed(row["expected"], *row.pop("spread"), alpha, known)
@@ -91,21 +92,15 @@ def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
         row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], findings.paper_magnitude(claim))
 
 
-def _adjust(rows: list[dict], p: str, adjusted: str) -> int:
-    """Put Holm-adjusted p-values into rows that have one; how many these are."""
-    known = [row for row in rows if np.isfinite(row.get(p, np.nan))]
-    if known:
-        for row, value in zip(known, statistics.holm([row[p] for row in known]), strict=True):
-            row[adjusted] = float(value)
-    return len(known)
-
-
 def _needed(expected: str, mean: float, deviation: float, margin: float, alpha: float, comparisons: int) -> int:
-    """Repetitions that would decide a comparison if its difference and spread are what they seem to be: to show likeness where
-    it is claimed and the difference is within the margin, otherwise to find the difference, or one as large as the margin.
+    """Repetitions that would decide a comparison if its true difference and spread are those that were estimated.
 
-    A difference must stand adjustment for the claim's other comparisons; likeness need not, as all of them must show it.
+    Where likeness is claimed and the difference is within the margin, these are the repetitions that would show likeness.
+    Otherwise they are those that would find the difference, or one as large as the margin.
+
+    The p of a difference is adjusted for the claim's other comparisons. That of likeness is not, as all comparisons must show
+    it.
     """
     if expected == "no_difference" and abs(mean) < margin:
-        return estimates.needed(deviation, margin - abs(mean), alpha, alike=True)
-    return estimates.needed(deviation, max(abs(mean), margin), alpha / max(1, comparisons))
+        return blocks.needed(deviation, margin - abs(mean), alpha, alike=True)
+    return blocks.needed(deviation, max(abs(mean), margin), alpha / max(1, comparisons))

@@ -9,13 +9,13 @@ from plimsoll.claims import verdicts
 
 # Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
 MARGIN = 0.05
-# An interference ratio of a metric of which less is better has the sign of a gain (jha2021, equation 1).
+# Where less of a metric is better, its interference ratio has the sign of a gain (jha2021, equation 1).
 LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 
 def of(claim: dict, verdict: str, reason: str) -> dict:
-    """The result of a claim of which nothing was compared; what was is added to it."""
+    """The result of a claim before anything is compared; the comparisons are added to it."""
     return {
         **{key: claim.get(key) for key in FROM_CLAIM},
         "study": claim["id"].split("-")[0],
@@ -75,7 +75,7 @@ def paper_magnitude(claim: dict) -> dict | None:
 
 
 def table_of(results: list[dict]) -> pd.DataFrame:
-    """Results as a table: one row a claim, nested values as JSON."""
+    """Results as a table: one row per claim, nested values as JSON."""
     flat = [{k: json.dumps(v) if isinstance(v, (list, dict)) else v for k, v in result.items()} for result in results]
     return pd.DataFrame(flat)
 
@@ -109,8 +109,8 @@ def figures_of(result: dict, study: dict) -> list[str]:
 
 
 def tables_of(result: dict, study: dict) -> list[str]:
-    """Names of the study's tables, of those that are made from runs, that show what a claim is about."""
-    return _shown(result, "Table ", "table", study.get("measured_tables", {}))
+    """Names of the study's tables that show what a claim is about."""
+    return _shown(result, "Table ", "table", study.get("tables", {}))
 
 
 def _shown(result: dict, word: str, name: str, known: dict) -> list[str]:

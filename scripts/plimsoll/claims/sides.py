@@ -20,7 +20,7 @@ class Side:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metric."""
+        """Names of the metrics that it needs."""
         return (self.metric,)
 
 
@@ -38,5 +38,12 @@ class Contrast:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Both sides' metrics."""
+        """Names of both sides' metrics."""
         return (self.a.metric, self.b.metric)
+
+
+@dataclass(frozen=True)
+class Printed(Side):
+    """A metric in a cell, and the value that the paper prints for it."""
+
+    value: float = float("nan")

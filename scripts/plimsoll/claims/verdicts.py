@@ -65,7 +65,7 @@ def together(verdicts: Sequence[str], holds: str = "all") -> str:
 
 
 def magnitude(low: float, high: float, paper: dict | None) -> str:
-    """How an interval of the effect lies to the range that the paper gives (fractions, signed as the effect): `overlaps`,
+    """How an interval of the effect relates to the range that the paper gives (fractions, signed as the effect): `overlaps`,
     `smaller` or `larger` in size, `opposite` in sign; empty if the paper gives none."""
     if not paper or not np.isfinite(low):
         return ""

@@ -1,4 +1,4 @@
-"""What watches a run, one file an instrument; each lists what it offers in INSTRUMENTS."""
+"""What watches a run: one file per instrument. Each lists what it offers in INSTRUMENTS."""
 
 from functools import cache
 

@@ -1,21 +1,24 @@
 """What the workflow asks of an instrument, and the instrument that watches nothing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.runtimes.base import Deployment, Job
+from plimsoll.environments.base import Node
+from plimsoll.mpi.job import Job
 
 
 class Instrument:
-    """Watches one run. Runs under an instrument are runs of their own: none of their values is a measurement without it.
+    """Watches one run. Runs under an instrument are runs of their own: none of their values stands for a run without it.
 
-    `preload` is a library of the image that every rank loads first.
+    `cell` is the run's cell of the plan, with what `settings` added to it. `preload` is a library of the image that every rank
+    loads first.
     """
 
     name = "plain"
     preload: str | None = None
 
-    def __init__(self, job: Job):
-        self.job = job
+    def __init__(self, job: Job, cell: dict):
+        self.job, self.cell = job, cell
 
     @staticmethod
     def settings(host: dict) -> dict:
@@ -27,8 +30,9 @@ class Instrument:
         """Why a value cannot be had with these settings; None if it can."""
         return None
 
-    def around(self, command: list[str], deployment: Deployment, account: Path | None) -> list[str]:
-        """The command that launches the ranks, with what it takes to watch it. `account` is the cgroup of this process."""
+    def around(self, command: list[str], nodes: Sequence[Node], account: Path | None) -> list[str]:
+        """The command that launches the ranks in the nodes, with what it takes to watch it. `account` is the cgroup of this
+        process."""
         return command
 
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:

@@ -2,31 +2,18 @@
 
 import os
 import shutil
-import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll import cgroup
-from plimsoll.benchmarks.base import InvalidOutput
+from plimsoll.environments.base import LABEL, Node, join
 from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
+from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
-from plimsoll.runtimes.base import LABEL, Deployment, Job, join
+from plimsoll.mpi.job import Job
+from plimsoll.workloads.base import InvalidOutput
 
-# What is counted, by our name: perf's names for it, of which the first that the machine knows is taken. Generic names come
-# last: what `node-loads` counts (all accesses, or local ones) is not the same on all processors.
-COUNTERS = {
-    "context_switches": ("context-switches",),
-    "cpu_migrations": ("cpu-migrations",),
-    "l3_misses": ("LLC-load-misses", "longest_lat_cache.miss"),
-    "local_memory_loads": ("mem_load_uops_l3_miss_retired.local_dram", "mem_load_l3_miss_retired.local_dram", "node-loads"),
-    "remote_memory_loads": (
-        "mem_load_uops_l3_miss_retired.remote_dram",
-        "mem_load_l3_miss_retired.remote_dram",
-        "node-load-misses",
-    ),
-    "cycles": ("cycles",),
-    "stall_cycles": ("cycle_activity.stalls_total", "stalled-cycles-backend"),
-}
-# Values that are made of counters, and of which.
+# Values that are made of counters, each with its counters.
 DERIVED = {
     "local_memory_rate": ("local_memory_loads", "remote_memory_loads"),
     "memory_loads": ("local_memory_loads", "remote_memory_loads"),
@@ -35,21 +22,9 @@ DERIVED = {
 GROUP = f"{LABEL}-counted"
 # Rank 0 writes here when counting has to begin and to end (containers/hpcc/rank_report.c).
 CONTROL = "ranks/control"
-# What ranks say themselves about their own switches is part of what perf counts for their cgroup, but for the moment that it
-# takes perf to begin: so much, and so many.
+# Ranks report their own switches, and perf counts these too. perf takes a moment to begin, so it may miss MISSED of them; of
+# the others it counts at least this share.
 AT_LEAST, MISSED = 0.9, 50
-
-
-def available() -> dict[str, str | None]:
-    """Each counter with perf's name for it on this machine; None where it has none. Empty without perf."""
-    perf = shutil.which("perf")
-    return {name: next((e for e in events if _counts(perf, e)), None) for name, events in COUNTERS.items()} if perf else {}
-
-
-def _counts(perf: str, event: str) -> bool:
-    # Over all processors, as in a run: not every user may.
-    done = subprocess.run([perf, "stat", "-a", "-x,", "-e", event, "true"], capture_output=True, text=True)
-    return done.returncode == 0 and done.stderr.split(",")[0].strip().isdigit()
 
 
 class Events(Instrument):
@@ -57,8 +32,8 @@ class Events(Instrument):
 
     name = "events"
 
-    def __init__(self, job: Job):
-        super().__init__(job)
+    def __init__(self, job: Job, cell: dict):
+        super().__init__(job, cell)
         self.nodes = allocations()
 
     @staticmethod
@@ -79,16 +54,16 @@ class Events(Instrument):
         absent = [name.replace("_", " ") for name in names if name not in settings["events"]]
         return f"this host does not count {' or '.join(absent)}" if absent else None
 
-    def around(self, command: list[str], deployment: Deployment, account: Path | None) -> list[str]:
+    def around(self, command: list[str], nodes: Sequence[Node], account: Path | None) -> list[str]:
         """perf around the launcher, counting from MPI_Init to MPI_Finalize. Unavailable if the ranks' cgroups are not known."""
         found = cgroup.mounts()
         root = cgroup.counting_root(found)
         perf = shutil.which("perf")
         if root is None or perf is None:
             raise Unavailable("perf cannot count by cgroup here")
-        groups, prefix = self._groups(root, found, deployment, account)
+        groups, prefix = self._groups(root, found, nodes, account)
         names = [str(group.relative_to(root)) for group in groups]
-        events = ",".join(self.job.cell["events"].values())
+        events = ",".join(self.cell["events"].values())
         control = self.job.folder / CONTROL
         os.mkfifo(control)
         window = ["--delay=-1", f"--control=fifo:{control}"]
@@ -96,20 +71,21 @@ class Events(Instrument):
         return [perf, "stat", *window, *options, "--", *prefix, *command]
 
     def _groups(
-        self, root: Path, found: dict[str, Path], deployment: Deployment, account: Path | None
+        self, root: Path, found: dict[str, Path], nodes: Sequence[Node], account: Path | None
     ) -> tuple[list[Path], list[str]]:
-        """The cgroups whose processes are counted, and what puts the launcher into one of them where ranks are its children."""
-        if not deployment.ranks_are_children:
-            groups = [cgroup.moved(group, found, root) for group in deployment.groups]
+        """The cgroups whose processes are counted, and the prefix that puts the launcher into one of them where ranks are its
+        children."""
+        if nodes[0].separate:
+            groups = [cgroup.moved(group, found, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
-            if len(there) < self.job.cell["containers"]:
+            if len(there) < len(nodes):
                 raise Unavailable("the cgroups of the containers are not known, so that nothing can be counted in them")
             return there, []
         # Below the group of this process, so that its processor time stays the run's own.
         own = (account if account and root in account.parents else root) / GROUP
         others = [root / f"{LABEL}/{self.job.identity}"]
         # `apptainer exec` with a cgroup file makes a group below this one for each rank.
-        needed = [own, root / "apptainer"] if deployment.strays else [own]
+        needed = [own, root / "apptainer"] if nodes[0].strays else [own]
         try:
             for group in needed:
                 group.mkdir(exist_ok=True)
@@ -121,7 +97,7 @@ class Events(Instrument):
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:
         """Each counter's sum over the cgroups, what is made of them, and as a check what the ranks say of themselves."""
         try:
-            counted = parse((self.job.folder / "perf.csv").read_text(), self.job.cell["events"])
+            counted = parse((self.job.folder / "perf.csv").read_text(), self.cell["events"])
         except OSError as error:
             raise InvalidOutput("perf left no counts") from error
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
@@ -139,7 +115,7 @@ class Events(Instrument):
 def parse(text: str, events: dict[str, str]) -> dict[str, float]:
     """Counts by our names from perf's comma-separated output, summed over cgroups; InvalidOutput for one that is not there.
 
-    A group in which nothing ran is `<not counted>`. perf has scaled what it could count only part of the time.
+    A group in which nothing ran is `<not counted>`. Where perf could count only part of the time it has scaled the count.
     """
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -157,7 +133,7 @@ def parse(text: str, events: dict[str, str]) -> dict[str, float]:
 
 def derived(counted: dict[str, float]) -> dict[str, float]:
     """Values that are made of counters, where all of these are there: the share of loads from memory that the rank's own node
-    served (table 6), and stall cycles a work cycle."""
+    served (table 6), and stall cycles per work cycle."""
     values = {}
     local, remote = (counted.get(f"{place}_memory_loads") for place in ("local", "remote"))
     if local is not None and remote is not None and local + remote > 0:

@@ -7,7 +7,7 @@ python -m tests.bench known         5, 10 and 20 % less processor time by a cgro
 
 import numpy as np
 import pandas as pd
-from plimsoll.claims import estimates
+from plimsoll.analysis import blocks
 
 from tests.conftest import PROJECT
 
@@ -19,10 +19,10 @@ CELLS = ("uma/exact/E1/bare/any/default/standard/plain/{}", "uma/exact/E1/docker
 def ours(a: np.ndarray, b: np.ndarray, margin: float = MARGIN) -> tuple[float, float, float, float]:
     """(p, p of likeness, low, high) of our comparison within blocks; the interval is of the relative difference."""
     differences = np.log(a) - np.log(b)
-    _, low, high = estimates.t_interval(differences)
+    _, low, high = blocks.t_interval(differences)
     return (
-        estimates.p_difference(differences),
-        estimates.p_alike(differences, np.log1p(margin)),
+        blocks.p_difference(differences),
+        blocks.p_alike(differences, np.log1p(margin)),
         np.expm1(low),
         np.expm1(high),
     )

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from plimsoll import cgroup
 from plimsoll.claims import verdicts
-from plimsoll.runtimes.bare import Bare, BareDeployment
-from plimsoll.runtimes.base import join
+from plimsoll.environments.bare import Bare
+from plimsoll.environments.base import HOST, Node, join
+from plimsoll.environments.confined import Confined, parent
+from plimsoll.host import cgroup
 
 from tests.bench.calibration import ALPHA, CELLS, MARGIN, ours, wilson, write
 from tests.bench.runs import Runner
@@ -23,35 +24,23 @@ class Limited(Bare):
     def __init__(self, share: float, processors: int, period: int = 20_000):
         self.share, self.processors, self.period = share, processors, period
 
-    def deploy(self, job) -> BareDeployment:
+    def start(self, specs, on=HOST) -> list[Node]:
         """Make the group with its quota; the launcher and its ranks join it."""
-        deployment = LimitedDeployment(job)
-        (group,) = cgroup.make(deployment.parent, ["limited"], cgroup.mounts())
+        (group,) = cgroup.make(parent(specs[0]), ["limited"], cgroup.mounts())
         quota = int(self.share * self.processors * self.period)
         if (group / "cpu.max").exists():
             (group / "cpu.max").write_text(f"{quota} {self.period}")
         else:
             (group / "cpu.cfs_period_us").write_text(str(self.period))
             (group / "cpu.cfs_quota_us").write_text(str(quota))
-        deployment.group, deployment.limited = group, self
-        return deployment
+        self.group = group
+        return super().start(specs, Confined(on, join([group])))
 
-
-class LimitedDeployment(BareDeployment):
-    """mpirun and its ranks in the group."""
-
-    group: Path
-    limited: Limited
-
-    def launch(self, program: list[str]) -> list[str]:
-        """As on bare metal, in the group."""
-        return [*join([self.group]), *super().launch(program)]
-
-    def remove(self) -> None:
+    def stop(self, nodes) -> None:
         """Remove the group, after a look at how often it was throttled."""
         counts = dict(line.split() for line in (self.group / "cpu.stat").read_text().splitlines())
-        self.limited.throttled = int(counts["nr_throttled"])
-        cgroup.remove(self.parent)
+        self.throttled = int(counts["nr_throttled"])
+        cgroup.remove(parent(nodes[0].spec))
 
 
 def main(experiments: int = 40, blocks: int = 5) -> None:
@@ -82,7 +71,7 @@ def main(experiments: int = 40, blocks: int = 5) -> None:
 
 
 def judge(table: pd.DataFrame) -> pd.DataFrame:
-    """Print what the verdicts are on runs that were measured; one row an experiment and loss."""
+    """Print what the verdicts are on runs that were measured; one row per experiment and loss."""
     tested = []
     blocks = table["block"].nunique()
     for experiment, group in table.groupby("experiment"):

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from plimsoll import statistics
-from plimsoll.claims import estimates
+from plimsoll.analysis import blocks, paper_tests
 
 from tests.bench.calibration import ALPHA, CELLS, ours, wilson, write
 from tests.bench.runs import Runner
@@ -32,7 +31,7 @@ def main(pairs: int = 40, runs: int = 5) -> None:
     tested = []
     for (pair, cell, metric), group in table.groupby(["pair", "cell", "metric"]):
         wide = group.pivot(index="block", columns="label", values="value").dropna()
-        if len(wide) >= estimates.SMALLEST:
+        if len(wide) >= blocks.SMALLEST:
             a, b = wide["a"].to_numpy(), wide["b"].to_numpy()
             p, p_like, low, high = ours(a, b)
             tested.append(
@@ -45,7 +44,7 @@ def main(pairs: int = 40, runs: int = 5) -> None:
                     "p_like": p_like,
                     "low": low,
                     "high": high,
-                    "paper_p": statistics.paper_test(a, b, ALPHA)["p"],
+                    "paper_p": paper_tests.paper_test(a, b, ALPHA)["p"],
                 }
             )
     tested = pd.DataFrame(tested)

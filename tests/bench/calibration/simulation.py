@@ -4,7 +4,7 @@ import multiprocessing
 
 import numpy as np
 import pandas as pd
-from plimsoll import statistics
+from plimsoll.analysis import paper_tests
 from plimsoll.claims import verdicts
 
 from tests.bench.calibration import ALPHA, FOLDER, MARGIN, ours, write
@@ -45,7 +45,7 @@ def _simulate(case: tuple[str, int, float, int]) -> dict:
     for x, y in zip(a, b, strict=True):
         p, p_like, low, high = ours(x, y)
         evidence = verdicts.Evidence(n, np.expm1(np.log(x / y).mean()), low, high, p, p_like, MARGIN)
-        counts["paper"] += statistics.paper_test(x, y, ALPHA)["p"] < ALPHA
+        counts["paper"] += paper_tests.paper_test(x, y, ALPHA)["p"] < ALPHA
         counts["ours"] += p < ALPHA
         counts["covered"] += low <= effect <= high
         counts["alike"] += p_like < ALPHA
@@ -67,7 +67,7 @@ def _draw_simulation(table: pd.DataFrame) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from plimsoll.charts import style
+    from plimsoll.figures import style
 
     style.apply()
     figure, axes = plt.subplots(1, 3, figsize=(2 * style.COLUMN_INCHES, 2.4), sharey=True, layout="constrained")

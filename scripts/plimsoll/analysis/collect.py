@@ -1,0 +1,99 @@
+"""From records to observations: one row per metric of each run that counts. The other runs are listed with the reason."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import record, status
+
+MEASURED = ["metric", "label", "unit", "better", "value", "censored"]
+RUN = ["repetition", "place_in_order", "started", "fingerprint", "profile"]
+# What the table of runs has even where nothing could be measured.
+OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
+
+
+def collect(records: Path, plan: dict, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(observations, runs) of the wanted runs, from the records below the folder `records`.
+
+    `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
+    the runs did not all run the same bits.
+    """
+    columns_of, readings = study.design.factors, study.design.readings
+    described = [*columns_of.FACTORS, *columns_of.SIZES]
+    observations, runs, bits = [], [], Bits()
+    for cell_path, repetition in wanted:
+        path = record.path_of(records, cell_path, repetition)
+        cell = plan["cells"][cell_path]
+        row = {**{key: cell[key] for key in described}, "repetition": repetition}
+        try:
+            found = record.read(path)
+        except record.Damaged as damage:
+            runs.append({**row, "status": status.DAMAGED, "reason": str(damage)})
+            continue
+        if found["fingerprint"] != cell["fingerprint"]:
+            reason = "it was measured with other parameters than the plan's: delete the record, and it is measured again"
+            runs.append({**row, "status": status.STALE, "reason": reason})
+            continue
+        runs.append({**row, **_run(found), **readings.of_run(found)})
+        if found["status"] == status.VALID:
+            bits.add(path, found)
+        if found["status"] in status.COUNTED:
+            whole = {"study": study["id"], **row, **{key: found[key] for key in RUN}}
+            observations.extend(readings.observations(study, whole, found))
+    columns = ["study", *described, *columns_of.OF_OBSERVATION, *MEASURED, *RUN]
+    table_of_runs = pd.DataFrame(runs)
+    lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
+    table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
+    return pd.DataFrame(observations, columns=columns), table_of_runs
+
+
+class Bits:
+    """The build identifiers seen so far; a second one for the same object is refused."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[str, str, Path]] = {}
+
+    def add(self, path: Path, found: dict) -> None:
+        """Compare a record's objects, and its image, with those of the records before it."""
+        for name, build_id in {**found["bits"], "the image": found["image"]["id"]}.items():
+            first, runtime, where = self.seen.setdefault(name, (build_id, found["cell"]["runtime"], path))
+            if first != build_id:
+                raise PlimsollError(
+                    f"{path}: {found['cell']['runtime']} did not run the same bits as {runtime} in {where}: {name} is "
+                    f"{build_id[:16]} and not {first[:16]}; delete the records of the older image, and they are measured again."
+                )
+
+
+def _run(found: dict) -> dict:
+    during = found.get("noise", {}).get("during", {})
+    return {
+        "status": found["status"],
+        "reason": found.get("reason"),
+        "attempts": found["attempts"],
+        "invalid_attempts": "; ".join(f"{a['status']}: {a['reason']}" for a in found["invalid_attempts"]),
+        "neighbour_share": during.get("neighbour_share"),
+        "busy_share_before": found["noise"]["before"]["busy_share"],
+        **{f"{part}_seconds": seconds for part, seconds in found["seconds"].items()},
+        "place_in_order": found["place_in_order"],
+        "started": found["started"],
+        "raw": found["raw"],
+    }
+
+
+def read_plan(path: Path) -> dict:
+    """A plan, with its runs as pairs."""
+    plan = json.loads(path.read_text())
+    plan["order"] = [tuple(run) for run in plan["order"]]
+    return plan
+
+
+def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
+    """Observations, or another table with one column per factor, as written: levels are text, and only an empty cell is
+    missing."""
+    try:
+        return pd.read_csv(path, dtype=dict.fromkeys(factors, str), keep_default_na=False, na_values=[""])
+    except pd.errors.EmptyDataError:
+        # The tests of a study in which no run counts are an empty file, without names of columns.
+        return pd.DataFrame()

@@ -1,0 +1,73 @@
+"""Tables of a study: its design says which kinds there are (`tables.KINDS`), and what each is made from."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from plimsoll import paths
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table that is asked for: `name` in the `study`'s `tables`, and the files that it may be made from.
+
+    `folder` holds the study's plan and runs. `image`, `host` and `environments` are descriptions in JSON; one that the kind of
+    table does not need may be None.
+    """
+
+    study: dict
+    name: str
+    folder: Path
+    image: Path | None = None
+    host: Path | None = None
+    environments: Path | None = None
+
+    @property
+    def table(self) -> dict:
+        """What the study says of the table."""
+        return self.study["tables"][self.name]
+
+    @cached_property
+    def plan(self) -> dict:
+        """The study's plan."""
+        return json.loads((self.folder / "plan.json").read_text())
+
+    def read(self, name: str) -> dict:
+        """One of the descriptions: `image`, `host` or `environments`."""
+        return json.loads(getattr(self, name).read_text())
+
+    def observations(self):
+        """What was observed in the runs that the table is made from, as a DataFrame."""
+        from plimsoll.analysis import collect  # here, as below
+        from plimsoll.planning import availability
+
+        runs = availability.runs(self.plan, self.study, self.name)
+        return collect.collect(self.folder / "runs", self.plan, self.study, runs)[0]
+
+    def printed(self, **options):
+        """The paper's table (config/reference), as a DataFrame."""
+        import pandas as pd  # here, because planning asks for kinds of tables too
+
+        return pd.read_csv(paths.REFERENCE / f"{self.table['reference']}.csv", **options)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table: what makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
+
+    make: Callable[[Asked], Any]
+    needs: frozenset[str]
+
+
+def of_runs(study: dict) -> dict[str, dict]:
+    """The study's tables that are made from runs."""
+    kinds = study.design.tables.KINDS
+    return {name: table for name, table in study.get("tables", {}).items() if "runs" in kinds[table["kind"]].needs}
+
+
+def make(asked: Asked):
+    """The table that is asked for, as a DataFrame."""
+    return asked.study.design.tables.KINDS[asked.table["kind"]].make(asked)

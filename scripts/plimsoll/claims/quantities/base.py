@@ -1,0 +1,72 @@
+"""What a claim asks of the quantity that it is about: samples, comparisons, and how its effects are counted."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
+from plimsoll.claims.sides import Side
+
+# How effects are counted: as relative differences of two values; as differences of what are fractions already; as a share of
+# the runs that agree with the claim.
+RATIO, DIFFERENCE, SHARE = "ratio", "difference", "share"
+
+
+class Observed(Protocol):
+    """What a quantity may ask of what was observed (plimsoll.claims.measured.Measured)."""
+
+    metrics: dict[str, dict]
+    transports: dict[str, list[str]]
+
+    def values(self, metric: str, cell: str) -> Sample:
+        """One value per block."""
+
+    def single(self, metric: str, cell: str) -> Sample:
+        """Every single value. A block may have several: iterations of a loop."""
+
+    def sample(self, side: Side) -> Sample:
+        """What a side is about, one value per block, by the quantity of the side."""
+
+
+class Quantity(ABC):
+    """`name` is what claims call it, `scale` how its effects are counted, `effect_in_words` what pages call
+    them, and `shown_as` how they print them: `percent`, percentage `points`, a signed `number`, or a `share` of runs.
+
+    `says_sides` is false where a claim need not say which of two sides is higher, `relative` true where each side is relative
+    to a reference, `printed` where the other side is a value that the paper prints.
+    """
+
+    name: str
+    scale = RATIO
+    effect_in_words = "difference"
+    shown_as = "percent"
+    says_sides = True
+    relative = False
+    printed = False
+
+    def sample(self, observed: Observed, side: Side) -> Sample:
+        """What a side is about, one value per block: the metric's values, unless the quantity is made of them.
+
+        Half a count is added to counts, so that 0 has a logarithm too.
+        """
+        own = observed.values(side.metric, side.cell)
+        half = 0.5 if observed.metrics[side.metric]["unit"] == "count" else 0.0
+        return Sample(own.values + half, own.blocks, own.censored) if half else own
+
+    def rows(self, claim: dict, observed: Observed, asked: Sequence, row: dict, alpha: float) -> list[dict]:
+        """One row per comparison that is asked for (`compare`); `row(contrast)` gives what every row begins with."""
+        return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
+
+    @abstractmethod
+    def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
+        """A row with n, test, effect, interval and p; without its verdict, unless the quantity has a verdict of its own."""
+
+
+def with_reference(observed: Observed, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(values of the side's cell, those of its reference, their blocks), of the blocks that have both."""
+    own, reference = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
+    value, before = blocks.within_blocks(own, reference)
+    return value, before, np.intersect1d(own.blocks, reference.blocks)

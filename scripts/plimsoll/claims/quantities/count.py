@@ -1,0 +1,44 @@
+"""Claims about what can be counted run by run: which of two benchmarks makes more calls."""
+
+import numpy as np
+
+from plimsoll.analysis import blocks
+from plimsoll.claims import verdicts
+from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
+from plimsoll.claims.sides import Contrast
+
+
+class Count(Quantity):
+    """One count is higher or lower than another in every block.
+
+    The counts of a deterministic algorithm do not vary, so there is nothing to test.
+    """
+
+    name = "count"
+    scale = SHARE
+    effect_in_words = "share of the runs that agree"
+    shown_as = "share"
+
+    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+        """The share of the blocks in which the counts lie as the claim says."""
+        a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
+        row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
+        in_a, in_b = blocks.within_blocks(a, b)
+        more = in_a > in_b if row["expected"] == "higher" else in_a < in_b
+        means = {"mean_a": in_a.mean(), "mean_b": in_b.mean()} if len(more) else {}
+        return {**row, **means, **share(int(more.sum()), len(more))}
+
+
+def share(count: int, number: int) -> dict:
+    """Share of the runs that agree with a claim, and the verdict: all of them must."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, number, method="wilson") if number else (np.nan, np.nan)
+    agrees = verdicts.REPRODUCED if count == number else verdicts.CONTRADICTED
+    return {
+        **{"label": "share of the runs", "n": number, "effect": count / max(1, number), "low": low, "high": high},
+        **{"test": "Wilson's interval", "verdict": agrees if number else verdicts.INCONCLUSIVE},
+    }
+
+
+QUANTITIES = (Count(),)

@@ -1,0 +1,50 @@
+"""How much of a reference's performance a side loses: fractions, positive is worse."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
+from plimsoll.claims.quantities.base import DIFFERENCE, Observed, with_reference
+from plimsoll.claims.quantities.value import Value
+from plimsoll.claims.sides import Side
+
+
+class OfFractions(Value):
+    """Values that are fractions already, made of a side's values and its reference's: the effect is their difference."""
+
+    scale = DIFFERENCE
+    relative = True
+
+    def sample(self, observed: Observed, side: Side) -> Sample:
+        """The fractions, one per block that has both."""
+        value, reference, shared = with_reference(observed, side)
+        found = self.fraction(value, reference, observed.metrics[side.metric]["better"])
+        return Sample(found, shared, np.zeros(len(found), bool))
+
+    @abstractmethod
+    def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
+        """Fractions of values and references of the same blocks; `better` says which way is better, `higher` or `lower`."""
+
+    def evidence(self, in_a: np.ndarray, in_b: np.ndarray, margin: float, alpha: float) -> dict:
+        """Effect, interval and p-values of the differences themselves."""
+        return blocks.about_zero(in_a - in_b, margin, alpha, lambda difference: difference)
+
+    def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
+        """Nothing: the paper's procedure is for values of runs."""
+        return {}
+
+
+class RelativeLoss(OfFractions):
+    """1 - value / reference where more is better, and 1 - reference / value where less is."""
+
+    name = "relative loss"
+    effect_in_words = "difference of losses"
+    shown_as = "points"
+
+    def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
+        return 1 - (value / reference if better == "higher" else reference / value)
+
+
+QUANTITIES = (RelativeLoss(),)

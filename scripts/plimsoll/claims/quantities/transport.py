@@ -1,0 +1,37 @@
+"""Claims about what carried the messages."""
+
+from collections.abc import Sequence
+
+from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
+from plimsoll.claims.quantities.count import share
+from plimsoll.claims.sides import Contrast
+
+
+class Transport(Quantity):
+    """What the claim names must have carried some messages in every run of each cell of side a, and none in any of side b.
+
+    Only some, because ranks of one container share memory on both sides.
+    """
+
+    name = "transport"
+    scale = SHARE
+    effect_in_words = "share of the runs that agree"
+    shown_as = "share"
+    says_sides = False
+
+    def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
+        """One row per cell, of either side."""
+        wanted, found = claim["values"]["a"], []
+        for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
+            for path in sorted({getattr(contrast, side).cell for contrast in asked}):
+                seen = observed.transports.get(path, [])
+                count = sum((wanted in carried) == (side == "a") for carried in seen)
+                found.append({"metric": "transport", "cell_a": path, "expected": expected, **share(count, len(seen))})
+        return found
+
+    def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
+        """Never called: `rows` makes one row per cell."""
+        raise NotImplementedError
+
+
+QUANTITIES = (Transport(),)

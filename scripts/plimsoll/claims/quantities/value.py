@@ -1,0 +1,69 @@
+"""Plain values of a metric, and statistics of each block's values, set against each other as ratios."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from plimsoll.analysis import blocks, paper_tests, summary
+from plimsoll.analysis.blocks import Sample
+from plimsoll.claims.quantities.base import Observed, Quantity
+from plimsoll.claims.sides import Contrast, Side
+
+WITHIN_BLOCKS = "paired t within blocks"
+TOO_FEW = "none: too few blocks"
+
+
+class Value(Quantity):
+    """Differences of logarithms within blocks: the effect is the relative difference of side a from side b."""
+
+    name = "value"
+
+    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+        """A paired t test within blocks; runs that hit their limit are compared by ranks."""
+        a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
+        row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
+        if a.censored.any() or b.censored.any():
+            return of_censored(row, a, b)
+        in_a, in_b = blocks.within_blocks(a, b)
+        row["n"] = len(in_a)
+        if len(in_a) < blocks.SMALLEST:
+            return {**row, "test": TOO_FEW}
+        row.update(mean_a=in_a.mean(), mean_b=in_b.mean(), test=WITHIN_BLOCKS)
+        return {**row, **self.evidence(in_a, in_b, row["margin"], alpha), **self.by_the_paper(a, b, alpha)}
+
+    def evidence(self, in_a: np.ndarray, in_b: np.ndarray, margin: float, alpha: float) -> dict:
+        """Effect, interval and p-values of values of the same blocks."""
+        return blocks.about_zero(np.log(in_a) - np.log(in_b), np.log1p(margin), alpha, np.expm1)
+
+    def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
+        """What the paper's own procedure says of the two sides (liu2020, section 4.3), and effect sizes."""
+        found = paper_tests.compare(a.values, b.values, alpha)
+        return {
+            **{"paper_test": found["test"], "paper_p": found["p"], "paper_p_exact": found["p_exact"]},
+            **{"hedges_g": found["hedges_g"], "cliffs_delta": blocks.cliffs_delta(a.values, b.values)},
+        }
+
+
+class Statistic(Value):
+    """Each side is a statistic of each block's single values: the mean on one side, say, and the median on the other."""
+
+    def __init__(self, name: str, middle: Callable[[np.ndarray], float]):
+        self.name, self.middle = name, middle
+
+    def sample(self, observed: Observed, side: Side) -> Sample:
+        return blocks.by_block(observed.single(side.metric, side.cell), self.middle)
+
+
+def of_censored(row: dict, a: Sample, b: Sample) -> dict:
+    """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
+    found = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
+    effect = found["ratio_of_means"] - 1
+    return {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": effect, "p": found["p"]}
+
+
+QUANTITIES = (
+    Value(),
+    Statistic("mean", np.mean),
+    Statistic("median", np.median),
+    Statistic("trimmed_mean", lambda values: summary.summary(values)["trimmed_mean"]),
+)

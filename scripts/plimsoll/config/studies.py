@@ -1,0 +1,79 @@
+"""Studies, profiles and the configuration: read, checked, and references between them resolved."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from plimsoll import paths, registry
+from plimsoll.config import yaml_files
+from plimsoll.design import Design
+from plimsoll.errors import PlimsollError
+
+STUDIES = paths.PROJECT / "config/studies"
+PROFILES = paths.PROJECT / "config/profiles"
+
+
+def names(folder: Path) -> list[str]:
+    """Names of the YAML files in a folder, sorted."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def selected(wanted: str | list[str]) -> list[str]:
+    """Studies that the configuration's `studies` stands for: `all`, one name, names separated by commas, or a list."""
+    wanted = wanted.replace(",", " ").split() if isinstance(wanted, str) else wanted
+    known = names(STUDIES)
+    if wanted == ["all"]:
+        return known
+    for name in wanted:
+        if name not in known:
+            raise PlimsollError(f"There is no study {name!r}: config/studies/ has {', '.join(known)} (or say all).")
+    return list(dict.fromkeys(wanted))
+
+
+def profile(name: str) -> dict:
+    """The profile of that name."""
+    if name not in names(PROFILES):
+        raise PlimsollError(f"There is no profile {name!r}: config/profiles/ has {', '.join(names(PROFILES))}.")
+    return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
+
+
+class Study(dict):
+    """What a study's file says, with the `design` that it follows: shared code asks that, and never which study it is."""
+
+    def __init__(self, content: Mapping, design: Design):
+        super().__init__(content)
+        self.design = design
+
+
+def load(name: str, designs: Mapping[str, Design]) -> Study:
+    """The study of that name: its file, checked against its schema, and each name in it against what it refers to."""
+    return read(STUDIES / f"{name}.yaml", designs)
+
+
+def read(path: Path, designs: Mapping[str, Design]) -> Study:
+    """A study file anywhere, checked as `load` does."""
+    study, text = yaml_files.read(path)
+    source = f"config/studies/{path.name}"
+    given = study.get("design") if isinstance(study, dict) else None
+    if isinstance(given, str):
+        design = registry.find(designs, "design", given)
+        # Checked before the schema of all studies: a mistyped key is reported as unknown here, and only as missing there.
+        yaml_files.check(study, f"designs/{design.name}", source, text)
+    yaml_files.check(study, "study", source, text)
+    if study["id"] != path.stem:
+        raise PlimsollError(f"{source}: id: {study['id']!r} is not the file's name, {path.stem!r}.")
+
+    def refer(key: str, values: list[str], known: list[str] | tuple[str, ...]) -> None:
+        for value in values:
+            if value not in known:
+                raise PlimsollError(f"{source}: {key}: {value!r} is not one of {', '.join(known)}.")
+
+    refer("image", [study["image"]], sorted(p.name for p in (paths.PROJECT / "containers").iterdir()))
+    for name, figure in study["figures"].items():
+        refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
+        refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))
+    printed = sorted(path.stem for path in paths.REFERENCE.glob("*.csv"))
+    for name, table in study.get("tables", {}).items():
+        refer(f"tables.{name}.kind", [table["kind"]], list(design.tables.KINDS))
+        refer(f"tables.{name}.reference", [table["reference"]] if "reference" in table else [], printed)
+    design.check.study(study, source, refer)
+    return Study(study, design)

@@ -1,0 +1,185 @@
+"""The cells of an interference study on a host: pure.
+
+Case 1 is one container with limits and one microservice, the baseline. In case 2 a container without limits holds two, in cases
+3a and 3b two containers hold one each, without and with limits (jha2021, section 4.1). All containers together have the memory
+and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
+"""
+
+from itertools import combinations_with_replacement
+
+from plimsoll import workloads
+from plimsoll.host import cpulist, topology
+from plimsoll.measuring import record
+from plimsoll.workloads.base import Room
+
+# The case that the others are compared with.
+BASELINE = "1"
+# Microservices of each container, as places in the pair, and whether containers have limits.
+CASES = {
+    "1": {"containers": ((0,),), "limits": True},
+    "2": {"containers": ((0, 1),), "limits": False},
+    "3a": {"containers": ((0,), (1,)), "limits": False},
+    "3b": {"containers": ((0,), (1,)), "limits": True},
+}
+# No more of the host's memory than this for all containers together.
+MEMORY_SHARE = 0.7
+# What starting and removing containers takes, for a plan's estimate.
+AROUND_A_RUN = 1.8
+FRESH_CONTAINER = 0.9
+
+
+def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> list[tuple[str, dict]]:
+    """(experiment, cell): each microservice alone, and every unordered pair, one with itself included, in the other cases.
+
+    One run of a pair measures both its members.
+    """
+    found = []
+    for name, experiment in study["experiments"].items():
+        of_host = _of_host(experiment["benchmark"], profile["interference"], host, config.get("programs") or {})
+        for runtime in experiment["runtime"]:
+            if config["runtimes"].get(runtime, "off") == "off":
+                continue
+            for case in experiment["case"]:
+                for members in _members(case, experiment["benchmark"]):
+                    cell = _cell(study, profile["interference"], case, members, runtime, of_host)
+                    cell["host"] = topology.identity(host)
+                    cell["reason"] = of_host["reason"] or unavailable.get(runtime)
+                    if not of_host["reason"]:
+                        cell["fingerprint"] = fingerprint(cell)
+                    found.append((name, cell))
+    return found
+
+
+def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
+    number = sum(len(places) for places in CASES[case]["containers"])
+    return list(combinations_with_replacement(benchmarks, number))
+
+
+def _of_host(benchmarks: list[str], sizes: dict, host: dict, supplied: dict[str, dict]) -> dict:
+    """Cores, memory and problem sizes that all cells share; `reason` if this host is too small."""
+    cores = _two_cores(host)
+    caches = topology.last_level_cache_bytes(host)
+    each = sizes["memory_megabytes"] * 2**20
+
+    def parameters_of(name: str) -> dict:
+        given = sizes["sizes"].get(name, {})
+        return workloads.find(name).parameters(given, Room(each, 2 * each, caches), supplied.get(name))
+
+    # A problem that is larger than the caches may need more memory than the profile says.
+    for name in benchmarks:
+        each = max(each, workloads.find(name).memory_bytes(parameters_of(name)))
+    each = -(-each // 2**20) * 2**20
+    reason = None
+    if len(cores) < 2:
+        reason = "two cores of one socket are needed, one for each of two containers"
+    elif 2 * each > MEMORY_SHARE * host["memory_bytes"]:
+        needed, there = 2 * each / 2**30, host["memory_bytes"] / 2**30
+        reason = f"the containers would have {needed:.1f} GiB of this host's {there:.1f} GiB of memory"
+    parameters = {name: parameters_of(name) for name in benchmarks}
+    return {"cores": cores, "memory_bytes": each, "parameters": parameters, "reason": reason}
+
+
+def _two_cores(host: dict) -> list[dict]:
+    """The first two cores of the first socket that has two, as their first hardware threads with their memory nodes."""
+    for cores in topology.cores_of_sockets(host).values():
+        if len(cores) >= 2:
+            node_of = {cpu["cpu"]: cpu["node"] for cpu in host["cpus"]}
+            return [{"cpu": core, "node": node_of[core]} for core in cores[:2]]
+    return []
+
+
+def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime: str, of_host: dict) -> dict:
+    pair, design = "+".join(members), CASES[case]
+    protocol = {**study["protocol"], **sizes["protocol"]}
+    parameters = {name: of_host["parameters"][name] for name in members}
+    alone = len(members) == 1
+    seconds = max(workloads.find(name).expected_seconds(parameters[name]) for name in members)
+    return {
+        "path": f"{case}/{pair}/{runtime}",
+        "case": case,
+        "pair": pair,
+        "runtime": runtime,
+        "members": list(members),
+        "host_limits": _limits(of_host["cores"], 2 * of_host["memory_bytes"]),
+        "containers": [
+            {
+                "members": list(places),
+                "limits": _limits([of_host["cores"][number]], of_host["memory_bytes"]) if _has(design, of_host) else None,
+            }
+            for number, places in enumerate(design["containers"])
+        ],
+        "block_io_weight": sizes["block_io_weight"] if design["limits"] else None,
+        "parameters": parameters,
+        "substitutes": {name: s for name in members if (s := workloads.find(name).stands_for(parameters[name]))},
+        "iterations": protocol["iterations"] if alone else None,
+        "window_seconds": None if alone else protocol["window_seconds"],
+        "iteration_limit_seconds": protocol["iteration_limit_seconds"],
+        "expected_seconds": protocol["iterations"] * (seconds + FRESH_CONTAINER)
+        if alone
+        else protocol["window_seconds"] + seconds / 2 + AROUND_A_RUN,
+        "useful": True,
+        "experiments": [],
+    }
+
+
+def _has(design: dict, of_host: dict) -> bool:
+    return design["limits"] and not of_host["reason"]
+
+
+def _limits(cores: list[dict], memory: int) -> dict:
+    return {
+        "cpus": cpulist.format([core["cpu"] for core in cores]),
+        "nodes": cpulist.format({core["node"] for core in cores}),
+        "memory_bytes": memory,
+    }
+
+
+def fingerprint(cell: dict) -> str:
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    keys = ["path", "host", "host_limits", "containers", "block_io_weight", "parameters", "iterations", "window_seconds"]
+    return record.fingerprint([cell[key] for key in keys])
+
+
+def parameters(plan: dict) -> dict[str, dict]:
+    """Parameters of every microservice of a plan."""
+    return {name: given for cell in plan["cells"].values() for name, given in cell["parameters"].items()}
+
+
+def views(plan: dict) -> list[dict]:
+    """What can be said of each cell: a microservice in it, with the one that it runs beside (`none` in case 1).
+
+    A pair of different microservices has two: L(+S) and S(+L).
+    """
+    found = []
+    for cell in plan["cells"].values():
+        for place, name in enumerate(dict.fromkeys(cell["members"])):
+            other = "none" if len(cell["members"]) == 1 else cell["members"][1 - place]
+            found.append({**cell, "benchmark": name, "co_runner": other})
+    return found
+
+
+def shown(plan: dict, study: dict, name: str) -> list[dict]:
+    """The plan's cells that a figure or table shows: all in which a microservice of its metrics runs."""
+    item = {**study["figures"], **study.get("tables", {})}[name]
+    wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
+    return [cell for cell in plan["cells"].values() if wanted & set(cell["members"])]
+
+
+def repetitions(profile: dict) -> int:
+    """The profile's number for studies of interference."""
+    return profile["interference"]["repetitions"]
+
+
+def described(study: dict, host: dict) -> dict:
+    """The plan holds nothing besides its cells."""
+    return {}
+
+
+def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+    """None of them: a microservice prints its values on every host."""
+    return {}
+
+
+def host_facts(machine: dict) -> dict[str, str]:
+    """Nothing about a machine is told for this design alone."""
+    return {}

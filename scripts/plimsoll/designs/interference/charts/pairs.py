@@ -1,0 +1,142 @@
+"""What the charts of interference share: the views of cells in order, their names, and the sentences of captions."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from plimsoll.designs.interference import tests as statistics_table
+from plimsoll.designs.interference.cells import BASELINE as ALONE
+from plimsoll.figures import bars, style
+from plimsoll.figures.data import FigureData
+
+CASES = {
+    "1": "case 1: alone, limits",
+    "2": "case 2: one container",
+    "3a": "case 3a: two containers",
+    "3b": "case 3b: two, limits",
+}
+# All of it is Docker: tints and hatches of its colour tell the cases apart.
+COLOURS = {"1": "#9ecbe4", "2": "#0072b2", "3a": "#4a9bc9", "3b": "#0a4f78"}
+HATCHES = {"1": "", "2": "", "3a": "//", "3b": "xx"}
+# A second sign beside the shade, for each of several metrics in a panel.
+MARKERS = ("o", "s", "^", "D")
+SHADES = ("#1b1b3a", "#7a5195", "#c7762e", "#2a9d8f")
+
+
+def summarise(data: FigureData) -> pd.DataFrame:
+    """One row per metric and view of a cell, including those without an iteration that counts: the statistics of its
+    iterations, the interference ratio with its interval, and in `paper_..` what the papers print."""
+    found = statistics_table.statistics_of(data.observations)
+    benchmark_of, metrics = data.options["benchmark_of"], list(data.metrics)
+    rows = [
+        {**view, "metric": metric, "runtime": data.options["runtime"]}
+        for metric in metrics
+        for view in views(data, benchmark_of[metric])
+    ]
+    whole = pd.DataFrame(rows).merge(found[found["metric"].isin(metrics)], on=statistics_table.VIEW, how="left")
+    whole["n"] = whole["n"].fillna(0).astype(int)
+    for column in ("label", "unit", "better"):
+        whole[column] = whole["metric"].map({name: described[column] for name, described in data.metrics.items()})
+    columns = ("mean", "sd", "min", "max", "interference_ratio", "unit")
+    paper = pd.DataFrame(data.options["paper"], columns=[*statistics_table.OF_PAPER, *columns])
+    return whole.merge(
+        paper.rename(columns={name: f"paper_{name}" for name in columns}), on=statistics_table.OF_PAPER, how="left"
+    )
+
+
+def views(data: FigureData, benchmark: str) -> list[dict]:
+    """Views of a microservice in the order of the papers: alone, then beside each other in the cases of two."""
+    present = {(cell["case"], frozenset(cell["members"]), len(cell["members"])) for cell in data.cells}
+    found = [{"benchmark": benchmark, "case": ALONE, "co_runner": "none"}]
+    for case in together(cell["case"] for cell in data.cells):
+        for other in data.options["benchmarks"]:
+            if (case, frozenset({benchmark, other}), 2) in present:
+                found.append({"benchmark": benchmark, "case": case, "co_runner": other})
+    return found
+
+
+def together(cases: Iterable[str]) -> list[str]:
+    """The cases with two microservices, in the papers' order."""
+    return [case for case in style.in_order(CASES, cases) if case != ALONE]
+
+
+def case_label(case: str) -> str:
+    """A case in words."""
+    return CASES.get(case, f"case {case}")
+
+
+def look(case: str) -> tuple[str, str]:
+    """Colour and hatch of a case."""
+    return COLOURS.get(case, style.FALLBACK[0]), HATCHES.get(case, style.FALLBACK_HATCHES[0])
+
+
+def letter(data: FigureData, benchmark: str) -> str:
+    """The papers' letter of a microservice, with a star if another program stands in for it."""
+    return data.options["benchmarks"][benchmark]["letter"]
+
+
+def name(data: FigureData, row) -> str:
+    """L, or L(+S)."""
+    own = letter(data, row.benchmark)
+    return own if row.co_runner == "none" else f"{own}(+{letter(data, row.co_runner)})"
+
+
+def key(data: FigureData) -> str:
+    """A sentence that says what the letters stand for, and which are substitutes."""
+    benchmarks = data.options["benchmarks"]
+    words = [f"{letter(data, name)}: {described['label']}" for name, described in benchmarks.items()]
+    stars = [
+        f" {letter(data, name)} stands in for {described['stands_for']}."
+        for name, described in benchmarks.items()
+        if described["stands_for"]
+    ]
+    return f"{'; '.join(words)}.{''.join(stars)}"
+
+
+def sample_size(summary: pd.DataFrame) -> str:
+    """Iterations per view and blocks, for captions."""
+    counts, blocks = summary.loc[summary["n"] > 0, "n"], summary["blocks"].max()
+    if counts.empty:
+        return "No iteration counts."
+    return f"n = {counts.min()} to {counts.max()} iterations that count, in {blocks:.0f} block{'s' if blocks > 1 else ''}."
+
+
+def interval(summary: pd.DataFrame) -> str:
+    """What the intervals of ratios are of, for captions."""
+    ways = {
+        "blocks": "Student's, of the logarithms of ratios within blocks",
+        "iterations": "a bootstrap of the iterations; it does not know how one start differs from the next",
+    }
+    found = [ways[way] for way in ways if (summary["interval_of"] == way).any()]
+    return f"95 % intervals: {' or '.join(found)}." if found else ""
+
+
+def without(summary: pd.DataFrame, data: FigureData) -> str:
+    """A sentence about views without an iteration that counts."""
+    missing = [f"{name(data, row)} in case {row.case}" for row in summary[summary["n"] == 0].itertuples()]
+    return f" No iteration counts of {', '.join(dict.fromkeys(missing))}." if missing else ""
+
+
+def finite(*values) -> bool:
+    """Whether all values are numbers."""
+    return all(value is not None and np.isfinite(value) for value in values)
+
+
+def findings(data: FigureData, summary: pd.DataFrame) -> str:
+    """Sentences that tell what a figure shows: the worst and the best ratio whose interval leaves out 0, and how many there
+    are."""
+    ratios = summary.dropna(subset=["interference_ratio", "ratio_low", "ratio_high"])
+    sure = ratios[(ratios["ratio_low"] > 0) | (ratios["ratio_high"] < 0)]
+    if ratios.empty:
+        return "Too few iterations count to compare with running alone."
+    count = bars.how_many_differ(len(sure), f"{len(ratios)} combinations", "running alone")
+    ends = sure.sort_values("interference_ratio").iloc[[0, -1]].drop_duplicates() if len(sure) else sure
+    words = [
+        f"{row.label} of {name(data, row)} in {case_label(row.case)}, {style.percent(row.interference_ratio)} "
+        f"[{style.percent(row.ratio_low)}, {style.percent(row.ratio_high)}]"
+        for row in ends.itertuples()
+    ]
+    if len(words) < 2:
+        return " ".join([count, *(f"It is {word}." for word in words)])
+    return f"Worst: {words[0]}. Best: {words[1]}. {count}"

@@ -1,0 +1,38 @@
+"""Names in an interference study and its claims, against what they refer to."""
+
+from pathlib import Path
+
+from plimsoll import environments, workloads
+from plimsoll.design import Refer
+from plimsoll.designs.interference.cells import CASES
+from plimsoll.designs.interference.factors import CO_RUNNERS
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import sources
+from plimsoll.workloads.base import Microservice
+
+
+def study(study: dict, source: str, refer: Refer) -> None:
+    """Names of microservices, metrics, runtimes and reference tables."""
+    known = sorted(workloads.of_kind(Microservice))
+    for name, experiment in study["experiments"].items():
+        refer(f"experiments.{name}.benchmark", experiment["benchmark"], known)
+        refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+        for runtime in experiment["runtime"]:
+            if not environments.find(runtime).services:
+                raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single containers up.")
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    for name, metric in study["metrics"].items():
+        refer(f"metrics.{name}.benchmark", [metric["benchmark"]], benchmarks)
+    sources.check(study, source, Path(__file__).with_name("charts"), refer)
+    for name, table in study.get("tables", {}).items():
+        refer(f"tables.{name}.metrics", table.get("metrics", []), list(study["metrics"]))
+
+
+def claim(study: dict, claim: dict, refer: Refer) -> None:
+    """Cases and microservices, or words for them."""
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    for side in ("a", "b", "scope"):
+        levels = claim.get(side, {})
+        refer(f"{side}.case", levels.get("case", []), list(CASES))
+        refer(f"{side}.co_runner", levels.get("co_runner", []), [*benchmarks, *CO_RUNNERS])
+        refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)

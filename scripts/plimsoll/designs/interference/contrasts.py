@@ -1,0 +1,124 @@
+"""Which views of cells a claim about interference compares on this host.
+
+A claim names cases and co-runners of side a and of side b, and what holds on both (`scope`). A view of side a is set against
+those of side b that are like it in every factor that the two sides do not name differently.
+"""
+
+from collections.abc import Callable
+from itertools import product
+
+from plimsoll import workloads
+from plimsoll.claims import quantities
+from plimsoll.claims.sides import Contrast, Side
+from plimsoll.designs.interference.cells import BASELINE, views
+from plimsoll.designs.interference.factors import OTHERS, REST, SAME
+
+# Factors in which the views of one microservice differ.
+FACTORS = ("case", "co_runner", "runtime")
+# Words for metrics.
+EVERY = ("all", "interference_ratio")
+
+
+def asking(plan: dict, study: dict) -> Callable[[dict], list]:
+    """A function from a claim to its contrasts, including those of cells that cannot be measured here."""
+    by_benchmark: dict[str, list[dict]] = {}
+    for view in views(plan):
+        by_benchmark.setdefault(view["benchmark"], []).append(view)
+
+    def asked(claim: dict) -> list[Contrast]:
+        found: dict[Contrast, None] = {}
+        for metric_a, metric_b in _metrics(claim, study["metrics"]):
+            of_a = by_benchmark[study["metrics"][metric_a]["benchmark"]]
+            of_b = by_benchmark[study["metrics"][metric_b]["benchmark"]]
+            for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
+                found.setdefault(contrast)
+        return list(found)
+
+    return asked
+
+
+def _metrics(claim: dict, known: dict[str, dict]) -> list[tuple[str, str]]:
+    """Pairs of metrics to set against each other: a metric against itself, unless the sides are of different microservices."""
+    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+    usual = [name for name, metric in known.items() if not metric.get("why")]
+    named = scope.get("metric") or [name for metric in claim["metrics"] for name in (usual if metric in EVERY else [metric])]
+    metrics = [name for name in named if name in known]
+    if "benchmark" not in a:
+        return [(name, name) for name in metrics]
+    on_a, on_b = ([name for name in metrics if known[name]["benchmark"] in side["benchmark"]] for side in (a, b))
+    return list(product(on_a, on_b))
+
+
+def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_b: list[dict]) -> list[Contrast]:
+    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+    # Named alike on both sides, a factor is like a scope's.
+    alike = {factor for factor in a if a.get(factor) == b.get(factor)} - {"statistic"}
+    varying = ({*a, *b} - alike) & set(FACTORS)
+    if b.get("case") == [BASELINE]:
+        # A microservice that runs alone has no co-runner, whoever the claim names on the other side.
+        varying.add("co_runner")
+    side_a = [
+        view
+        for view in of_a
+        if _is(view, {**scope, **a})
+        and (view["case"] != BASELINE or "case" in {**a, **scope})
+        and not ("except" in claim and _is(view, claim["except"]))
+    ]
+    found = []
+    for view in side_a:
+        for other in of_b:
+            if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
+                continue
+            if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
+                continue
+            found += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
+    return found
+
+
+def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = None) -> bool:
+    """Whether a view has these levels. `all others` are those that are not `beside`, on the other side."""
+    for factor in ("case", "benchmark"):
+        if factor in wanted and view[factor] not in wanted[factor]:
+            return False
+    levels = wanted.get("co_runner")
+    if levels is None:
+        return True
+    if REST in levels:
+        return view not in (beside or [])
+    if view["co_runner"] == "none":
+        return False
+    shared = set(workloads.find(view["benchmark"]).resources) & set(workloads.find(view["co_runner"]).resources)
+    return (
+        view["co_runner"] in levels
+        or (bool(shared) and bool(set(SAME) & set(levels)))
+        or (not shared and bool(set(OTHERS) & set(levels)))
+    )
+
+
+def _sides(claim, metric_a, view, metric_b, other, of_a, of_b) -> list[Contrast]:
+    """The contrast of two views; of their losses relative to case 1 where the claim is about those, or of two statistics."""
+    if quantities.find(claim.get("quantity")).relative:
+        sides = ((metric_a, view, of_a), (metric_b, other, of_b))
+        return [Contrast(*(Side(metric, one["path"], _alone(of), claim["quantity"]) for metric, one, of in sides))]
+    if "statistic" in claim.get("a", {}):
+        pairs = product(claim["a"]["statistic"], claim["b"]["statistic"])
+        return [
+            Contrast(Side(metric_a, view["path"], None, one), Side(metric_b, other["path"], None, two))
+            for one, two in pairs
+            if view is other
+        ]
+    return [Contrast(Side(metric_a, view["path"]), Side(metric_b, other["path"]))]
+
+
+def _alone(views_of: list[dict]) -> str:
+    return next(view["path"] for view in views_of if view["case"] == BASELINE)
+
+
+def lacks(plan: dict) -> dict[str, str]:
+    """Nothing: a cell that cannot be measured has a reason of its own."""
+    return {}
+
+
+def elsewhere(claim: dict) -> dict | None:
+    """None: a claim about interference is asked of no other cells."""
+    return None

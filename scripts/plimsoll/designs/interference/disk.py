@@ -1,0 +1,20 @@
+"""The block device under a folder, and what was read from it and written to it."""
+
+import os
+from pathlib import Path
+
+
+def device_of(storage: Path) -> str | None:
+    """Name of the block device that a folder is on; None if that is no block device."""
+    number = os.stat(storage).st_dev
+    path = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    return path.resolve().name if path.exists() else None
+
+
+def device_bytes(diskstats: str, device: str) -> dict[str, int]:
+    """Bytes read from and written to a device since boot, from /proc/diskstats (sectors of 512 bytes)."""
+    for line in diskstats.splitlines():
+        fields = line.split()
+        if fields[2] == device:
+            return {"read_bytes": 512 * int(fields[5]), "written_bytes": 512 * int(fields[9])}
+    return {}

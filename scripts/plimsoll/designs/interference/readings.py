@@ -1,0 +1,58 @@
+"""From a record of an interference study to its observations: one metric of one iteration that counts."""
+
+from pathlib import Path
+
+
+def observations(study: dict, row: dict, found: dict) -> list[dict]:
+    """Rows with the factors, `benchmark`, `co_runner`, which `place` of the pair the iteration is of, and its processor and
+    wall time in seconds."""
+    rows = []
+    members = found["cell"]["members"]
+    for member in found["iterations"]:
+        place, benchmark = member["place"], member["benchmark"]
+        co_runner = members[1 - place] if len(members) == 2 else "none"
+        for iteration in member["iterations"]:
+            if not iteration["counts"]:
+                continue
+            wall = iteration["end"] - iteration["begin"]
+            whole = {
+                **row,
+                "benchmark": benchmark,
+                "co_runner": co_runner,
+                "place": place,
+                "iteration": iteration["iteration"],
+                "begin": iteration["begin"],
+                "cpu_seconds": iteration["user_seconds"] + iteration["system_seconds"],
+                "wall_seconds": wall,
+            }
+            values = {**iteration["values"], "processors_used": whole["cpu_seconds"] / wall}
+            for name, metric in study["metrics"].items():
+                if metric["benchmark"] == benchmark:
+                    described = {key: metric[key] for key in ("label", "unit", "better")}
+                    value = values[metric["source"]] * metric.get("factor", 1)
+                    rows.append({**whole, "metric": name, **described, "value": value, "censored": False})
+    return rows
+
+
+def of_run(found: dict) -> dict:
+    """Iterations of each member, and how many count: `iterations` and `counted` with one number per member, and the smaller
+    `share`."""
+    members = [member["iterations"] for member in found.get("iterations", [])]
+    if not members:
+        return {}
+    counted = [sum(iteration["counts"] for iteration in iterations) for iterations in members]
+    return {
+        "iterations": " ".join(str(len(iterations)) for iterations in members),
+        "counted": " ".join(map(str, counted)),
+        "share_counted": min(count / max(1, len(each)) for count, each in zip(counted, members, strict=True)),
+    }
+
+
+def measuring(observations):
+    """All of them: no run is watched."""
+    return observations
+
+
+def gather(study: dict, plan: dict, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
+    """Nothing beside the observations."""
+    return {}

@@ -1,0 +1,127 @@
+"""What only the report of an interference study has: protocol, limits, recommendations and the tables of statistics."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll import workloads
+from plimsoll.designs.interference import cells
+from plimsoll.measuring import record, status
+from plimsoll.pages.report import Sources
+
+TEMPLATE = "interference/report.html.j2"
+
+
+def content(
+    sources: Sources, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+) -> dict:
+    """What the template is told beyond what all reports tell."""
+    parameters = cells.parameters(plan)
+    described = workloads.described(parameters)
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    measured = cells_measured(runs, plan["factors"])
+    return {
+        "microservices": [{**described[name], "name": name, "parameters": parameters[name]} for name in described],
+        "protocol": _protocol(measurable),
+        "limits": limits(sources.records, plan, runs),
+        "shares": shares(runs),
+        "letters": {name: found["letter"] for name, found in described.items()},
+        "recommended": recommended(sources.tables / "recommendation.csv", measured),
+        "tables": tables(sources.tables, study, described, measured),
+    }
+
+
+def _protocol(measurable: list[dict]) -> dict:
+    """The numbers of the protocol, from the cells."""
+    alone = next((cell for cell in measurable if cell["iterations"]), {})
+    pair = next((cell for cell in measurable if cell["window_seconds"]), {})
+    cell = alone or pair
+    return {
+        "iterations": alone.get("iterations"),
+        "window_seconds": pair.get("window_seconds"),
+        "limit_seconds": cell.get("iteration_limit_seconds"),
+        "host_limits": cell.get("host_limits", {}),
+    }
+
+
+def limits(records: Path, plan: dict, runs: pd.DataFrame) -> list[dict]:
+    """What containers may use by case, as it was seen from inside in every valid run: one row for each set of limits that was
+    seen. `records` is the folder of the study's records."""
+    seen: dict[tuple, int] = {}
+    for run in runs[runs["status"] == status.VALID].to_dict("records"):
+        path = "/".join(run[factor] for factor in plan["factors"])
+        found = record.read(record.path_of(records, path, run["repetition"]))
+        for sight in found["limits_seen"]:
+            memory = sight["memory_bytes"] and f"{sight['memory_bytes'] / 2**20:.0f} MiB"
+            weight = {None: "not asked for", True: "applied", False: "not possible here"}[found["block_io_weight_works"]]
+            key = (run["case"], sight["cpus"], sight["nodes"], memory or "not visible from inside", weight)
+            seen[key] = seen.get(key, 0) + 1
+    names = ("case", "cpus", "nodes", "memory", "block_io_weight")
+    return [{**dict(zip(names, key, strict=True)), "containers": number} for key, number in sorted(seen.items())]
+
+
+def shares(runs: pd.DataFrame) -> list[dict]:
+    """By case: iterations that were made and that count, and the smallest share of a member of a run."""
+    rows = []
+    for case, group in runs[runs["status"] == status.VALID].groupby("case"):
+        made, counted = (
+            sum(int(number) for text in group[name].astype(str) for number in text.split())
+            for name in ("iterations", "counted")
+        )
+        rows.append({"case": case, "made": made, "counted": counted, "least": group["share_counted"].min()})
+    return rows
+
+
+def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
+    """Path of the cell that was run, by case and the names of its members; the first runtime's."""
+    found: dict[tuple, str] = {}
+    for row in runs[factors].drop_duplicates().to_dict("records"):
+        found.setdefault((row["case"], frozenset(row["pair"].split("+"))), "/".join(row[factor] for factor in factors))
+    return found
+
+
+def recommended(path: Path, measured: dict[tuple, str]) -> list[dict]:
+    """The table of who may share, each row with `cells`, the path of its cell in every case; `measured` as `cells_measured`
+    gives it."""
+    rows = pd.read_csv(path).to_dict("records")
+    cases = ("2", "3a", "3b")
+    return [{**row, "cells": {case: measured.get((case, frozenset((row["a"], row["b"])))) for case in cases}} for row in rows]
+
+
+def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict[tuple, str]) -> list[dict]:
+    """The paper's tables with ours, as data for the page: `columns` and `rows`, each with `values` and the path of its `cell`
+    where it is about one. `folder` holds the study's tables, `described` the microservices, `measured` as above."""
+    labels = {one: said["label"] for one, said in described.items()}
+    labels |= {metric: said["label"] for metric, said in study["metrics"].items()}
+    found = []
+    for name, table in study["tables"].items():
+        if "reference" not in table:
+            continue
+        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""], dtype={"case": str})
+        of_cells = {"case", "benchmark", "co_runner"} <= set(made)
+        rows = []
+        # The metric says it already.
+        for row in made.astype(object).where(made.notna(), "").drop(columns="label", errors="ignore").to_dict("records"):
+            members = frozenset((row["benchmark"], row["co_runner"])) - {"none"} if of_cells else None
+            values = [labels.get(value, value) if isinstance(value, str) else value for value in row.values()]
+            rows.append({"values": values, "cell": measured.get((row["case"], members)) if of_cells else None})
+        columns = [
+            column.replace("paper_", "paper: ").replace("co_runner", "co-runner").replace("_", " ")
+            for column in made
+            if column != "label"
+        ]
+        number = name.removeprefix("table").lstrip("0")
+        found.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
+    return found
+
+
+def short(path: str, metric: dict) -> str:
+    """As in the papers: 2 L(+S)."""
+    case, pair, _ = path.split("/")
+    members = pair.split("+")
+    own = metric["benchmark"]
+    letter = workloads.find(own).short
+    if len(members) == 1:
+        return f"{case} {letter}"
+    members.remove(own)
+    return f"{case} {letter}(+{workloads.find(members[0]).short})"

@@ -1,0 +1,120 @@
+"""Where ranks may run: liu2020's mapping equations 1 to 5 (section 5.2) as pure functions.
+
+Each takes a hardware setting and a scheme and returns one Place per container (equation 1). The paper numbers cores s * P + x,
+with P cores per socket. Here x is a place in the socket's own list of cores: the same on the paper's host, and also right where
+sockets are numbered otherwise.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from plimsoll.designs.splitting.scheme import SOCKETS, Scheme, Setting
+from plimsoll.errors import PlimsollError
+
+
+class Undefined(PlimsollError):
+    """The equations give this scheme no cores at this level; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Processors and memory nodes that a container may use; `cores` is each rank's own core, empty for free scheduling."""
+
+    cpus: tuple[int, ...]
+    nodes: tuple[int, ...]
+    cores: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the factor: its mapping, how many sockets a hardware setting needs for it, and whether the containers have
+    cores of their own."""
+
+    mapping: Callable[[Setting, Scheme, bool], list[Place]]
+    sockets: int = 1
+    by_container: bool = True
+
+
+def places(level: str, setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """Place of every container of the scheme at a level of affinity.
+
+    With `share`, containers of less than one core share one (figure 40 has them, the equations do not). One rank alone has the
+    first core and its memory node at every level. Raises Undefined where the equations say nothing.
+    """
+    if scheme.alone:
+        return [Place(setting.sockets[0][:1], setting.nodes[:1])]
+    return LEVELS[level].mapping(setting, scheme, share)
+
+
+def refusal(level: str, hardware: str) -> str | None:
+    """Why a hardware setting cannot have this level at all; None if it can."""
+    wanted, there = LEVELS[level].sockets, SOCKETS[hardware]
+    return f"{level} is defined over {wanted} sockets, and {hardware} has {there}" if there < wanted else None
+
+
+def any_core(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """Equation 2: every container may use every core of the scheme, an equal number of each socket."""
+    per_socket = scheme.cores // len(setting.sockets)
+    cpus = tuple(core for socket in setting.sockets for core in socket[:per_socket])
+    return [Place(cpus, setting.nodes)] * scheme.containers
+
+
+def pinned(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """PIN (section 4.3): containers as in equation 2, each rank bound to one core.
+
+    The paper does not say in which order; ranks are counted container by container, cores socket by socket.
+    """
+    free = any_core(setting, scheme)[0]
+    cores = [free.cpus[rank // scheme.ratio] for rank in range(scheme.ranks)]
+    each = scheme.ranks_per_container
+    return [Place(free.cpus, free.nodes, tuple(cores[i * each : (i + 1) * each])) for i in range(scheme.containers)]
+
+
+def of_all_sockets(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """CPU, equation 3: each container has cores of its own, an equal number of each socket, and all memory nodes."""
+    per_socket = Fraction(scheme.cores, scheme.containers * len(setting.sockets))
+    ranges = [_slice(i, per_socket, share) for i in range(scheme.containers)]
+    return [Place(tuple(core for socket in setting.sockets for core in socket[cores]), setting.nodes) for cores in ranges]
+
+
+def of_one_socket(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """CPUMEM, equation 4: each container has cores of its own, all of one socket, and that socket's memory node."""
+    found = []
+    for socket, place in _sockets_of_containers(setting, scheme):
+        cores = _slice(place, Fraction(scheme.cores, scheme.containers), share)
+        found.append(Place(setting.sockets[socket][cores], (setting.nodes[socket],)))
+    return found
+
+
+def of_one_socket_pinned(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
+    """CPUMEMPIN, equation 5: CPUMEM, with each rank bound to one of its container's cores, `ratio` ranks per core."""
+    return [
+        Place(place.cpus, place.nodes, tuple(place.cpus[j // scheme.ratio] for j in range(scheme.ranks_per_container)))
+        for place in of_one_socket(setting, scheme, share)
+    ]
+
+
+def _slice(number: int, width: Fraction, share: bool) -> slice:
+    """The `number`-th stretch of `width` cores, rounded outwards where stretches may share a core."""
+    if width.denominator != 1 and not share:
+        raise Undefined(f"a container would have {width} core of a socket, which is not a whole number")
+    return slice(math.floor(number * width), math.ceil((number + 1) * width))
+
+
+def _sockets_of_containers(setting: Setting, scheme: Scheme) -> list[tuple[int, int]]:
+    """(s, place among the containers of socket s) of each container; N_cps containers per socket."""
+    per_socket = Fraction(scheme.containers, len(setting.sockets))
+    if per_socket < 1:
+        raise Undefined(f"a container needs the cores of {1 / per_socket} sockets, and cannot be held in one")
+    return [divmod(i, int(per_socket)) for i in range(scheme.containers)]
+
+
+LEVELS: dict[str, Level] = {
+    "any": Level(any_core, by_container=False),
+    "pin": Level(pinned, by_container=False),
+    "cpu": Level(of_all_sockets, sockets=2),
+    "cpumem": Level(of_one_socket),
+    "cpumempin": Level(of_one_socket_pinned),
+}

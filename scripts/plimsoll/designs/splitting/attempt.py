@@ -1,0 +1,163 @@
+"""One attempt at a run of a splitting study: ranks of one MPI application in the cell's containers."""
+
+import json
+import time
+from pathlib import Path
+
+from plimsoll import environments, instruments, workloads
+from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.errors import Unavailable
+from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring.attempt import Attempt
+from plimsoll.measuring.process import run_bounded
+from plimsoll.mpi.job import Job
+from plimsoll.workloads.base import Application, InvalidOutput
+
+# Containers have no limits.
+LIMITS_MEMORY = False
+# Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins, of
+# which Open MPI opens others where it finds other devices.
+NOT_COMPARED = (
+    "linux-vdso",
+    "mca_",
+    "pmix_mca_",
+    "hwloc_",
+    "libOpenCL",
+    "libX",
+    "libxcb",
+    "libbsd",
+    "libmd.",
+)
+# The launcher's own traffic is some 100 kB per rank; what is more than this comes from messages.
+MANY_BYTES = 10_000_000
+
+
+def attempt(attempt: Attempt) -> dict:
+    """Deploy, run, take down, and judge."""
+    cell = attempt.cell
+    job = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, cell, attempt.image)
+    benchmark = workloads.find(attempt.plan["benchmark"], Application)
+    benchmark.prepare(job.folder, cell["parameters"])
+    (job.folder / "ranks").mkdir()
+    instrument = instruments.find(cell["instrument"])(job, cell)
+    job.preload = instrument.preload
+    environment = environments.find(cell["runtime"])
+    account, machine = attempt.account, attempt.machine
+    seconds, begun = attempt.notes["seconds"], time.monotonic()
+    try:
+        nodes = environment.start(job.specs)
+    except Unavailable as problem:
+        return {"status": status.FAILED, "reason": f"the containers could not be started: {problem}"}
+    seconds["deploy"] = round(time.monotonic() - begun, 4)
+    try:
+        command = instrument.around(job.command(nodes, [benchmark.program]), nodes, account)
+        variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
+        account = None if nodes[0].strays else account
+        groups = [group for node in nodes for group in node.groups]
+        before = noise.snapshot(machine, account, groups, environment.daemons)
+        job.launched = time.time()
+        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
+        after = noise.snapshot(machine, account, groups, environment.daemons)
+        if code != 0:
+            # Before they are removed: was it the benchmark that ended, or what it runs in?
+            environment.intact(nodes)
+    except Unavailable as problem:
+        return {"status": status.FAILED, "reason": str(problem)}
+    finally:
+        seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
+    seconds["run"] = round(after.when - before.when, 4)
+    during = noise.neighbours(before, after, machine.processors, **attempt.limits)
+    attempt.notes["noise"]["during"] = during
+    return {"command": command, "exit_code": code, **_judge(job, cell, benchmark, instrument, code, during)}
+
+
+def _judge(job: Job, cell: dict, benchmark, instrument, code: int | None, during: dict) -> dict:
+    """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
+    found: dict = {}
+    if code is None:
+        return _out_of_time(job, cell, during)
+    if code:
+        return {"status": status.FAILED, "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
+    try:
+        found["ranks"] = _ranks(job, cell)
+        seconds = max(rank["benchmark_seconds"] for rank in found["ranks"])
+        parameters = cell["parameters"]
+        watched = instrument.values(found["ranks"], benchmark.region(parameters))
+        found["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
+        if problem := misplaced(cell, found["ranks"]):
+            raise InvalidOutput(problem)
+    except InvalidOutput as problem:
+        return {**found, "status": status.INVALID, "reason": str(problem)}
+    found["bits"] = bits(found["ranks"])
+    found["transport"] = transport(found["ranks"])
+    for rank in found["ranks"]:
+        del rank["objects"]
+    if during["disturbed"]:
+        return {**found, **noise.disturbed(during)}
+    return {**found, "status": status.VALID, "reason": None}
+
+
+def _out_of_time(job: Job, cell: dict, during: dict) -> dict:
+    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
+    limit = f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
+    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
+    if not cell.get("keep_timeouts") or len(begun) < cell["ranks"]:
+        return {"status": status.TIMEOUT, "reason": limit}
+    if during["disturbed"]:
+        return noise.disturbed(during)
+    return {
+        "status": status.CENSORED,
+        "reason": limit,
+        "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - max(begun)},
+    }
+
+
+def _ranks(job: Job, cell: dict) -> list[dict]:
+    """What each rank saw (containers/hpcc/rank_report.c)."""
+    reports = []
+    for number in range(cell["ranks"]):
+        try:
+            reports.append(json.loads((job.folder / f"ranks/{number}.json").read_text()))
+        except (OSError, ValueError) as error:
+            raise InvalidOutput(f"rank {number} left no report") from error
+    containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
+    if environments.find(cell["runtime"]).containers and containers < cell["containers"]:
+        raise InvalidOutput(f"the ranks ran in {containers} containers, not in {cell['containers']}")
+    return reports
+
+
+def bits(ranks: list[dict]) -> dict[str, str]:
+    """Build identifier of each object that the ranks mapped; InvalidOutput if two ranks mapped different ones."""
+    found: dict[str, str] = {}
+    for rank in ranks:
+        for name, build_id in rank["objects"]:
+            if not name or name.startswith(NOT_COMPARED):
+                continue
+            if found.setdefault(name, build_id) != build_id:
+                raise InvalidOutput(f"the ranks did not all run the same {name}")
+    return found
+
+
+def transport(ranks: list[dict]) -> dict:
+    """What carried the messages, by Open MPI's shared-memory segments: a rank maps its own and that of each peer it shares
+    memory with; every other peer is reached over TCP, the only other transport in the image's configuration.
+
+    The bytes that crossed the network interfaces are evidence for it, and override it where they are many.
+    """
+    segments = [rank["shared_memory_segments"] for rank in ranks]
+    network = sum(sum(rank["network_bytes"].values()) for rank in ranks)
+    shared = max(segments) > 1
+    tcp = min(segments) < len(ranks) or network > MANY_BYTES * len(ranks)
+    names = [name for name, used in (("shared memory", shared), ("TCP", tcp and len(ranks) > 1)) if used]
+    return {
+        "carried_by": " and ".join(names) or "nothing",
+        "shared_memory_segments": segments,
+        "network_bytes": network,
+        "single_copy": ranks[0]["single_copy"],
+    }
+
+
+def _last_words(folder: Path) -> str:
+    lines = (folder / "stderr.txt").read_text(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip() and not line.startswith("---")]
+    return said[-1][:200] if said else "it printed nothing"

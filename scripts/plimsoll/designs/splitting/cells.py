@@ -1,0 +1,252 @@
+"""The cells of a study that splits one application over more and more containers (liu2020), on a host: pure."""
+
+from itertools import product
+
+from plimsoll import environments, instruments, workloads
+from plimsoll.designs.splitting import affinity, scheme
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.host import cpulist, topology
+from plimsoll.instruments.base import Instrument
+from plimsoll.measuring import record
+from plimsoll.workloads.base import Application
+
+# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40), `alone`
+# is one rank on one core (figures 27 and 28).
+CHOICES = {
+    "all": lambda row: not row.beyond and not row.alone,
+    "single": lambda row: row.containers == 1 and not row.alone,
+    "several": lambda row: row.containers > 1 and not row.beyond,
+    "ends": lambda row: row.containers in (1, row.cores) and not row.alone,
+    "extended": lambda row: not row.alone,
+    "alone": lambda row: row.alone,
+}
+
+
+def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> list[tuple[str, dict]]:
+    """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
+    return [
+        (name, cell)
+        for name, experiment in study["experiments"].items()
+        for hardware in experiment["hardware"]
+        for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
+    ]
+
+
+def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[dict]:
+    largest = study["factors"]["processes"]
+    try:
+        setting, missing = scheme.setting(hardware, host, largest), None
+    except Unavailable as reason:
+        # The cells that a host with this setting would have: so that they can be listed.
+        setting, missing = _paper_setting(hardware, largest), str(reason)
+    settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
+    cells = []
+    for row in filter(CHOICES[experiment["schemes"]], scheme.schemes(setting)):
+        yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
+        levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
+        for runtime, level, yielding, section in levels:
+            if (
+                row.mode not in experiment["mode"]
+                or config["runtimes"].get(runtime, "off") == "off"
+                or (row.containers > 1 and not _several(runtime, level))
+            ):
+                continue
+            cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
+            cell["host"] = topology.identity(host)
+            unseen = _unseen(study, experiment, cell, settings)
+            cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
+            cell["useful"] = not unseen
+            # The settings of an instrument are part of what is measured.
+            cell.update({key: value for key, value in settings.items() if key != "reason"})
+            try:
+                places = affinity.places(level, setting, row, experiment.get("share_cores", False))
+            except affinity.Undefined as reason:
+                cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
+            else:
+                if missing is None:
+                    _refuse_outside(cell["path"], places, host)
+                    _refuse_binding(cell["path"], places, row)
+                    cell.update(_details(study, profile, host, setting, cell, places, row))
+                    cell["fingerprint"] = fingerprint(cell)
+            cells.append(cell)
+    return cells
+
+
+def _unseen(study: dict, experiment: dict, cell: dict, settings: dict) -> str | None:
+    """Why a cell's instrument sees nothing here of what the experiment wants of it; None if it sees something."""
+    of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
+    named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
+    wanted = [metric for metric in named if of_cell.items() <= metric.items()]
+    reasons = [_unseen_metric(metric, settings) for metric in wanted]
+    return None if not reasons or None in reasons else "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _unseen_metric(metric: dict, settings: dict) -> str | None:
+    instrument = instruments.find(metric["instrument"])
+    return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
+
+
+def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+    """Those of the metrics that this host's instruments cannot see, each with the reason."""
+    reasons = {
+        name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
+        for name in metrics
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _several(runtime: str, level: str) -> bool:
+    """Whether a runtime has several deployments at a level: bare metal only where groups of ranks have cores of their own."""
+    return environments.find(runtime).containers or affinity.LEVELS[level].by_container
+
+
+def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
+    count = scheme.SOCKETS[hardware]
+    return scheme.Setting(hardware, tuple(tuple(range(largest)) for _ in range(count)), tuple(range(count)), largest)
+
+
+def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
+    sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", Instrument.name)
+    return {
+        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}/{section}",
+        "hardware": hardware,
+        "mode": row.mode,
+        "scheme": row.name,
+        "runtime": runtime,
+        "affinity": level,
+        "yield": yielding,
+        "sizes": sizes,
+        "instrument": instrument,
+        "section": section,
+        "containers": row.containers,
+        "ranks": row.ranks,
+        "ranks_per_container": row.ranks_per_container,
+        "cores": row.cores,
+        "mpi_parameters": study["factors"]["yield"][yielding],
+        # A run that hits its limit is then an observation of its own: at least this slow.
+        "keep_timeouts": experiment.get("keep_timeouts", False),
+        "experiments": [],
+    }
+
+
+def _details(
+    study: dict,
+    profile: dict,
+    host: dict,
+    setting: scheme.Setting,
+    cell: dict,
+    places: list[affinity.Place],
+    row: scheme.Scheme,
+) -> dict:
+    benchmark = workloads.find(study["benchmark"], Application)
+    memory = min(node["memory_bytes"] or host["memory_bytes"] for node in host["nodes"])
+    everything = topology.everything(host)
+    logical = topology.logical_cores(host)
+    if len({place.cpus for place in places}) == 1:
+        # All of the launcher's processes are then confined to these cores, and Open MPI counts only what it may use.
+        visible = sorted(logical[core] for core in places[0].cpus)
+        logical = {core: visible.index(number) for core, number in logical.items() if number in visible}
+    described = [
+        {
+            "cpus": cpulist.format(place.cpus),
+            "nodes": cpulist.format(place.nodes),
+            "cores": list(place.cores),
+            "slots": [logical[core] for core in place.cores],
+        }
+        for place in places
+    ]
+    caches = topology.last_level_cache_bytes(host)
+    # One rank alone has what each rank has where the cores are all in use.
+    ranks = setting.cores if row.alone else row.ranks
+    parameters = benchmark.parameters(cell["section"], profile, cell["sizes"], ranks, memory, caches)
+    if row.alone:
+        parameters = benchmark.of_one_rank(parameters, ranks)
+    return {
+        "places": described,
+        # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
+        "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
+        "everything": everything,
+        "parameters": parameters,
+        "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][row.mode],
+        "expected_seconds": benchmark.expected_seconds(parameters, row.ranks, row.cores),
+    }
+
+
+def _refuse_outside(path: str, places: list[affinity.Place], host: dict) -> None:
+    """PlimsollError if a place names a processor or memory node that the host has not."""
+    for what, wanted, there in (
+        ("processors", {c for p in places for c in (*p.cpus, *p.cores)}, {cpu["cpu"] for cpu in host["cpus"]}),
+        ("memory nodes", {n for p in places for n in p.nodes}, {node["node"] for node in host["nodes"]}),
+    ):
+        if wanted - there:
+            raise PlimsollError(
+                f"The cell {path} would use the {what} {cpulist.format(wanted)}, and this host has "
+                f"{cpulist.format(there)}: the host's description does not fit together."
+            )
+
+
+def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme) -> None:
+    """PlimsollError if the places make a rankfile that Open MPI refuses: not one core for each rank, or a foreign one."""
+    for number, place in enumerate(places, start=1):
+        if not place.cores:
+            continue
+        if len(place.cores) != row.ranks_per_container:
+            raise PlimsollError(
+                f"The cell {path} gives the {row.ranks_per_container} ranks of container {number} {len(place.cores)} cores: "
+                "Open MPI refuses a rankfile without a line for each rank."
+            )
+        if foreign := set(place.cores) - set(place.cpus):
+            raise PlimsollError(
+                f"The cell {path} binds ranks of container {number} to the cores {cpulist.format(foreign)}, which the "
+                "container may not use: Open MPI refuses such a rankfile."
+            )
+
+
+def fingerprint(cell: dict) -> str:
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
+    if cell["keep_timeouts"]:
+        keys.append("time_limit_seconds")
+    if "events" in cell:
+        keys.append("events")
+    return record.fingerprint([cell[key] for key in keys])
+
+
+def shown(plan: dict, study: dict, name: str) -> list[dict]:
+    """The plan's cells that a figure or table shows, including those that cannot be measured here."""
+    figure = {**study["figures"], **study.get("tables", {})}[name]
+    experiments = {figure["experiment"], *figure.get("beside", [])}
+    sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
+    levels = figure.get("affinity", list(affinity.LEVELS))
+    return [
+        cell
+        for cell in plan["cells"].values()
+        if experiments & set(cell["experiments"])
+        and cell["affinity"] in levels
+        and (not sections or cell["section"] in sections)
+    ]
+
+
+def repetitions(profile: dict) -> int:
+    """The profile's number."""
+    return profile["repetitions"]
+
+
+def described(study: dict, host: dict) -> dict:
+    """The benchmark, the cores of each socket, and what each instrument can see."""
+    return {
+        "benchmark": study["benchmark"],
+        "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
+        "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
+    }
+
+
+def host_facts(machine: dict) -> dict[str, str]:
+    """Cores of each hardware setting on a machine, or why it does not have it."""
+    facts = {}
+    for name in scheme.SOCKETS:
+        try:
+            facts[f"hardware setting {name}"] = f"{scheme.setting(name, machine, scheme.LARGEST).cores} core(s)"
+        except Unavailable as reason:
+            facts[f"hardware setting {name}"] = f"not here: {reason}"
+    return facts

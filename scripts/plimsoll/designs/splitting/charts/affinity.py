@@ -1,0 +1,111 @@
+"""liu2020's figures 31 to 37: a metric by runtime, scheme and affinity."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from plimsoll.designs.splitting.charts import cells
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.figures import bars, style
+from plimsoll.figures.chart import Chart
+from plimsoll.figures.data import FigureData
+
+# How much of white is mixed into a runtime's colour, and a second sign for prints in grey.
+SHADES = {"any": (0.0, ""), "pin": (0.15, "--"), "cpu": (0.3, "//"), "cpumem": (0.5, "xx"), "cpumempin": (0.7, "..")}
+UNKNOWN = (0.85, "++")
+FREE = "free scheduling (ANY)"
+
+
+class Affinity(Chart):
+    """One panel per hardware setting and mode; in it one group per runtime and scheme, and in that one bar per affinity."""
+
+    name = "affinity"
+    notebook = "affinity"
+    metrics = "one"
+
+    def summarise(self, data: FigureData) -> pd.DataFrame:
+        return summarise(data, *data.metrics)
+
+    def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
+        style.apply()
+        (metric,) = data.metrics
+        points = data.observations[data.observations["metric"] == metric]
+        table, points, unit = bars.scaled(against_any(points, summary), points, data.metrics[metric]["unit"], ["mode"])
+        panels = cells.panels(summary, {"hardware": [], "mode": cells.MODES})
+        size = (style.COLUMN_INCHES, 0.9 + 1.6 * len(panels))
+        figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
+        for axis, (hardware, mode) in zip(axes.flat, panels, strict=True):
+            chosen = {"hardware": hardware, "mode": mode}
+            panel(axis, bars.only(table, chosen), bars.only(points, chosen))
+            axis.set_title(cells.title(hardware, mode), loc="left")
+            axis.set_ylabel(cells.axis_label(data.metrics[metric]["label"], unit))
+        figure.align_ylabels(axes[:, 0])
+        legend(figure, summary)
+        return figure
+
+    def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
+        return (
+            f"{cells.bars_are(data, summary, FREE)} The colour is the runtime's, its shade tells the affinity."
+            + cells.not_measured(data)
+        )
+
+    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
+        (metric,) = data.metrics
+        better = data.metrics[metric]["better"]
+        found = cells.findings(data, against_any(data.observations, summary), FREE)
+        return f"{data.title} by runtime, scheme and affinity ({better} is better). {found}"
+
+
+def summarise(data: FigureData, metric: str) -> pd.DataFrame:
+    """One row per cell, with `ratio_to_any`: its mean over that of the same deployment with free scheduling."""
+    table = cells.summarise(data, metric)
+    keys = ["hardware", "mode", "scheme", "runtime"]
+    return table.assign(ratio_to_any=cells.ratio_to(table, table["affinity"] == "any", keys))
+
+
+def against_any(observations: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """The summary with the interval of each cell's ratio to free scheduling."""
+
+    def free(row: dict) -> list[tuple]:
+        return [tuple({**row, "affinity": "any"}[factor] for factor in OF_DEPLOYMENT)]
+
+    return cells.compared(observations, summary, "ratio_to_any", free)
+
+
+def legend(figure: Figure, summary: pd.DataFrame) -> None:
+    """Put the levels of affinity below a figure of such panels: a grey patch each."""
+    levels = style.in_order(SHADES, summary["affinity"])
+    looks = [style.Look(_shade("#4d4d4d", level), SHADES.get(level, UNKNOWN)[1], cells.level(level)) for level in levels]
+    handles = [*style.patches(looks), *bars.marks("95 % interval of the mean")]
+    style.legend_below(figure, handles, ncols=3, columnspacing=1.0)
+
+
+def _shade(colour: str, level: str) -> tuple[float, ...]:
+    white = SHADES.get(level, UNKNOWN)[0]
+    return tuple(part + (1 - part) * white for part in to_rgb(colour))
+
+
+def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
+    """Draw one group per runtime and scheme, and in that one bar per level of affinity."""
+    looks, schemes = style.looks(part["runtime"]), sorted(part["scheme"].unique())
+    groups = {f"{runtime} {scheme}": (runtime, scheme) for runtime in looks for scheme in schemes}
+    levels = style.in_order(SHADES, part["affinity"])
+
+    def look(group: str, level: str) -> tuple:
+        return _shade(looks[groups[group][0]].colour, level), SHADES.get(level, UNKNOWN)[1]
+
+    def grouped(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(group=table["runtime"] + " " + table["scheme"])
+
+    layout = bars.Layout("group", list(groups), "affinity", levels, look)
+    bars.draw(axis, grouped(part), grouped(points), layout, bars.top(part))
+    middle = schemes[len(schemes) // 2]
+    axis.set_xticklabels(
+        "\n".join([scheme, *([looks[runtime].label.replace(" ", "\n")] if scheme == middle else [])])
+        for runtime, scheme in groups.values()
+    )
+
+
+CHARTS = [Affinity()]

@@ -1,0 +1,188 @@
+"""From observations to one row per cell: what every chart of measurements starts from."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from plimsoll.analysis import blocks, paper_tests
+from plimsoll.designs.splitting import scheme
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.figures import bars, style
+from plimsoll.figures.data import FigureData
+
+MODES = {"exact": "exactly subscribed", "over": "over-subscribed"}
+LEVELS = {"any": "ANY", "pin": "PIN", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
+COLUMNS = (
+    *OF_DEPLOYMENT,
+    *("containers", "ranks_per_container", "n", "censored", "planned", "mean", "median", "minimum", "maximum", "sd"),
+    *("mean_low", "mean_high", "ratio_to_bare"),
+)
+
+
+def summarise(data: FigureData, metric: str, planned: list[dict] | None = None) -> pd.DataFrame:
+    """One row per cell of the plan (or of `planned`): n, how many of them hit their limit, mean, median, minimum, maximum, SD,
+    the mean's 95 % interval, and the ratio to bare metal with the same cores (or, where that does not exist, bare metal's only
+    scheme).
+
+    A cell without runs that count is a row with n = 0. Where runs hit their limit the mean is only a bound; it has no interval.
+    """
+    observations = data.observations
+    chosen = observations[observations["metric"] == metric]
+    groups = {tuple(key): group for key, group in chosen.groupby(list(OF_DEPLOYMENT))}
+    rows = [_row(cell, groups, data.repetitions) for cell in (data.cells if planned is None else planned)]
+    unit = chosen["unit"].iloc[0] if len(chosen) else ""
+    table = pd.DataFrame(rows).reindex(columns=list(COLUMNS)).assign(metric=metric, unit=unit)
+    return table.sort_values(["hardware", "mode", "affinity", "scheme", "runtime", "yield"], ignore_index=True)
+
+
+def _row(cell: dict, groups: dict[tuple, pd.DataFrame], planned: int) -> dict:
+    group = groups.get(tuple(cell[factor] for factor in OF_DEPLOYMENT))
+    row = {**cell, "n": 0 if group is None else len(group), "planned": planned}
+    if group is None:
+        return row
+    found = group["value"].to_numpy(float)
+    low, high = paper_tests.mean_interval(found)
+    row.update(
+        censored=int(group["censored"].sum()),
+        mean=found.mean(),
+        median=np.median(found),
+        minimum=found.min(),
+        maximum=found.max(),
+        sd=found.std(ddof=1) if len(found) > 1 else np.nan,
+    )
+    if not row["censored"]:
+        row.update(mean_low=low, mean_high=high)
+    for key in bare_metal(cell):
+        if key in groups:
+            with np.errstate(all="ignore"):  # counts may be 0 on both sides
+                row["ratio_to_bare"] = found.mean() / groups[key]["value"].mean()
+            break
+    return row
+
+
+def bare_metal(cell: dict) -> list[tuple]:
+    """Cells that a cell is compared with: bare metal with the same cores, or bare metal's only scheme, the first that is
+    there."""
+    likes = ({**cell, "runtime": "bare", "scheme": name} for name in scheme.of_bare_metal(cell["scheme"]))
+    return [tuple(like[factor] for factor in OF_DEPLOYMENT) for like in likes]
+
+
+def ratio_to(table: pd.DataFrame, reference: pd.Series, keys: list[str]) -> pd.Series:
+    """Each row's mean over that of its reference, the row with the same `keys` among those that `reference` marks; NaN without
+    one."""
+    means = table[reference].set_index(keys)["mean"]
+    return table["mean"] / [means.get(key, np.nan) for key in table[keys].itertuples(index=False, name=None)]
+
+
+def compared(
+    observations: pd.DataFrame, summary: pd.DataFrame, ratio: str, references: Callable[[dict], list[tuple]]
+) -> pd.DataFrame:
+    """The summary with `ratio` (its column of that name) and the 95 % interval of it, `ratio_low` to `ratio_high`.
+
+    `references` lists the cells that a row may be compared with; the first that was measured counts. The interval is
+    Student's, of the logarithms of ratios within blocks, as in the verdicts; NaN for fewer than three blocks, for runs at
+    their limit, and for values that have no logarithm.
+    """
+    runs = dict(iter(observations.groupby(["metric", *OF_DEPLOYMENT])))
+    ends = []
+    for row in summary.to_dict("records"):
+        own = runs.get((row["metric"], *(row[factor] for factor in OF_DEPLOYMENT)))
+        keys = [(row["metric"], *key) for key in references(row)]
+        other = next((runs[key] for key in keys if key in runs), None)
+        ends.append(_interval(own, other, row[ratio]))
+    low, high = zip(*ends, strict=True) if ends else ((), ())
+    return summary.assign(ratio=summary[ratio], ratio_low=np.array(low, float), ratio_high=np.array(high, float))
+
+
+def _interval(own: pd.DataFrame | None, other: pd.DataFrame | None, ratio: float) -> tuple[float, float]:
+    nothing = (np.nan, np.nan)
+    if own is None or other is None or own is other or own["censored"].any() or other["censored"].any():
+        return nothing
+    a, b = blocks.within_blocks(*(_sample(group) for group in (own, other)))
+    if not len(a) or (a <= 0).any() or (b <= 0).any():
+        return nothing
+    # Of the geometric mean; moved to the ratio of the means, which is printed.
+    middle, low, high = blocks.t_interval(np.log(a / b))
+    return ratio * np.exp(low - middle), ratio * np.exp(high - middle)
+
+
+def _sample(runs: pd.DataFrame) -> blocks.Sample:
+    runs = runs.sort_values("repetition")
+    return blocks.Sample(*(runs[column].to_numpy() for column in ("value", "repetition", "censored")))
+
+
+def panels(summary: pd.DataFrame, columns: dict[str, Iterable[str]]) -> list[tuple]:
+    """Values of the columns that the summary has, as tuples: each column in the order given for it, unknown values last."""
+    present = set(summary[list(columns)].itertuples(index=False, name=None))
+    places = {name: style.in_order(order, summary[name]) for name, order in columns.items()}
+    return sorted(present, key=lambda key: [places[name].index(value) for name, value in zip(columns, key, strict=True)])
+
+
+def title(hardware: str, mode: str) -> str:
+    """'UMA, over-subscribed'."""
+    return f"{hardware.upper()}, {MODES.get(mode, mode)}"
+
+
+def level(name: str) -> str:
+    """A level of affinity for people."""
+    return LEVELS.get(name, name.upper())
+
+
+def scheme_names(part: pd.DataFrame) -> list[str]:
+    """Each scheme with containers x ranks per container below it, in order."""
+    counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first().sort_index()
+    return [f"{row.Index}\n{row.containers} x {row.ranks_per_container}" for row in counts.itertuples()]
+
+
+def sample_size(summary: pd.DataFrame) -> str:
+    """'n = 5' or 'n = 3 to 5': the runs per cell."""
+    counts = sorted(summary["n"].unique())
+    return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+
+
+def not_measured(data: FigureData) -> str:
+    """Sentences for the end of a caption: what could not be measured here, and why."""
+    return "".join(f" Not measured, {reason}." for reason in data.missing)
+
+
+def axis_label(label: str, unit: str) -> str:
+    """A metric with its unit; on two lines if it is long."""
+    return f"{label}\n({unit})" if len(label) > 18 else f"{label} ({unit})"
+
+
+def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
+    """What bars, whiskers, dots and numbers are, for captions; `reference` is what the numbers are ratios to."""
+    return (
+        f"Bars: mean of {sample_size(summary)} valid runs per cell ({data.repetitions} planned); whiskers: 95 % interval of "
+        f"the mean (Student's t); dots: single runs. Numbers above bars: ratio of the mean to {reference}, where its 95 % "
+        f"interval leaves out 1 (Student's t of the logarithms of ratios within blocks){too_few(data)}. Profile {data.profile}."
+    )
+
+
+def too_few(data: FigureData) -> str:
+    """For a caption: that no ratio is printed, where there are too few blocks for an interval."""
+    return "" if data.repetitions >= blocks.SMALLEST else f"; none with fewer than {blocks.SMALLEST} repetitions"
+
+
+def described(cell: dict) -> str:
+    """A cell for people: 'Docker, 2 x 1 ranks in containers (E2), UMA, exactly subscribed, ANY'."""
+    runtime = style.looks([cell["runtime"]])[cell["runtime"]].label
+    shape = f"{cell['scheme']}, {cell['containers']} x {cell['ranks_per_container']}"
+    return f"{runtime} ({shape}; {title(cell['hardware'], cell['mode'])}, {level(cell['affinity'])})"
+
+
+def findings(data: FigureData, compared: pd.DataFrame, reference: str) -> str:
+    """Sentences that tell what a figure shows: the ratio farthest from 1 whose interval leaves out 1, and how many there
+    are."""
+    rows = [row for row in compared.to_dict("records") if np.isfinite(row["ratio_low"])]
+    if not rows:
+        return f"Too few valid runs to compare cells with {reference}."
+    telling = [row for row in rows if bars.excludes_one(row)]
+    count = bars.how_many_differ(len(telling), f"{len(rows)} cells", reference)
+    if not telling:
+        return count
+    most = max(telling, key=lambda row: abs(np.log(row["ratio"])))
+    label = f"{data.metrics[most['metric']]['label']} of " if len(data.metrics) > 1 else ""
+    interval = f"{bars.factor(most['ratio_low'])} to {bars.factor(most['ratio_high'])}"
+    return f"Farthest from {reference}: {label}{described(most)} with {bars.factor(most['ratio'])} [{interval}]. {count}"

@@ -1,0 +1,70 @@
+"""Names in a splitting study and its claims, against what they refer to."""
+
+from pathlib import Path
+
+from plimsoll import environments, instruments, workloads
+from plimsoll.design import Refer
+from plimsoll.designs.splitting import affinity
+from plimsoll.designs.splitting.factors import OF_EXPERIMENT
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import sources
+from plimsoll.instruments.base import Instrument
+from plimsoll.workloads.base import Application
+
+
+def study(study: dict, source: str, refer: Refer) -> None:
+    """Names of runtimes, levels, sections, metrics, experiments and files."""
+    factors = study["factors"]
+    sections = workloads.find(study["benchmark"], Application).sections
+    refer("factors.runtime", factors["runtime"], sorted(environments.known()))
+    refer("baseline", [study["baseline"]], factors["runtime"])
+    refer("factors.affinity", factors["affinity"], list(affinity.LEVELS))
+    refer("yield_by_mode", list(study["yield_by_mode"]), factors["mode"])
+    refer("yield_by_mode", list(study["yield_by_mode"].values()), list(factors["yield"]))
+    for name, metric in study["metrics"].items():
+        refer(f"metrics.{name}.section", [metric["section"]], sections)
+        refer(f"metrics.{name}.instrument", [metric.setdefault("instrument", Instrument.name)], list(instruments.known()))
+        metric["source"] = [metric["source"]] if isinstance(metric["source"], str) else metric["source"]
+    for name, experiment in study["experiments"].items():
+        for factor in OF_EXPERIMENT:
+            refer(f"experiments.{name}.{factor}", experiment.get(factor, []), list(factors[factor]))
+        _resolve_affinity(source, name, experiment)
+        for levels in experiment["affinity"].values():
+            refer(f"experiments.{name}.affinity", levels, factors["affinity"])
+        refer(f"experiments.{name}.sections", experiment["sections"], sections)
+        refer(f"experiments.{name}.metrics", experiment.get("metrics", []), list(study["metrics"]))
+        instrument = experiment.get("instrument", Instrument.name)
+        refer(f"experiments.{name}.instrument", [instrument], list(instruments.known()))
+    sources.check(study, source, Path(__file__).with_name("charts"), refer)
+    for name, figure in study["figures"].items():
+        refer(f"figures.{name}.beside", figure.get("beside", []), list(study["experiments"]))
+        experiment = study["experiments"][figure["experiment"]]
+        for metric in figure.get("metrics", []):
+            refer(f"figures.{name}.metrics", [study["metrics"][metric]["section"]], experiment["sections"])
+        refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
+    for name, other in study.get("cross_checks", {}).items():
+        refer("cross_checks", [name, other], list(study["metrics"]))
+    for name, table in study.get("tables", {}).items():
+        refer(f"tables.{name}.experiment", [table["experiment"]] if "experiment" in table else [], list(study["experiments"]))
+
+
+def claim(study: dict, claim: dict, refer: Refer) -> None:
+    """Levels of the cells' factors; a claim may also name others, such as granularity."""
+    for side in ("a", "b", "scope"):
+        for factor, levels in claim.get(side, {}).items():
+            if factor in (*OF_EXPERIMENT, "affinity"):
+                refer(f"{side}.{factor}", levels, list(study["factors"][factor]))
+
+
+def _resolve_affinity(source: str, name: str, experiment: dict) -> None:
+    """Turn a list of levels for all settings into one list per setting; PlimsollError for a level that a setting cannot
+    have."""
+    key = f"{source}: experiments.{name}.affinity"
+    if isinstance(experiment["affinity"], list):
+        experiment["affinity"] = dict.fromkeys(experiment["hardware"], experiment["affinity"])
+    if set(experiment["affinity"]) != set(experiment["hardware"]):
+        raise PlimsollError(f"{key}: it must give levels for {', '.join(experiment['hardware'])}, and for nothing else.")
+    for hardware, levels in experiment["affinity"].items():
+        for level in levels:
+            if level in affinity.LEVELS and (reason := affinity.refusal(level, hardware)):
+                raise PlimsollError(f"{key}: {reason}.")

@@ -1,0 +1,201 @@
+"""Which cells a claim compares on this host.
+
+A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
+against the cell of side b that is like it in all other factors.
+"""
+
+from collections import defaultdict
+from dataclasses import replace
+
+from plimsoll.claims import quantities
+from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.designs.splitting.scheme import ALONE
+
+# A factor that claims have and cells do not: the number of containers, in the claims' words.
+GRANULARITY = "granularity"
+# A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned. One rank alone
+# is only ever what others are relative to.
+USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
+
+
+def granularities(cell: dict) -> set[str]:
+    """The claims' words for the number of containers of a cell, whatever the number of cores of the host.
+
+    `one`, `two`, `four`, `eight` containers; `several`: more than one, at most one per core; `every`: one or several; `finest`:
+    the last scheme of table 4, one container per core; `beyond`: more containers than cores; `alone`: one rank on one core.
+    """
+    containers, cores = cell["containers"], cell["cores"]
+    if containers > cores:
+        return {"beyond"}
+    if cell["scheme"] == ALONE:
+        return {"alone"}
+    words = {"every", "one" if containers == 1 else "several"}
+    words |= {word for word, number in (("two", 2), ("four", 4), ("eight", 8)) if number == containers}
+    return words | ({"finest"} if containers == cores > 1 else set())
+
+
+class Cells:
+    """The cells of a plan, findable by their levels."""
+
+    def __init__(self, cells: dict[str, dict], metrics: dict[str, dict], baseline: str, variants: set[str]):
+        self.metrics, self.baseline, self.variants = metrics, baseline, variants
+        self.by_section: dict[str, list[dict]] = defaultdict(list)
+        # Claims ask for the same levels again and again: once for each cell of their other side.
+        self.found: dict[tuple, list[dict]] = {}
+        for cell in cells.values():
+            self.by_section[cell["section"]].append({**cell, GRANULARITY: granularities(cell)})
+
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
+        """Cells in which a metric is measured, with these levels; variants of a runtime only where they are asked for."""
+        asked = (metric, *((factor, tuple(levels)) for factor, levels in wanted.items()))
+        if asked not in self.found:
+            self.found[asked] = self._find(metric, wanted)
+        return self.found[asked]
+
+    def _find(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
+        described = self.metrics.get(metric)
+        if described is None:
+            return []
+        usual = {factor: levels for factor, levels in USUAL.items() if factor not in wanted}
+        if "yield" in wanted:
+            usual["sizes"] = ("yielding",)
+        levels = {**usual, **{factor: levels for factor, levels in wanted.items() if factor != "metric"}}
+        return [
+            cell
+            for cell in self.by_section[described["section"]]
+            if described.get("sizes", cell["sizes"]) == cell["sizes"]
+            and described["instrument"] == cell["instrument"]
+            and ("runtime" in wanted or cell["runtime"] not in self.variants)
+            and all(_has(cell, factor, allowed) for factor, allowed in levels.items())
+        ]
+
+    def other(self, cell: dict, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
+        """Cells with the levels `wanted` that are like `cell` in every factor but the `varying` ones.
+
+        Where containers are given no cores, bare metal has one cell per mode, which stands for every scheme.
+        """
+        fixed = [factor for factor in OF_DEPLOYMENT if factor not in varying]
+        found = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
+        if found or "runtime" not in varying or self.baseline not in wanted.get("runtime", ()):
+            return found
+        alone = {factor: levels for factor, levels in wanted.items() if factor != GRANULARITY}
+        alone = {**alone, "runtime": [self.baseline], GRANULARITY: ["one"]}
+        return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
+
+
+def asking(plan: dict, study: dict):
+    """A function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
+    from plimsoll import environments
+
+    known = environments.known()
+    variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
+    cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
+
+    def asked(claim: dict) -> list:
+        if "along" in claim:
+            return series(claim, cells)
+        if quantities.find(claim.get("quantity")).printed:
+            return printed_values(claim, cells, study["factors"])
+        return find(claim, cells)
+
+    return asked
+
+
+def find(claim: dict, cells: Cells) -> list[Contrast]:
+    """Contrasts of a claim that has two sides, over all cells of the plan, including those that cannot be measured."""
+    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+    varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
+    found: dict[Contrast, None] = {}
+    for metric_a, metric_b in _metrics(claim):
+        for cell in cells.of(metric_a, {**scope, **a}):
+            for other in cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b)):
+                if (metric_a, cell["path"]) == (metric_b, other["path"]):
+                    continue
+                for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
+                    for side_b in _referred(claim, cells, Side(metric_b, other["path"]), other):
+                        found.setdefault(Contrast(side_a, side_b))
+    return list(found)
+
+
+def series(claim: dict, cells: Cells) -> list[list[Side]]:
+    """For a claim about a trend along a factor: sides in the order of its levels, one list for every combination of the others.
+
+    Two levels that are the same cell on this host (the finest scheme may have two containers) count once.
+    """
+    along = claim["along"]
+    groups: dict[tuple, list[Side]] = defaultdict(list)
+    for metric in claim["metrics"]:
+        for level in along.get("levels", []):
+            wanted = {**claim.get("scope", {}), along["factor"]: [level]}
+            for cell in cells.of(metric, wanted):
+                key = (metric, *(cell[factor] for factor in OF_DEPLOYMENT if factor != _factor(along["factor"])))
+                side = Side(metric, cell["path"])
+                for whole in _referred(claim, cells, side, cell):
+                    if whole not in groups[key]:
+                        groups[key].append(whole)
+    return list(groups.values())
+
+
+def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
+    """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
+    found = []
+    for name, value in claim["values"].items():
+        metrics = [name] if name in claim["metrics"] else claim["metrics"]
+        level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
+        wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
+        found += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
+    return found
+
+
+def _metrics(claim: dict) -> list[tuple[str, str]]:
+    """Pairs of metrics to set against each other: a metric against itself, unless the claim compares metrics."""
+    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
+    if a and b:
+        return [(one, other) for one in a for other in b]
+    return [(metric, metric) for metric in claim["metrics"]]
+
+
+def _moving(metric_a: str, metric_b: str) -> set[str]:
+    # Other metrics may be of other sizes; the section is no factor.
+    return set() if metric_a == metric_b else {"sizes"}
+
+
+def _referred(claim: dict, cells: Cells, side: Side, cell: dict) -> list[Side]:
+    """The side with the cell that its loss is relative to, if the claim is about losses."""
+    if "relative_to" not in claim:
+        return [side]
+    wanted = claim["relative_to"]
+    varying = {_factor(factor) for factor in wanted}
+    references = cells.other(cell, side.metric, _levels_of(cell, wanted), varying)
+    return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
+
+
+def _levels_of(cell: dict, changed: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Levels of a cell, with some changed: what a reference of it must have."""
+    kept = ("hardware", "mode", "runtime", "affinity", "sizes")
+    return {**{factor: [cell[factor]] for factor in kept if factor not in changed}, **changed}
+
+
+def _factor(factor: str) -> str:
+    return "scheme" if factor == GRANULARITY else factor
+
+
+def _has(cell: dict, factor: str, allowed) -> bool:
+    """Whether a cell has one of these levels; a cell without the factor has not."""
+    value = cell.get(factor)
+    return bool(value & set(allowed)) if isinstance(value, set) else value in allowed
+
+
+def lacks(plan: dict) -> dict[str, str]:
+    """Memory nodes, where there are none, and what is not sampled."""
+    numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in plan["cells"].values())
+    samples = "samples of the core that each rank is on, which Plimsoll does not take"
+    return {"core_samples": samples, **({} if numa else {"numa": "two sockets with a memory node each"})}
+
+
+def elsewhere(claim: dict) -> dict | None:
+    """A finding about containers and not about memory nodes can be asked on one socket too."""
+    if claim.get("scope", {}).get("hardware") != ["numa"]:
+        return None
+    return {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}

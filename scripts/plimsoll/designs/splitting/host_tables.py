@@ -1,0 +1,101 @@
+"""liu2020's tables 2 to 4: what the design and this host make of them, beside what the paper prints."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from plimsoll.analysis.tables import Asked
+from plimsoll.designs.splitting import affinity, scheme
+from plimsoll.errors import Unavailable
+from plimsoll.host import cpulist, topology
+
+COLUMNS = {
+    "hardware": ("setting", "sockets", "cores", "L3 (MB)", "memory (GB)"),
+    "software": ("software", "version"),
+    "schemes": ("setting", "scheme", "containers", "ranks per container", "cores"),
+}
+
+
+def make(asked: Asked) -> pd.DataFrame:
+    """The table that is asked for: our rows, each with the paper's beside it (`beside`)."""
+    kind = asked.table["kind"]
+    ours = {
+        "hardware": lambda: hardware(asked.study, asked.read("host")),
+        "software": lambda: software(asked.read("host"), asked.read("image")),
+        "schemes": lambda: schemes(asked.study, asked.read("host")),
+    }[kind]()
+    return pd.DataFrame(beside(kind, ours, asked.table["printed"]))
+
+
+def hardware(study: dict, host: dict) -> list[dict]:
+    """Table 2: sockets, cores, last-level cache and memory of each hardware setting."""
+    rows = []
+    for name, setting in _settings(study, host):
+        if isinstance(setting, str):
+            rows.append({"setting": name, "sockets": setting})
+            continue
+        memory = (
+            sum(node["memory_bytes"] or 0 for node in host["nodes"] if node["node"] in setting.nodes) or host["memory_bytes"]
+        )
+        of_setting = {core for socket in setting.sockets for core in socket}
+        caches = [cache for cache in host["caches"] if of_setting & set(cache["cpus"])]
+        cache = topology.last_level_cache_bytes({"caches": caches})
+        sizes = {"L3 (MB)": f"{cache / 2**20:.0f}", "memory (GB)": f"{memory / 2**30:.0f}"}
+        rows.append({"setting": name, "sockets": str(len(setting.sockets)), "cores": str(setting.cores), **sizes})
+    return rows
+
+
+def software(host: dict, image: dict) -> list[dict]:
+    """Table 3: versions of what was used here, as found on the host and in the image."""
+    works = {name: found["version"] for name, found in host["runtimes"].items() if found["works"]}
+    versions = {
+        "Linux": f"{host['distribution']}, {host['kernel']} (host)",
+        "Docker": works.get("docker", "does not work here"),
+        "Singularity": works.get("singularity", "does not work here"),
+        **image["versions"],
+    }
+    return [{"software": name, "version": version} for name, version in versions.items()]
+
+
+def schemes(study: dict, host: dict) -> list[dict]:
+    """Table 4: containers, ranks and cores (ANY) of each scheme in each hardware setting of this host."""
+    rows = []
+    for name, setting in _settings(study, host):
+        if isinstance(setting, str):
+            rows.append({"setting": name, "scheme": setting})
+            continue
+        for row in scheme.schemes(setting):
+            if not row.beyond and not row.alone:
+                cores = cpulist.format(affinity.any_core(setting, row)[0].cpus)
+                counts = {"containers": str(row.containers), "ranks per container": str(row.ranks_per_container)}
+                rows.append({"setting": name, "scheme": row.name, **counts, "cores": cores})
+    return rows
+
+
+def _settings(study: dict, host: dict) -> Iterator[tuple[str, scheme.Setting | str]]:
+    """Each hardware setting of the study by name; where this host does not have it, the reason in words."""
+    for name in study["factors"]["hardware"]:
+        try:
+            yield name, scheme.setting(name, host, study["factors"]["processes"])
+        except Unavailable as reason:
+            yield name, f"not here: {reason}"
+
+
+def beside(kind: str, ours: list[dict], printed: list[dict]) -> list[dict]:
+    """Our rows of a table with the paper's beside them, matched by what names a row; the paper's alone where we have none."""
+    keys = [column for column in COLUMNS[kind] if column in ("setting", "scheme", "software")]
+    theirs = {tuple(str(row[key]) for key in keys): row for row in printed}
+    rows = []
+    for row in ours:
+        paper = theirs.pop(tuple(row.get(key, "") for key in keys), {})
+        rows.append(_pair(kind, keys, row, paper))
+    return rows + [_pair(kind, keys, {key: str(row[key]) for key in keys}, row) for row in theirs.values()]
+
+
+def _pair(kind: str, keys: list[str], row: dict, paper: dict) -> dict:
+    pair = {key: row.get(key, "") for key in keys}
+    for column in COLUMNS[kind]:
+        if column not in keys:
+            pair[column] = row.get(column, "")
+            pair[f"{column} (paper)"] = str(paper.get(column, ""))
+    return pair

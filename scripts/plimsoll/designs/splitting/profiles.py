@@ -1,0 +1,34 @@
+"""MPI profiles out of records, and liu2020's table 1 made from them."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.measuring import record, status
+
+COLUMNS = [*OF_DEPLOYMENT, "section", "repetition", "what", "calls", "seconds", "share"]
+
+
+def gather(folder: Path, plan: dict, runs: list[tuple[str, int]]) -> pd.DataFrame:
+    """One row for each valid run and each thing that its profile tells of (`what`): all functions, a group, a pattern or a
+    function.
+
+    `calls` are of all ranks together, `seconds` the mean per rank, `share` a fraction of the ranks' time.
+    """
+    rows = []
+    for path, repetition in runs:
+        cell = plan["cells"][path]
+        try:
+            found = record.read(record.path_of(folder / "runs", path, repetition))
+        except record.Damaged:
+            continue  # named in the list of runs
+        if found["fingerprint"] != cell["fingerprint"] or found["status"] != status.VALID:
+            continue
+        described = {**{key: cell[key] for key in (*OF_DEPLOYMENT, "section")}, "repetition": repetition}
+        for name, share in found["values"].items():
+            kind, _, what = name.partition("/")
+            if kind == "mpi_share":
+                calls, seconds = (found["values"][f"mpi_{unit}/{what}"] for unit in ("calls", "seconds"))
+                rows.append({**described, "what": what, "calls": calls, "seconds": seconds, "share": share})
+    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,0 +1,143 @@
+"""What only the report of a splitting study has: the answer, transports, sizes, tables, tests, and what watching cost."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll import environments
+from plimsoll.analysis import tables as analysis_tables
+from plimsoll.designs.splitting import answer, host_tables, run_tables, watching
+from plimsoll.designs.splitting.charts import profile
+from plimsoll.instruments.base import Instrument
+from plimsoll.instruments.mpi_profile import PATTERNS
+from plimsoll.measuring import status
+from plimsoll.pages.report import Sources
+
+TEMPLATE = "splitting/report.html.j2"
+
+
+def content(
+    sources: Sources, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+) -> dict:
+    """What the template is told beyond what all reports tell."""
+    image = json.loads(sources.image.read_text())
+    answers = answer.table(tests, study, plan)
+    return {
+        "answers": [{**table, "words": answer.sentences(table)} for table in answers],
+        "name_of": answer.name,
+        "margin": answer.MARGIN,
+        "programs": {
+            name: found
+            for name, found in image["files"].items()
+            if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
+        },
+        "transports": transports(runs),
+        "tables": tables(sources.tables, study),
+        "tests": significance(tests, study["alpha"]),
+        "seccomp": seccomp(tests, study["alpha"]),
+        "features": features(sources.tables, study),
+        "sizes": sizes(plan),
+        **measured(sources.tables, study),
+        "watching": watching.cost(observations, study["alpha"]),
+        "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
+        "labels": {name: runtime.label for name, runtime in environments.known().items()},
+    }
+
+
+def tables(folder: Path, loaded: dict) -> list[dict]:
+    """Tables 2 to 4 as data for the page; `folder` holds the study's tables."""
+    return [
+        {
+            "number": name.removeprefix("table0"),
+            "rows": pd.read_csv(folder / f"{name}.csv", keep_default_na=False, dtype=str).to_dict("records"),
+        }
+        for name, table in loaded["tables"].items()
+        if table["kind"] in host_tables.COLUMNS
+    ]
+
+
+def features(folder: Path, loaded: dict) -> list[dict]:
+    """Table 5 as data for the page: none where the study does not have it."""
+    names = [name for name, table in loaded["tables"].items() if table["kind"] == "features"]
+    return [row for name in names for row in pd.read_csv(folder / f"{name}.csv", keep_default_na=False).to_dict("records")]
+
+
+def transports(runs: pd.DataFrame) -> list[dict]:
+    """What carried the messages, by runtime and number of containers, as seen in every valid run."""
+    valid = runs[runs["status"] == status.VALID].assign(several=lambda table: table["containers"] > 1)
+    valid = valid[(valid["runtime"] != "bare") | ~valid["several"]]
+    rows = []
+    for (runtime, several), group in valid.groupby(["runtime", "several"], sort=False):
+        carried = group["transport"].value_counts()
+        allowed = ", ".join(sorted(set(group["single_copy"])))
+        text = "; ".join(f"{name}: {number} runs" for name, number in carried.items())
+        rows.append(
+            {"runtime": runtime, "containers": "several" if several else "one", "carried": text, "single_copy": allowed}
+        )
+    return sorted(rows, key=lambda row: (row["runtime"], row["containers"]))
+
+
+def measured(folder: Path, loaded: dict) -> dict:
+    """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`;
+    `folder` holds the study's tables."""
+    groups = [group.replace("_", " ") for group, _ in PATTERNS.values()]
+    found: dict = {
+        "patterns": [label for label, _ in profile.LOOK.values()],
+        "pattern_groups": [(group, groups.count(group)) for group in dict.fromkeys(groups)],
+    }
+    for name, table in analysis_tables.of_runs(loaded).items():
+        made = pd.read_csv(folder / f"{name}.csv")
+        key = {"mpi-profile": "profile_table", "locality": "locality"}[table["kind"]]
+        reasons = made["not_here"].dropna() if "not_here" in made else pd.Series(dtype=str)
+        found[f"{key}_not_here"] = reasons.iloc[0] if len(reasons) else ""
+        if key == "profile_table":
+            found[key] = [] if len(reasons) else run_tables.as_printed(made)
+        else:
+            found[key] = made.to_dict("records")
+    return found
+
+
+def significance(tests: pd.DataFrame, alpha: float) -> list[dict]:
+    """The table of tests, one group per metric and comparison: its rows, how many of them have a p below the threshold, how
+    many still do when p is adjusted, and how many would by chance."""
+    groups = []
+    for (label, comparison), group in [] if tests.empty else tests.groupby(["label", "comparison"], sort=False):
+        tested = int(group["p"].notna().sum())
+        numbers = {
+            "below": int(group["p"].lt(alpha).sum()),
+            "differ": int(group["p_holm"].lt(alpha).sum()),
+            "by_chance": alpha * tested,
+        }
+        groups.append({"label": label, "comparison": comparison, **numbers, "rows": _rows(group, alpha)})
+    return groups
+
+
+def _rows(group: pd.DataFrame, alpha: float) -> list[dict]:
+    return group.assign(differs=group["p_holm"].lt(alpha)).astype(object).fillna("").to_dict("records")
+
+
+def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
+    """Tests of Docker with the capability against Docker without it."""
+    if tests.empty:
+        return []
+    added = [name for name, found in environments.known().items() if getattr(found, "capabilities", ())]
+    return _rows(tests[(tests["comparison"] == "against docker") & tests["runtime"].isin(added)], alpha)
+
+
+def sizes(plan: dict) -> list[dict]:
+    """Problem sizes, one row per set of sizes, section and number of ranks."""
+    seen = {}
+    for cell in plan["cells"].values():
+        if cell["reason"] is None:
+            key = {name: cell[name] for name in ("sizes", "section", "mode", "ranks", "cores")}
+            seen[tuple(key.values())] = {**key, **cell["parameters"]}
+    return list(seen.values())
+
+
+def short(path: str, metric: dict) -> str:
+    """What varies most, in a reader's words, and what is not as usual: UMA E2, Docker, ANY."""
+    hardware, _, scheme, runtime, level, yielding, sizes, instrument, _ = path.split("/")
+    unusual = [f"yielding {yielding}"] if sizes != "standard" else []
+    unusual += [f"under {instrument}"] if instrument != Instrument.name else []
+    return ", ".join([f"{hardware.upper()} {scheme}", environments.find(runtime).label, level.upper(), *unusual])

@@ -1,0 +1,98 @@
+"""liu2020's tables 1 and 6: made from runs, with what the paper prints beside ours."""
+
+import pandas as pd
+
+from plimsoll.analysis import paper_tests
+from plimsoll.analysis.tables import Asked
+from plimsoll.designs.splitting import profiles
+from plimsoll.designs.splitting.charts import profile
+from plimsoll.planning import availability
+from plimsoll.planning.availability import Unmeasurable
+
+# The paper's name of a section of HPCC where it is not ours.
+PRINTED_SECTION = {"beff": "b_eff"}
+KEYS = ["hardware", "mode", "section"]
+
+
+def profiled(asked: Asked) -> pd.DataFrame:
+    """Table 1 from the records; where nothing of it can be measured here, the paper's values and a column `not_here` with the
+    reason."""
+    if none := availability.table(asked.plan, asked.study, asked.name):
+        return asked.printed().assign(not_here=str(none))
+    runs = availability.runs(asked.plan, asked.study, asked.name)
+    return mpi_profile(profile.summarise(profiles.gather(asked.folder, asked.plan, runs)), asked.printed())
+
+
+def located(asked: Asked) -> pd.DataFrame:
+    """Table 6 from the records; where nothing of it can be measured here, the paper's values and a column `not_here` with the
+    reason."""
+    if none := availability.table(asked.plan, asked.study, asked.name):
+        return asked.printed().assign(not_here=str(none))
+    return locality(
+        asked.observations(), asked.printed(), availability.metrics(asked.plan, asked.study, list(asked.study["metrics"]))
+    )
+
+
+def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Table 1, one row per hardware setting, benchmark, mode and pattern: our share of time in percent with its interval, our
+    number of calls of all ranks, and the paper's; `certain` is false where the paper's table is garbled, `note` says how."""
+    theirs = printed.set_index(["benchmark", "mode", "pattern"])
+    rows = []
+    for row in ours[ours["what"] != "all"].to_dict("records"):
+        paper = theirs.loc[(PRINTED_SECTION.get(row["section"], row["section"]), row["mode"], row["what"])]
+        calls = {row["calls_least"], row["calls_most"]}
+        rows.append(
+            {
+                **{key: row[key] for key in KEYS},
+                **{"group": paper["group"], "pattern": row["what"], "functions": paper["mpi_functions"], "n": row["n"]},
+                **{f"share_percent{part}": 100 * row[f"share{part}"] for part in ("", "_low", "_high")},
+                "calls": " to ".join(str(number) for number in sorted(calls)),
+                "paper_share_percent": paper["time_share_percent"],
+                "paper_below": paper["below"],
+                "paper_calls": paper["invocations"],
+                "certain": paper["certain"],
+                "note": paper["note"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str, Unmeasurable]) -> pd.DataFrame:
+    """Table 6, one row per benchmark, mode and affinity: the share of memory loads that were local in percent (of page
+    allocations too), each with its 95 % interval, and the paper's; `not_here` says what this host does not count."""
+    theirs = printed.set_index(["benchmark", "mode"])["value"]
+    rows = []
+    for (section, mode, affinity), group in observations.groupby(["section", "mode", "affinity"], sort=False):
+        row = {"section": section, "mode": mode, "affinity": affinity}
+        for kind in ("rate", "allocation"):
+            values = 100 * group.loc[group["metric"] == f"{section}_local_{kind}", "value"].to_numpy(float)
+            low, high = paper_tests.mean_interval(values)
+            row.update({f"{kind}_n": len(values), f"{kind}_percent": values.mean() if len(values) else None})
+            row.update({f"{kind}_low": low, f"{kind}_high": high})
+        paper = theirs.get((PRINTED_SECTION.get(section, section), mode)) if affinity == "any" else None
+        rows.append({**row, "paper_percent": paper, "not_here": str(unseen.get(f"{section}_local_rate", ""))})
+    return pd.DataFrame(rows)
+
+
+def _percent(share: float) -> str:
+    """A share as the paper prints it."""
+    return "<0.01 %" if share < 0.01 else f"{share:.2f} %"
+
+
+def as_printed(table: pd.DataFrame) -> list[dict]:
+    """Rows of table 1 in the paper's layout, for people: `setting`, `benchmark`, and `cells`, one dictionary per pattern.
+
+    A cell has `E` and `O` (exactly and over-subscribed), each with `ours`, `paper`, `calls` and `paper_calls` as text.
+    """
+    rows = []
+    for (hardware, section), group in table.groupby(["hardware", "section"], sort=False):
+        cells: dict[str, dict] = {pattern: {} for pattern in profile.LOOK}
+        for row in group.sort_values("mode", kind="stable").to_dict("records"):
+            below, share = row["paper_below"] is True or row["paper_below"] == "True", row["paper_share_percent"]
+            printed = "" if pd.isna(share) else f"{'<' if below else ''}{share:g} %"
+            calls = "" if pd.isna(row["paper_calls"]) else f"{row['paper_calls']:.0f}"
+            ours = "" if row["calls"] == "0" else _percent(row["share_percent"])
+            of_mode = {"ours": ours, "paper": printed, "calls": row["calls"], "paper_calls": calls, "note": row["note"]}
+            cells[row["pattern"]][row["mode"][0].upper()] = of_mode
+        rows.append({"setting": hardware, "benchmark": profile.SECTIONS[section], "cells": cells})
+    return sorted(rows, key=lambda row: list(profile.SECTIONS.values()).index(row["benchmark"]), reverse=True)

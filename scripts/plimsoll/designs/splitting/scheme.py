@@ -1,0 +1,117 @@
+"""Hardware settings and deployment schemes (liu2020, section 4.3, tables 2 and 4), scaled to the host."""
+
+from dataclasses import dataclass
+
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.host import topology
+
+SOCKETS = {"uma": 1, "numa": 2}
+ALONE = "S1"
+# Cores that the paper's settings use.
+LARGEST = 16
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A hardware setting on this host: `sockets` are lists of the cores it may use, `nodes` their memory nodes."""
+
+    name: str
+    sockets: tuple[tuple[int, ...], ...]
+    nodes: tuple[int, ...]
+    largest: int
+
+    @property
+    def cores(self) -> int:
+        """C, the cores of an exactly subscribed run: the largest power of two that fits, at most the paper's."""
+        per_socket = min(len(socket) for socket in self.sockets)
+        return min(self.largest, _power_of_two(per_socket) * len(self.sockets))
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One row of liu2020's table 4: `containers` of `ranks_per_container` ranks on `cores` cores."""
+
+    name: str
+    mode: str
+    containers: int
+    ranks: int
+    cores: int
+
+    @property
+    def ranks_per_container(self) -> int:
+        """N_mpi of the paper."""
+        return self.ranks // self.containers
+
+    @property
+    def beyond(self) -> bool:
+        """More containers than cores: not in table 4."""
+        return self.containers > self.cores
+
+    @property
+    def alone(self) -> bool:
+        """One rank on one core, which nobody else uses: the reference of figures 27 and 28."""
+        return self.name == ALONE
+
+    @property
+    def ratio(self) -> int:
+        """r of the paper: ranks per core."""
+        return self.ranks // self.cores
+
+
+def single(name: str) -> str:
+    """The scheme of one container with as many ranks as a scheme has: E3's is E1."""
+    return f"{name[0]}1"
+
+
+def of_bare_metal(name: str) -> tuple[str, str]:
+    """Schemes of bare metal that a scheme is compared with, the first that is there: the same, where bare metal's ranks are
+    grouped on cores of their own, or the single one, which stands for every scheme where they are not."""
+    return name, single(name)
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (number.bit_length() - 1)
+
+
+def setting(name: str, host: dict, largest: int) -> Setting:
+    """The hardware setting `name` on a host with this topology; `largest` is the paper's number of cores (16).
+
+    Raises Unavailable where the host has too few sockets or memory nodes.
+    """
+    wanted = SOCKETS[name]
+    by_socket = topology.cores_of_sockets(host)
+    if len(by_socket) < wanted or len(host["nodes"]) < wanted:
+        raise Unavailable(
+            f"the {name} setting needs {wanted} sockets with a memory node each, and this host has "
+            f"{len(by_socket)} socket(s) and {len(host['nodes'])} memory node(s)"
+        )
+    node_of = {cpu["cpu"]: cpu["node"] for cpu in host["cpus"]}
+    sockets = tuple(tuple(cores) for cores in list(by_socket.values())[:wanted])
+    nodes = tuple(sorted({node_of[core] for cores in sockets for core in cores}))
+    return Setting(name, sockets, nodes, largest)
+
+
+def schemes(hardware: Setting) -> list[Scheme]:
+    """E1.. and O1.. of a setting.
+
+    With the paper's 16 cores this is its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8. With
+    fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores. Over-subscribed schemes go on to more
+    containers than cores, up to one container per rank (figures 15 and 40); `beyond` tells those from table 4's. The last is
+    one rank on one core (`alone`).
+    """
+    cores = hardware.cores
+    full = cores == hardware.largest
+    over_cores, over_ranks = (cores // 2, cores) if full else (cores, 2 * cores)
+    rows = [*_series("E", "exact", cores, cores), *_series("O", "over", over_ranks, over_cores)]
+    return [*rows, Scheme(ALONE, "exact", 1, 1, 1)]
+
+
+def _series(letter: str, mode: str, ranks: int, cores: int) -> list[Scheme]:
+    rows = [Scheme(f"{letter}{i + 1}", mode, 2**i, ranks, cores) for i in range(ranks.bit_length())]
+    for row in rows:
+        if row.ranks % row.containers:
+            raise PlimsollError(
+                f"{row.ranks} ranks cannot be divided evenly among the {row.containers} containers of {row.name}: "
+                "make the study's factors.processes a power of two."
+            )
+    return rows

@@ -1,0 +1,93 @@
+"""liu2020's own tests: every cell against its references, by the tests of section 4.3."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from plimsoll import environments
+from plimsoll.analysis import paper_tests
+from plimsoll.designs.splitting import scheme
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.designs.splitting.readings import measuring
+
+
+def references(cell: dict, baseline: str, variants: dict[str, str], others: list[dict]) -> Iterator[tuple[str, dict]]:
+    """(name of the comparison, factors in which the reference differs from the cell) for every comparison of a cell.
+
+    Compared are: every container cell with bare metal (with the same cores if bare metal has such a cell, otherwise with its
+    one scheme per mode), several containers with one, more containers than cores with as many, every affinity with ANY, every
+    level of yielding with yielding enabled, UMA with NUMA, and a variant of a runtime with that runtime. `others` are all cells
+    of the cell's mode and hardware setting.
+    """
+    single = scheme.single(cell["scheme"])
+    if cell["runtime"] != baseline:
+        there = {o["scheme"] for o in others if (o["runtime"], o["affinity"]) == (baseline, cell["affinity"])}
+        names = scheme.of_bare_metal(cell["scheme"])
+        yield "against bare metal", {"runtime": baseline, "scheme": next((name for name in names if name in there), single)}
+    if cell["scheme"] != single:
+        yield "against one container", {"scheme": single}
+    if cell["containers"] > cell["cores"]:
+        for name in {o["scheme"] for o in others if o["containers"] == o["cores"]}:
+            yield "against as many containers as cores", {"scheme": name}
+    if cell["affinity"] != "any":
+        yield "against ANY", {"affinity": "any"}
+    if cell["yield"] != "enabled":
+        yield "against yielding enabled", {"yield": "enabled"}
+    if cell["hardware"] == "uma":
+        yield "against NUMA", {"hardware": "numa"}
+    if cell["runtime"] in variants:
+        yield f"against {variants[cell['runtime']]}", {"runtime": variants[cell["runtime"]]}
+
+
+def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[tuple[str, tuple, tuple]]:
+    """(comparison, cell, reference cell) for every comparison of the study; a cell is its factors (OF_DEPLOYMENT), in order.
+    `variants` maps a runtime to the one that it is a variant of."""
+    columns = [*OF_DEPLOYMENT, "containers", "cores"]
+    known = cells[columns].drop_duplicates().sort_values(list(OF_DEPLOYMENT)).to_dict("records")
+    keys = {tuple(cell[factor] for factor in OF_DEPLOYMENT): cell for cell in known}
+    found = []
+    for key, cell in keys.items():
+        others = [o for o in known if (o["hardware"], o["mode"]) == (cell["hardware"], cell["mode"])]
+        for name, changed in references(cell, baseline, variants, others):
+            reference = tuple({**cell, **changed}[factor] for factor in OF_DEPLOYMENT)
+            if reference in keys:
+                found.append((name, key, reference))
+    return found
+
+
+def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
+    """The tests of a study (`of_cells`), of the runs that nothing watched."""
+    variants = {name: found.variant_of for name, found in environments.known().items() if found.variant_of}
+    return of_cells(measuring(observations), study["baseline"], study["alpha"], variants)
+
+
+def of_cells(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
+    """One row per metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
+    their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric."""
+    rows = []
+    for metric, of_metric in observations.groupby("metric", sort=False):
+        groups = {tuple(key): group for key, group in of_metric.groupby(list(OF_DEPLOYMENT))}
+        unit, better, label, section = of_metric[["unit", "better", "label", "section"]].iloc[0]
+        for comparison, cell, reference in pairs(of_metric, baseline, variants):
+            row = dict(zip(OF_DEPLOYMENT, cell, strict=True))
+            row.update(metric=metric, label=label, unit=unit, better=better, comparison=comparison)
+            row.update(cell="/".join((*cell, section)), reference="/".join((*reference, section)))
+            row.update(_compare(groups[cell], groups[reference], alpha))
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    table["p_holm"] = np.nan
+    for _, group in table[table["p"].notna()].groupby(["metric", "comparison"]):
+        table.loc[group.index, "p_holm"] = paper_tests.holm(group["p"])
+    table["significant"] = table["p"].lt(alpha).where(table["p"].notna())
+    return table
+
+
+def _compare(cell: pd.DataFrame, reference: pd.DataFrame, alpha: float) -> dict:
+    a, b = cell["value"].to_numpy(float), reference["value"].to_numpy(float)
+    censored_a, censored_b = cell["censored"].to_numpy(bool), reference["censored"].to_numpy(bool)
+    if censored_a.any() or censored_b.any():
+        return paper_tests.compare_censored(a, b, censored_a, censored_b)
+    return {**paper_tests.compare(a, b, alpha), "censored_a": 0, "censored_b": 0}

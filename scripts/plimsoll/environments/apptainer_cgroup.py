@@ -1,0 +1,64 @@
+"""Singularity+cgroup: plain Singularity, with the programs of each container in a cpu cgroup of its own.
+
+The cgroups are children of one parent, as liu2020 (section 4.3) asks for, and set no limit: the same shape as Docker's.
+"""
+
+from pathlib import Path
+
+from plimsoll.environments.apptainer import Apptainer, Singularity, execute
+from plimsoll.environments.base import HOST, LABEL, Node, Spec, binding_kept, hidden, join, needs_root
+from plimsoll.environments.confined import confine, parent
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
+
+
+class GroupNode(Node):
+    """A cgroup that each program joins before it brings its own mount namespace."""
+
+    kind = "singularity"
+    separate = False
+
+    def __init__(self, spec: Spec, on: Node, joined: list[Path]):
+        super().__init__(spec.name, on, spec=spec)
+        self.joined = joined
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        """`apptainer exec` in the cgroups."""
+        prefix = [*join(self.joined), *hidden(without), *execute(self.spec)]
+        return [*(binding_kept(prefix) if keep_binding else prefix), *program]
+
+
+class SingularityCgroup(Apptainer):
+    """Plain Singularity in cpu cgroups."""
+
+    name = "singularity-cgroup"
+    label = "Singularity+cgroup"
+    colour, hatch = "#cc79a7", "xx"
+
+    def check(self) -> str:
+        """Singularity's version, if cgroups can be made here."""
+        needs_root("making cpu cgroups")
+        if cgroup.cpu_root(cgroup.mounts()) is None:
+            raise Unavailable("no cgroup file system with a cpu controller is mounted")
+        return Singularity().check()
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """Make the cgroups, and the cpusets that the places need."""
+        try:
+            groups = cgroup.make(parent(specs[0]), [f"c{i}" for i in range(len(specs))], cgroup.mounts())
+        except OSError as error:
+            cgroup.remove(parent(specs[0]))
+            raise Unavailable(f"a cpu cgroup could not be made: {error}") from error
+        home, cpusets = confine(specs, on)
+        # On version 2 the cpuset is the same group.
+        joined = [list(dict.fromkeys(pair)) for pair in zip(groups, cpusets or groups, strict=True)]
+        return [GroupNode(spec, home, own) for spec, own in zip(specs, joined, strict=True)]
+
+    def stop(self, nodes) -> None:
+        cgroup.remove(parent(nodes[0].spec))
+
+    def sweep(self) -> None:
+        cgroup.remove(LABEL)
+
+
+ENVIRONMENTS = (SingularityCgroup(),)

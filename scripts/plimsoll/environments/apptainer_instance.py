@@ -1,0 +1,125 @@
+"""Singularity instances: daemons with namespaces and a cgroup of their own, on a bridge network through CNI."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+
+from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable
+from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
+from plimsoll.environments.networks.base import Network
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup
+
+
+def listed(prefix: str) -> list[dict]:
+    """Instances whose name begins so, as `instance list` knows them."""
+    instances = json.loads(output([executable(), "instance", "list", "--json", f"{prefix}*"]))["instances"] or []
+    return [instance for instance in instances if instance["instance"].startswith(prefix)]
+
+
+def stop(pids: list[int], seconds: float = 10) -> None:
+    """Kill instances and wait until what supervises each has cleaned up its network and cgroup.
+
+    `instance stop` does the same, but looks only once a second. Unavailable if one stays.
+    """
+    supervisors = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            supervisors.append(int(_stat(pid)[1]))
+            os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + seconds
+    while any(map(_runs, supervisors)):
+        if time.monotonic() > end:
+            raise Unavailable(f"an instance did not stop within {seconds:g} s of being killed")
+        time.sleep(0.005)
+
+
+def _stat(pid: int) -> list[str]:
+    """State, parent and the rest of a process's stat line."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie: who adopted it may be slow to bury it."""
+    try:
+        return pid > 1 and _stat(pid)[0] != "Z"
+    except OSError:
+        return False
+
+
+class InstanceNode(Node):
+    """An instance that waits."""
+
+    kind = "instance"
+
+    def __init__(self, spec, on, groups, pid: int):
+        super().__init__(spec.name, on, groups, spec)
+        self.pid = pid
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        where = ["--pwd", str(folder)] if folder else []
+        return [*hidden(without), executable(), "exec", *where, f"instance://{self.name}", *program]
+
+
+class SingularityInstance(Apptainer):
+    """Singularity instances with a network of their own."""
+
+    name = "singularity-instance"
+    label = "Singularity instance"
+    colour, hatch = "#e69f00", "\\\\"
+    # Apptainer's own CNI configuration makes it, for the first instance; an instance's interface and address go with it.
+    network = Network("bridge")
+
+    def check(self) -> str:
+        """Singularity's version, if instances may have a network here."""
+        needs_root("an instance with a network of its own")
+        return Singularity().check()
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """`instance start` of every container, side by side.
+
+        The exit status is not to be trusted (Apptainer reports success of a start that failed), so the list of instances is.
+        """
+        files = cgroup_files(specs)
+        own = [["--apply-cgroups", str(file)] for file in files] or [[]] * len(specs)
+        for network in dict.fromkeys(spec.network or self.network for spec in specs):
+            network.set_up(on)
+        commands = [on.inside(self._command(spec, more)) for spec, more in zip(specs, own, strict=True)]
+        prefix = specs[0].name.rstrip("0123456789")
+        try:
+            all_of(commands)
+            up = {instance["instance"]: instance["pid"] for instance in listed(prefix)}
+            if missing := {spec.name for spec in specs} - set(up):
+                raise Unavailable(f"instance {sorted(missing)[0]} did not start")
+        except Unavailable:
+            stop([instance["pid"] for instance in listed(prefix)])
+            raise
+        found = cgroup.mounts()
+        groups = {name: [group] if (group := cgroup.of_process(pid, found)) else [] for name, pid in up.items()}
+        return [InstanceNode(spec, on, groups[spec.name], up[spec.name]) for spec in specs]
+
+    def _command(self, spec, more: list[str]) -> list[str]:
+        network = spec.network or self.network
+        options = ["--writable-tmpfs", "--no-home", "--net", "--network", network.name, "--bind", str(spec.folder)]
+        named = ["--hostname", spec.name, spec.image["sif"], spec.name]
+        return [executable(), "instance", "start", *options, *more, *named]
+
+    def stop(self, nodes) -> None:
+        stop([node.pid for node in nodes])
+
+    def intact(self, nodes) -> None:
+        """An instance that is up has its first process."""
+        if ended := [node.name for node in nodes if not _runs(node.pid)]:
+            raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
+
+    def left(self) -> list[str]:
+        return [instance["instance"] for instance in listed(LABEL)]
+
+    def sweep(self) -> None:
+        stop([instance["pid"] for instance in listed(LABEL)])
+
+
+ENVIRONMENTS = (SingularityInstance(),)

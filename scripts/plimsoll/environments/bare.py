@@ -1,0 +1,55 @@
+"""Bare metal: the image's files, with their own loader and libraries, in no container."""
+
+import os
+from pathlib import Path
+
+from plimsoll.environments import rootfs
+from plimsoll.environments.base import HOST, LABEL, Environment, Node, binding_kept, hidden, join
+from plimsoll.environments.confined import confine, release
+from plimsoll.host import cgroup
+
+
+class BareNode(Node):
+    """The host itself, or a cpuset of it."""
+
+    kind = "host"
+    separate = False
+
+    def __init__(self, spec, on, cpusets: list[Path]):
+        super().__init__(spec.name, on, spec=spec)
+        self.root, self.cpusets = Path(spec.image["rootfs"]), cpusets
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        prefix = join(self.cpusets) if self.cpusets else []
+        return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *hidden(without), *program]
+
+    def of_image(self, program, preload=None) -> list[str]:
+        """Through the image's loader."""
+        return rootfs.loaded(self.root, *program, preload=preload)
+
+
+class Bare(Environment):
+    """The baseline."""
+
+    name = "bare"
+    label = "Bare metal"
+    colour, hatch = "#4d4d4d", ""
+    containers = False
+
+    def check(self) -> str:
+        """The kernel's release."""
+        return f"Linux {os.uname().release}"
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """Make the cpusets that the places need."""
+        home, cpusets = confine(specs, on)
+        return [BareNode(spec, home, cpusets[i : i + 1]) for i, spec in enumerate(specs)]
+
+    def stop(self, nodes) -> None:
+        release(nodes)
+
+    def sweep(self) -> None:
+        cgroup.remove(LABEL)
+
+
+ENVIRONMENTS = (Bare(),)

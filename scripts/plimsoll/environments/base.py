@@ -1,0 +1,235 @@
+"""What the workflow asks of an environment: it starts nodes, somewhere programs run, on a node that is there already."""
+
+import os
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll.environments.networks.base import Network
+from plimsoll.errors import ImageGone, Unavailable
+
+BINDING = Path(__file__).with_name("with-binding.sh")
+JOIN = Path(__file__).with_name("join-cgroup.sh")
+# Everything that a run leaves on the machine carries this name.
+LABEL = "plimsoll"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Processors and memory nodes that a node is confined to, as lists like a cpuset's."""
+
+    cpus: str
+    nodes: str
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A node that is to be started.
+
+    `run` identifies the run on the machine. `name` identifies the node, and is its host name. `image` is the description of a
+    built image (plimsoll.images); an environment takes the form of it that it runs. `folder` is at the same path in the node.
+    `mounts` are other folders of the host, each with its place in the node, where it can only be read.
+
+    With `place` None the node may use all processors and memory nodes, with `memory_bytes` None all memory. `block_io_weight`
+    is the weight of its block I/O. `capabilities` are added to the environment's. With `network` None the node is on the
+    environment's own. `group` is the cgroup in which the node's own is made (`Environment.group_of`). `user` is UID:GID,
+    `command` is what keeps a container up.
+    """
+
+    run: str
+    name: str
+    image: Mapping[str, str]
+    folder: Path
+    place: Place | None = None
+    memory_bytes: int | None = None
+    block_io_weight: int | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
+    capabilities: tuple[str, ...] = ()
+    network: Network | None = None
+    group: str | None = None
+    user: str | None = None
+    command: tuple[str, ...] = ("sleep", "infinity")
+
+
+class Node(ABC):
+    """Somewhere programs run: this host, a container, a guest.
+
+    `name` is also its host name; `on` is the node that it was started on, None for this host; `groups` are the cgroups of this
+    host that its processor time is counted in; `root` is where programs in it find the image's files.
+
+    A node that is `separate` has a host name and processes of its own: what runs the node starts a program in it. In any other
+    node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. `kind` is the
+    sort of node in one word. `interface` is the network interface that its programs have to use, where they see others too.
+    """
+
+    kind: str
+    separate = True
+    strays = False
+    root = Path("/")
+    interface: str | None = None
+
+    def __init__(self, name: str, on: "Node | None" = None, groups: Sequence[Path] = (), spec: Spec | None = None):
+        self.name, self.on, self.groups, self.spec = name, on, list(groups), spec
+
+    @abstractmethod
+    def enter(
+        self, program: list[str], folder: Path | None = None, *, without: Sequence[str] = (), keep_binding: bool = False
+    ) -> list[str]:
+        """The command that runs a program in this node, in `folder`. It is to be given on the node that this one is on.
+
+        `without` names variables of the caller that must not reach the program. A program that is the caller's child loses the
+        caller's binding to processors where it enters a cpuset (before Linux 6.2); with `keep_binding` it keeps it.
+        """
+
+    def inside(self, program: list[str], folder: Path | None = None, *, without: Sequence[str] = ()) -> list[str]:
+        """Command on this host that runs a program in the node, through all the nodes between."""
+        words = self.enter(program, folder, without=without)
+        return self.on.inside(words) if self.on else words
+
+    def of_image(self, program: list[str], preload: str | None = None) -> list[str]:
+        """A program of the image and its arguments, as words to start in the node; `preload` is a library of the image that is
+        loaded before the others. It is set for the program alone: nothing on the way to it could load such a library."""
+        return ["env", f"LD_PRELOAD={preload}", *program] if preload else program
+
+
+class Host(Node):
+    """This host."""
+
+    kind = "host"
+    separate = False
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        return [*(["env", f"--chdir={folder}"] if folder else []), *hidden(without), *program]
+
+
+HOST = Host("localhost")
+
+
+class Environment(ABC):
+    """A way to start nodes.
+
+    Studies and the configuration call it `name`, people call it `label`. `colour` and `hatch` are its signs in figures; None
+    leaves them to the figures. `containers` is false where nodes are not contained. With `services` its nodes stay up by
+    themselves, with limits, so that one can be kept and programs started in it. `daemons` names the processes that work for the
+    nodes outside them. `packages` are the Debian packages that it needs besides those that set-up installs for all. An
+    environment that is another one with one thing changed names that one as `variant_of`, and is compared with it.
+    """
+
+    name: str
+    label: str
+    colour: str | None = None
+    hatch: str | None = None
+    containers = True
+    services = False
+    daemons: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    variant_of: str | None = None
+
+    @abstractmethod
+    def check(self) -> str:
+        """Version of what runs the nodes; Unavailable with the reason if it does not answer."""
+
+    @abstractmethod
+    def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
+        """Start the nodes of a run, side by side; Unavailable if one does not start, with nothing left behind."""
+
+    def stop(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - not every node needs it
+        """Take nodes down; called once, whatever happened."""
+
+    def left(self) -> list[str]:
+        """Names of the nodes of any run that are there."""
+        return []
+
+    def sweep(self) -> None:  # noqa: B027 - not every environment leaves something
+        """Remove what a killed run left behind."""
+
+    def examine(self, image: dict) -> None:
+        """Outage if what runs of an image need is not there any more, or does not answer. Asked only after an attempt that did
+        not end well."""
+        if "rootfs" in image:
+            lost = [path for path in image["files"] if not (Path(image["rootfs"]) / path).is_file()]
+            if lost:
+                raise gone(image, f"its unpacked file {lost[0]} is not there")
+
+    def revive(self) -> None:  # noqa: B027 - most environments have nothing that could be started
+        """Start again, or make again, what runs need and `examine` did not find, if that can be done from here."""
+
+    def intact(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - nodes that are no processes cannot end
+        """Outage if one of the nodes is not up any more: nothing that is measured ends one."""
+
+    def group_of(self, run: str) -> str:
+        """Path of a run's own cgroup for its nodes, below each controller's root; of environments with `services` only."""
+        raise NotImplementedError
+
+    def storage(self) -> Path:
+        """Where what nodes write lies on the host; of environments with `services` only."""
+        raise NotImplementedError
+
+
+def gone(image: dict, what: str) -> ImageGone:
+    """The Outage of an image that is no longer what was built, or lacks one of its forms."""
+    name = image["tag"].partition(":")[0].rpartition("/")[2]
+    remedy = f"delete results/images/{name}.json, so that the image is built anew"
+    return ImageGone(f"the image {image['tag']} was removed ({what})", remedy)
+
+
+def needs_root(what: str) -> None:
+    """Unavailable unless this process is root."""
+    if os.geteuid():
+        raise Unavailable(f"{what} needs root on this machine")
+
+
+def join(groups: Sequence[Path]) -> list[str]:
+    """Prefix that puts a command into cgroups."""
+    return [str(JOIN), *map(str, groups), "--"]
+
+
+def binding_kept(prefix: list[str]) -> list[str]:
+    """A prefix that ends in a cpuset, with the binding of whoever starts it set again there."""
+    return [str(BINDING), *prefix, "taskset", "-c", "BINDING"]
+
+
+def hidden(names: Sequence[str]) -> list[str]:
+    """Prefix that takes variables out of the environment of what follows."""
+    return ["env", *(word for name in names for word in ("-u", name))] if names else []
+
+
+def output(command: list[str], seconds: float = 60) -> str:
+    """Standard output of a command; Unavailable with its last words if it fails or takes too long."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise Unavailable(f"{command[0]} is not installed") from error
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s") from error
+    if done.returncode:
+        raise Unavailable(_failed(command, done.returncode, done.stderr or done.stdout))
+    return done.stdout
+
+
+def _failed(command: list[str], code: int, said: str) -> str:
+    words = said.strip().splitlines() or [f"exit status {code}"]
+    return f"'{' '.join(command[:3])}' failed: {words[-1]}"
+
+
+def all_of(commands: list[list[str]], seconds: float = 120) -> list[str]:
+    """Standard outputs of commands that run side by side; Unavailable if one fails, after all have ended."""
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for command in commands
+    ]
+    outputs, problem = [], None
+    for command, process in zip(commands, processes, strict=True):
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+        outputs.append(out)
+        if process.returncode:
+            problem = _failed(command, process.returncode, err or out)
+    if problem:
+        raise Unavailable(problem)
+    return outputs

@@ -1,0 +1,56 @@
+"""Nodes whose programs are children of whoever starts them, confined to their places by cpusets."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, LABEL, Node, Spec, hidden, join
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup, topology
+
+
+class Confined(Node):
+    """The node that it is on, confined to some of its processors and memory nodes."""
+
+    kind = "cpuset"
+    separate = False
+
+    def __init__(self, on: Node, prefix: list[str]):
+        super().__init__(on.name, on)
+        self.prefix = prefix
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        return [*self.prefix, *hidden(without), *program]
+
+
+def parent(spec: Spec) -> str:
+    """The cgroup under which everything of a run is."""
+    return f"{LABEL}/{spec.run}"
+
+
+def confine(specs: Sequence[Spec], on: Node = HOST) -> tuple[Node, list[Path]]:
+    """Cpusets for nodes at their places: the node to start programs from, and the cpuset of each node, none if they share one.
+
+    Nodes at the same place share one with whoever starts programs in them. Without the right to make one, programs that may use
+    all memory nodes can still be kept on their processors. Unavailable if that is not enough.
+    """
+    places = list(dict.fromkeys(spec.place for spec in specs))
+    if places == [None]:
+        return on, []
+    apart = len(places) > 1
+    wanted = [spec.place for spec in specs] if apart else places
+    named = [{"cpus": place.cpus, "nodes": place.nodes} for place in wanted]
+    try:
+        cpusets = cgroup.make_cpusets(parent(specs[0]), named, cgroup.mounts())
+    except OSError as error:
+        cgroup.remove(parent(specs[0]))
+        if apart or places[0].nodes != topology.everything(topology.discover())["nodes"]:
+            raise Unavailable(f"a cpuset could not be made: {error}") from error
+        return Confined(on, ["taskset", "-c", places[0].cpus]), []
+    return (on, cpusets) if apart else (Confined(on, join(cpusets)), [])
+
+
+def release(nodes: Sequence[Node]) -> None:
+    """Remove the cgroups of the nodes' run, if it has any."""
+    specs = [node.spec for node in nodes]
+    if specs and any(spec.place for spec in specs):
+        cgroup.remove(parent(specs[0]))

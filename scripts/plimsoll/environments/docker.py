@@ -1,0 +1,92 @@
+"""Docker: a container per group of ranks, each with its own namespaces and cgroup, on a bridge network of the study's own."""
+
+import os
+import shutil
+
+from plimsoll import paths
+from plimsoll.environments.base import gone, join, output
+from plimsoll.environments.engine import ANSWER_SECONDS, Engine
+from plimsoll.environments.networks.engine_bridge import EngineBridge
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup
+from plimsoll.measuring import lock
+
+# What set-up starts the engine with.
+START = "scripts/setup/docker.sh"
+
+
+class Docker(Engine):
+    """Docker with its default seccomp profile."""
+
+    name = "docker"
+    remedy = f"end it if it hangs, and start it (bash {START} does)"
+    label = "Docker"
+    colour, hatch = "#0072b2", ""
+    command = ("docker",)
+    network = EngineBridge(command)
+    daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
+    facts = "{{.CgroupDriver}} {{.DockerRootDir}}"
+    parents = ("docker", "system.slice")
+    scopes = ("{}", "docker-{}.scope")
+
+    def check(self) -> str:
+        return f"Docker {self._version(30)}"
+
+    def examine(self, image: dict) -> None:
+        """What every engine needs, and the same image as was built."""
+        super().examine(image)
+        wanted = {each["tag"]: each["id"] for each in (image, *image.get("stages", {}).values())}
+        shown = [*self.command, "image", "inspect", "--format", "{{.Id}}"]
+        try:
+            same = output([*shown, *wanted], ANSWER_SECONDS).split() == list(wanted.values())
+        except Unavailable:
+            same = False
+        if not same:
+            raise gone(image, "Docker does not have it as it was built")
+
+    def revive(self) -> None:
+        """Start the engine of this machine, if it can be ours to start, and make the network."""
+        try:
+            self.refuse_silent()
+        except Outage:
+            if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
+                return
+            start_engine()
+        super().revive()
+
+    def refuse_silent(self) -> None:
+        """Outage if the engine does not answer: its client answers without it."""
+        try:
+            self._version(ANSWER_SECONDS)
+        except Unavailable as problem:
+            raise Outage(f"the Docker engine does not answer ({problem})", self.remedy) from problem
+
+    def _version(self, seconds: float) -> str:
+        return output([*self.command, "version", "--format", "{{.Server.Version}}"], seconds).strip()
+
+
+class DockerPtrace(Docker):
+    """Docker whose seccomp profile lets ranks read each other's memory."""
+
+    name = "docker-ptrace"
+    label = "Docker with CAP_SYS_PTRACE"
+    colour, hatch = "#56b4e9", ".."
+    capabilities = ("SYS_PTRACE",)
+    variant_of = "docker"
+
+
+def start_engine() -> None:
+    """What set-up does; Unavailable if it does not answer in time."""
+    from plimsoll.measuring import means  # here, because a run that ends well has no use for it
+
+    # The engine outlives the run: it must neither be taken for one of its processes nor be counted as one.
+    root = cgroup.mounts().get("unified")
+    apart = [*(join([root]) if root else []), "env", "-u", lock.VARIABLE]
+    limit = f"{means.WAIT_SECONDS:g}"
+    try:
+        output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], means.WAIT_SECONDS + 10)
+    except Unavailable as problem:
+        raise Unavailable(f"{START} could not start the Docker engine within {limit} s") from problem
+
+
+ENVIRONMENTS = (Docker(), DockerPtrace())

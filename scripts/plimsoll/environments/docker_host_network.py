@@ -1,0 +1,17 @@
+"""Docker on the host's network: is the loss of several containers (liu2020, figures 5 and 6) the network namespace's?"""
+
+from plimsoll.environments.docker import Docker
+from plimsoll.environments.networks.base import HostNetwork
+
+
+class DockerHostNetwork(Docker):
+    """Docker with one thing changed: containers have no network namespace of their own."""
+
+    name = "docker-host-network"
+    label = "Docker on the host's network"
+    colour, hatch = "#004c6d", "--"
+    network = HostNetwork()
+    variant_of = "docker"
+
+
+ENVIRONMENTS = (DockerHostNetwork(),)

@@ -1,0 +1,160 @@
+"""Any engine with Docker's command line: containers that stay up, each with its own namespaces and cgroup."""
+
+import shutil
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, LABEL, Environment, Node, Spec, all_of, output
+from plimsoll.environments.networks.base import Network
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup
+
+# An engine that takes longer to answer hangs.
+ANSWER_SECONDS = 10
+
+
+class EngineNode(Node):
+    """A container that sleeps, or runs a service."""
+
+    def __init__(self, spec, on, groups, command: tuple[str, ...], interface: str | None = None):
+        super().__init__(spec.name, on, groups, spec)
+        self.command, self.interface = command, interface
+        self.kind = command[0]
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        """`docker exec`, which hands on no variable of the caller's."""
+        where = ["--workdir", str(folder)] if folder else []
+        return [*self.command, "exec", *where, self.name, *program]
+
+
+class Engine(Environment):
+    """`command` begins every command to the engine. Every container is started with `options` and removed with those of
+    `removal`; `capabilities` are added to the default ones. `network` is that of the nodes that ask for none. `facts` is what
+    `info` is asked for: who manages the engine's cgroups (`systemd` or not), and the engine's folder. A container's cgroup is
+    one of `scopes` below one of `parents`, as engines call it differently with and without systemd. `remedy` says what to do
+    about an engine that does not answer."""
+
+    services = True
+    remedy = "install it again (make setup does)"
+    command: tuple[str, ...]
+    network: Network
+    options: tuple[str, ...] = ()
+    removal: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    facts: str
+    parents: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """`docker run` of every container, side by side."""
+        networks = [spec.network or self.network for spec in specs]
+        for network in dict.fromkeys(networks):
+            network.set_up(on)
+        commands = [on.inside([*self.command, "run", *self._of(spec), *spec.command]) for spec in specs]
+        try:
+            identities = [text.strip() for text in all_of(commands)]
+        except Unavailable:
+            self.remove([spec.name for spec in specs], on)
+            raise
+        return [
+            EngineNode(spec, on, self._groups(spec, identity), self.command, network.interface)
+            for spec, identity, network in zip(specs, identities, networks, strict=True)
+        ]
+
+    def image_of(self, spec: Spec) -> str:
+        """What the engine calls the node's image."""
+        return spec.image["tag"]
+
+    def _of(self, spec: Spec) -> list[str]:
+        """Options of `docker run` for a node, and its image."""
+        network = spec.network or self.network
+        words = ["--detach", "--init", *self.options, "--label", LABEL, "--network", network.name]
+        words += ["--cgroup-parent", spec.group] if spec.group else []
+        words += ["--volume", f"{spec.folder}:{spec.folder}"]
+        for capability in (*self.capabilities, *spec.capabilities):
+            words += ["--cap-add", capability]
+        words += ["--user", spec.user] if spec.user else []
+        words += ["--name", spec.name, "--hostname", spec.name]
+        if spec.place:
+            words += ["--cpuset-cpus", spec.place.cpus, "--cpuset-mems", spec.place.nodes]
+        if spec.memory_bytes:
+            words += ["--memory", str(spec.memory_bytes), "--memory-swap", str(spec.memory_bytes)]
+        for folder, inside in spec.mounts:
+            words += ["--volume", f"{folder}:{inside}:ro"]
+        words += ["--blkio-weight", str(spec.block_io_weight)] if spec.block_io_weight else []
+        return [*words, self.image_of(spec)]
+
+    def _groups(self, spec: Spec, identity: str) -> list[Path]:
+        root = cgroup.accounting_folder(cgroup.mounts())
+        parents = (spec.group.strip("/"),) if spec.group else self.parents
+        places = [f"{parent}/{scope.format(identity)}" for parent in parents for scope in self.scopes]
+        return [root / place for place in places if (root / place).is_dir()] if root else []
+
+    def stop(self, nodes) -> None:
+        """Kill and remove containers with what they wrote; the network stays for the next run."""
+        self.remove([node.name for node in nodes], nodes[0].on)
+
+    def remove(self, names: Sequence[str], on: Node = HOST) -> None:
+        """Kill and remove containers by name; they need not be there."""
+        output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
+
+    def examine(self, image: dict) -> None:
+        """The launcher, the engine, the network, and room on the engine's disk."""
+        super().examine(image)
+        self.refuse_silent()
+        try:
+            output([*self.command, "network", "inspect", self.network.name], ANSWER_SECONDS)
+        except Unavailable as problem:
+            cause = f"the network {self.network.name} was removed"
+            raise Outage(cause, f"make room for it ({' '.join(self.command)} network ls)") from problem
+        from plimsoll.measuring import means  # here, because a run that ends well has no use for it
+
+        means.refuse_full(self.storage())
+
+    def revive(self) -> None:
+        self.network.set_up(HOST)
+
+    def intact(self, nodes) -> None:
+        """The containers' own processes only sleep, or serve."""
+        names = [node.name for node in nodes]
+        try:
+            running = output([*self.command, "inspect", "--format", "{{.State.Running}}", *names], ANSWER_SECONDS).split()
+        except Unavailable as problem:
+            self.refuse_silent()
+            raise Outage(f"a container is gone from under its run ({problem})", "look who removed it") from problem
+        if running != ["true"] * len(names):
+            raise Outage("a container ended under its run", "look who stopped it, or whether the engine was started anew")
+
+    def refuse_silent(self) -> None:
+        """Outage if the engine does not answer."""
+        try:
+            output([*self.command, "info"], ANSWER_SECONDS)
+        except Unavailable as problem:
+            raise Outage(f"{self.label} does not answer ({problem})", self.remedy) from problem
+
+    @cached_property
+    def _facts(self) -> tuple[str, str]:
+        manager, _, folder = output([*self.command, "info", "--format", self.facts]).strip().partition(" ")
+        return manager, folder
+
+    def group_of(self, run: str) -> str:
+        """A slice where systemd manages groups, and a plain path where it does not."""
+        # A dash in its name would put a slice below another.
+        return f"{LABEL}{run}.slice" if self._facts[0] == "systemd" else f"/{LABEL}/{run}"
+
+    def storage(self) -> Path:
+        return Path(self._facts[1])
+
+    def left(self) -> list[str]:
+        """Containers that carry the workflow's label."""
+        if not shutil.which(self.command[0]):
+            return []
+        return output([*self.command, "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()
+
+    def sweep(self) -> None:
+        """Remove every container that carries the workflow's label, and then the network."""
+        if names := self.left():
+            self.remove(names)
+        if shutil.which(self.command[0]):
+            self.network.sweep()

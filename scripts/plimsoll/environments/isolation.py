@@ -1,0 +1,135 @@
+"""Tries every environment, and looks from inside its running containers at what liu2020's table 5 states about it."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from plimsoll import environments
+from plimsoll.environments.base import LABEL, Environment, Spec, output
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.measuring import lock
+
+PROBE = Path(__file__).with_name("probe.sh")
+NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+
+
+def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
+    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError if a required one fails."""
+    results = {}
+    with lock.machine(environments.known().values()):
+        for name, wish in wishes.items():
+            if wish == "off":
+                continue
+            environment = environments.find(name)
+            try:
+                results[name] = {
+                    "works": True,
+                    "version": environment.check(),
+                    "features": observe(environment, image),
+                }
+            except Unavailable as reason:
+                if wish == "required":
+                    raise PlimsollError(
+                        f"The runtime {name} does not work here: {reason}. Mend that (make setup installs what it can), "
+                        f"or set runtimes.{name} to optional or off in config/config.yaml."
+                    ) from reason
+                results[name] = {"works": False, "reason": str(reason)}
+    return results
+
+
+def observe(environment: Environment, image: dict) -> dict:
+    """Start two nodes (one that is not contained), run a probe in each, and compare what it prints with the host."""
+    os.environ[lock.VARIABLE] = identity = f"probe{os.getpid()}"
+    folder = lock.temporary_folder(identity)
+    number = 2 if environment.containers else 1
+    specs = [Spec(identity, f"{LABEL}-{identity}-c{i}", image, folder) for i in range(number)]
+    try:
+        shutil.copy(PROBE, folder)
+        nodes = environment.start(specs)
+        try:
+            program = ["/bin/sh", str(folder / PROBE.name)]
+            inside = [parse(output(node.inside(node.of_image(program)))) for node in nodes]
+            # While the nodes are up: their interfaces' other ends are on the host.
+            return compare(inside, _host(), _bridges())
+        finally:
+            environment.stop(nodes)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def parse(text: str) -> dict[str, str]:
+    """`key value` lines of the probe."""
+    return dict(line.partition(" ")[::2] for line in text.splitlines() if line)
+
+
+def _host() -> dict[str, str]:
+    return parse(subprocess.run(["/bin/sh", str(PROBE)], capture_output=True, text=True, check=True).stdout)
+
+
+def _bridges() -> dict[int, str]:
+    """Name of the bridge that each of the host's interfaces is a port of, by interface number."""
+    ports = {}
+    for interface in Path("/sys/class/net").iterdir():
+        master = interface / "master"
+        if (master / "bridge").is_dir():
+            ports[int((interface / "ifindex").read_text())] = master.resolve().name
+    return ports
+
+
+def compare(inside: list[dict], host: dict, bridges: dict[int, str]) -> dict:
+    """Features of the containers, from what the probe printed in each and on the host.
+
+    `namespaces` lists those that are not the host's, `separate_namespaces` those that the containers do not share with each
+    other; `cgroup` is the path of the cpu controller's group as seen from inside, and `own_cgroup` says whether it differs from
+    what the host sees.
+    """
+    own = [kind for kind in NAMESPACES if all(probe.get(kind) != host.get(kind) for probe in inside)]
+    apart = [kind for kind in own if len({probe.get(kind) for probe in inside}) == len(inside)]
+    links = [int(link) for link in inside[0].get("links", "").split()]
+    # On the host's network it sees the host's interfaces, and ports of other containers' bridges may be among them.
+    bridge = next((bridges[link] for link in links if link in bridges), None) if "net" in own else None
+    return {
+        "namespaces": own,
+        "separate_namespaces": apart,
+        "cgroup": inside[0].get("cpu_cgroup", ""),
+        "own_cgroup": all(probe.get("cpu_cgroup") != host.get("cpu_cgroup") for probe in inside),
+        "file_system": inside[0].get("root", ""),
+        "network": f"bridge {bridge}" if bridge else ("own, no bridge seen" if "net" in own else "host"),
+        "seccomp": inside[0].get("seccomp", ""),
+        "capabilities": inside[0].get("capabilities", ""),
+    }
+
+
+def rows(tried: dict[str, dict], paper: dict[str, dict[str, str]]) -> list[dict[str, str]]:
+    """Table 5, one row per runtime: the paper's four features as measured here, each beside what the paper prints.
+
+    Every container has a mount namespace, so the paper's table does not count it as isolation; it is named all the same.
+    """
+    table = []
+    for name, result in tried.items():
+        printed = paper.get(name, {})
+        row = {"runtime": environments.find(name).label, "version": result.get("version", "")}
+        if not result["works"]:
+            table.append({**row, "namespaces": f"not tried: {result['reason']}"})
+            continue
+        seen = result["features"]
+        isolating = [kind for kind in seen["namespaces"] if kind != "mnt"]
+        measured = {
+            "namespaces": f"{'yes' if isolating else 'no'} ({', '.join(seen['namespaces']) or 'none'})",
+            "cgroup": f"{'yes' if seen['own_cgroup'] else 'no'} ({seen['cgroup']})",
+            "file system": seen["file_system"],
+            "network": seen["network"],
+        }
+        for feature, value in measured.items():
+            row[feature] = value
+            row[f"{feature} (paper)"] = printed.get(feature, "")
+        row["seccomp"] = {"0": "off", "2": "filter"}.get(seen["seccomp"], seen["seccomp"])
+        table.append(row)
+    return table
+
+
+def write(results: dict, path: Path) -> None:
+    """The results as JSON."""
+    path.write_text(json.dumps(results, indent=1) + "\n")

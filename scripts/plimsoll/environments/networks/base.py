@@ -1,0 +1,35 @@
+"""What an environment asks of a network, and the host's own."""
+
+from pathlib import Path
+
+
+class Network:
+    """`name` is what engines call it; `interface` is what nodes on it have to use where they see others too, or None."""
+
+    interface: str | None = None
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def set_up(self, on) -> None:
+        """Make it on the node `on`, unless it is there; Unavailable if that fails."""
+
+    def sweep(self) -> None:
+        """Remove it from this host after a killed run; what is still on it keeps it."""
+
+
+class HostNetwork(Network):
+    """The host's interfaces and ports: there is nothing to make, and nothing to remove.
+
+    Nodes see all interfaces of the host, bridges of container engines among them. Two ranks that reach each other over several
+    at once wait for each other for ever (Open MPI 4.1.4), so they have to be told one.
+    """
+
+    def __init__(self):
+        super().__init__("host")
+
+    @property
+    def interface(self) -> str:
+        """The interface of the default route; without one, the loopback."""
+        rows = (line.split() for line in Path("/proc/net/route").read_text().splitlines()[1:])
+        return next((name for name, destination, *_ in rows if destination == "00000000"), "lo")

@@ -1,0 +1,113 @@
+"""Podman for root, beside Docker: containers with no daemon above them, by the same runc, on a bridge of the study's own."""
+
+import resource
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, Node, gone, needs_root, output
+from plimsoll.environments.docker import Docker
+from plimsoll.environments.engine import ANSWER_SECONDS, Engine
+from plimsoll.environments.networks.engine_bridge import EngineBridge
+from plimsoll.errors import Unavailable
+
+# A process that has it may raise its limits (capabilities(7)).
+CAP_SYS_RESOURCE = 24
+
+
+class Podman(Engine):
+    """Podman with its default seccomp profile. Its images are Docker's, by Docker's digest: the same bits."""
+
+    name = "podman"
+    label = "Podman"
+    colour, hatch = "#d55e00", "++"
+    # Docker's runc, so that this is no other difference.
+    command = ("podman", "--runtime", "runc")
+    # Without a time it waits ten seconds for programs that do not end on SIGTERM.
+    removal = ("--time", "0")
+    # Not Docker's subnets: the host has no route to a network of Podman's while nothing is on it.
+    network = EngineBridge(command, first=127)
+    # `conmon` holds each container; what comes after it sets up a container or a program in one.
+    daemons = ("conmon", "podman", "netavark", "aardvark-dns", "runc")
+    packages = ("podman", "netavark", "aardvark-dns", "catatonit", "runc")
+    # The paper's findings are about other engines: no claim of it is about this one.
+    variant_of = "docker"
+    facts = "{{.Host.CgroupManager}} {{.Store.GraphRoot}}"
+    parents = ("libpod_parent", "machine.slice")
+    scopes = ("libpod-{}", "libpod-{}.scope")
+
+    def check(self) -> str:
+        """Version of Podman and what runs its containers; only root's have networks that mpirun on the host reaches."""
+        needs_root("Podman with a network of its own")
+        return output(
+            [*self.command, "info", "--format", "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"], 30
+        ).strip()
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """Podman's own limits of processes and open files where they can be set, and this process's where they cannot."""
+        words = ["--pull", "never"]
+        if not _may_raise_limits():
+            files, processes = resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_NPROC)
+            # There are no more processes than numbers for them, and conmon has lowered the limit to that.
+            most = min(n for n in (processes[1], int(Path("/proc/sys/kernel/pid_max").read_text())) if n >= 0)
+            words += ["--ulimit", f"nofile={files[0]}:{files[1]}", "--ulimit", f"nproc={most}:{most}"]
+        return tuple(words)
+
+    def examine(self, image: dict) -> None:
+        """What every engine needs, and an image that Podman has or can get from Docker."""
+        super().examine(image)
+        for each in (image, *image.get("stages", {}).values()):
+            if not any(_has(command, each["id"]) for command in (self.command, Docker.command)):
+                raise gone(image, "neither Podman nor Docker has it as it was built")
+
+    def image_of(self, spec) -> str:
+        """The image's digest, which is the same as Docker's."""
+        return spec.image["id"].removeprefix("sha256:")
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """`podman run` of every container; an image that Podman does not have yet comes from Docker first."""
+        try:
+            return super().start(specs, on)
+        except Unavailable:
+            wanted = {self.image_of(spec): spec.image["tag"] for spec in specs}
+            there = set(output([*self.command, "images", "--quiet", "--no-trunc"]).split())
+            missing = [tag for identity, tag in wanted.items() if f"sha256:{identity}" not in there]
+            if not missing:
+                raise
+        for tag in missing:
+            self._load(tag)
+        return super().start(specs, on)
+
+    def _load(self, tag: str, seconds: float = 300) -> None:
+        """Docker's image of that tag, with its digest."""
+        with subprocess.Popen(
+            [*Docker.command, "save", tag], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as saved:
+            try:
+                load = [*self.command, "load", "--quiet"]
+                done = subprocess.run(load, stdin=saved.stdout, capture_output=True, text=True, timeout=seconds)
+            except subprocess.TimeoutExpired as problem:
+                saved.kill()
+                raise Unavailable(f"the image {tag} was not loaded into Podman within {seconds:g} s") from problem
+            # Without a reader it ends, if it has not.
+            saved.stdout.close()
+            words = saved.stderr.read() + done.stderr
+        if saved.returncode or done.returncode:
+            said = words.strip().splitlines() or ["it printed nothing"]
+            raise Unavailable(f"Docker's image {tag} could not be loaded into Podman: {said[0]}")
+
+
+def _has(command: tuple[str, ...], identity: str) -> bool:
+    try:
+        return bool(output([*command, "image", "inspect", "--format", "{{.Id}}", identity], ANSWER_SECONDS))
+    except Unavailable:
+        return False
+
+
+def _may_raise_limits() -> bool:
+    (effective,) = (line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff"))
+    return bool(int(effective, 16) >> CAP_SYS_RESOURCE & 1)
+
+
+ENVIRONMENTS = (Podman(),)

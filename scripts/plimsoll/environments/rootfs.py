@@ -1,0 +1,21 @@
+"""An unpacked image: its programs run by its own loader with its own libraries, in no container."""
+
+from pathlib import Path
+
+
+def libraries(rootfs: Path) -> Path:
+    """Folder of the image's libraries, on any architecture."""
+    return next((rootfs / "usr/lib").glob("*-linux-gnu*"))
+
+
+def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = None) -> list[str]:
+    """Command that runs a program of the unpacked image with the image's loader and libraries.
+
+    `preload` is a library of the image that is loaded before the others.
+    """
+    folder = libraries(rootfs)
+    loader = next(path for path in (*(rootfs / "lib64").glob("ld-linux*"), *(rootfs / "usr/lib").glob("ld-linux*")))
+    # Debian chooses the BLAS by an absolute link, which would lead out of the image.
+    path = f"{folder / 'openblas-serial'}:{folder}"
+    first = ["--preload", str(rootfs / preload.lstrip("/"))] if preload else []
+    return [str(loader), *first, "--library-path", path, str(rootfs / program.lstrip("/")), *arguments]

@@ -1,0 +1,87 @@
+"""What a figure is drawn from: its observations, and what the plan says of them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+import pandas as pd
+
+TABLES = ("observations", "tables")
+
+
+@dataclass(frozen=True)
+class FigureData:
+    """Everything that a chart is drawn from.
+
+    `metrics` describes each metric that is shown (label, unit, better). `cells` are those that were planned and can be measured
+    here, each with its factors. `missing` says which cannot be measured, and why; `unseen` says why single metrics cannot;
+    `reason` says why nothing can (None if something can). `options` is what the study's figure and its design add.
+    `observations` has one row per metric of a run that counts; `tables` has what else the design gathered, by name.
+    """
+
+    study: str
+    name: str
+    title: str
+    design: str
+    chart: str
+    factors: list[str]
+    metrics: dict[str, dict]
+    repetitions: int
+    profile: str
+    cells: list[dict]
+    missing: list[str] = field(default_factory=list)
+    unseen: dict[str, str] = field(default_factory=dict)
+    reason: str | None = None
+    options: dict = field(default_factory=dict)
+    observations: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False, repr=False)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
+
+    def to_json(self) -> str:
+        """All of it but the tables."""
+        described = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in TABLES}
+        return json.dumps(described) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, observations: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> "FigureData":
+        """What `to_json` wrote, with its tables."""
+        return cls(**json.loads(text), observations=observations, tables=tables)
+
+    def write(self, folder: Path) -> None:
+        """Into a folder: <name>.json, <name>.observations.csv, and one <name>.<table>.csv for each other table."""
+        (folder / f"{self.name}.json").write_text(self.to_json())
+        for kind, table in {"observations": self.observations, **self.tables}.items():
+            table.to_csv(folder / f"{self.name}.{kind}.csv", index=False)
+
+    def per_metric(self, build: Callable[["FigureData", str], pd.DataFrame]) -> list[pd.DataFrame]:
+        """One table per metric that can be seen here, as `build` makes it."""
+        return [build(self, metric) for metric in self.metrics if metric not in self.unseen]
+
+
+def read(folder: Path, name: str) -> FigureData:
+    """What `write` left in a folder of figures. Where a figure's own observations are not there, those of its cells are taken
+    from the study's, one folder up. FileNotFoundError if the figure is not there."""
+    text = (folder / f"{name}.json").read_text()
+    described = json.loads(text)
+    found = {
+        path.name.removeprefix(f"{name}.").removesuffix(".csv"): table(path, described["factors"])
+        for path in sorted(folder.glob(f"{name}.*.csv"))
+    }
+    observations = found.pop("observations", None)
+    if observations is None:
+        observations = _of_cells(table(folder.parent / "observations.csv", described["factors"]), described)
+    return FigureData.from_json(text, observations, found)
+
+
+def table(path: Path, factors: list[str]) -> pd.DataFrame:
+    """A table as written: levels are text, whatever they look like, and only what is empty is missing."""
+    return pd.read_csv(path, dtype=dict.fromkeys(factors, str), keep_default_na=False, na_values=[""])
+
+
+def _of_cells(observations: pd.DataFrame, described: dict) -> pd.DataFrame:
+    if described["reason"] is not None or not described["metrics"]:
+        return observations.iloc[:0]
+    factors = described["factors"]
+    wanted = {tuple(str(cell[factor]) for factor in factors) for cell in described["cells"]}
+    own = [key in wanted for key in observations[factors].itertuples(index=False, name=None)]
+    return observations[own].reset_index(drop=True)

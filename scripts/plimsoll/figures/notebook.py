@@ -1,0 +1,156 @@
+"""A figure as its notebook shows it: the question, what was measured, the picture, the tests of its cells, and the verdicts."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from IPython.display import Image, Markdown, display
+from matplotlib.figure import Figure
+
+from plimsoll.claims import book, findings
+from plimsoll.config import studies
+from plimsoll.design import Design
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import chart, data
+
+# What is shown of a verdict.
+OF_VERDICT = ("id", "statement", "verdict", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most")
+
+
+class Page:
+    """A figure that lies in a study's results, and what belongs to it.
+
+    Tests and verdicts come after the figures: they are shown where they are there, and nothing in the figure depends on them.
+    """
+
+    def __init__(self, results: str | Path, figure: str, designs: Mapping[str, Design]) -> None:
+        """`results` is a study's folder, `designs` are all designs by name. PlimsollError if the figure is not there."""
+        self.results = Path(results).resolve()
+        try:
+            self.data = data.read(self.results / "figures", figure)
+        except FileNotFoundError as problem:
+            there = ", ".join(sorted(path.stem for path in (self.results / "figures").glob("*.json"))) or "no figure"
+            raise PlimsollError(f"{figure} cannot be read ({problem.filename}): {self.results}/figures has {there}.") from None
+        self.study = studies.load(self.data.study, designs)
+        self.chart: chart.Chart = self.study.design.chart(self.data.chart)
+
+    @cached_property
+    def drawn(self) -> chart.Drawn:
+        """The figure with its summary, caption and alternative text."""
+        found = chart.drawn(self.chart, self.data)
+        # It is shown where the notebook asks for it, and not also at the end of the cell that drew it.
+        plt.close(found.figure)
+        return found
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """Observations of the figure's metrics; `data.observations` has the other metrics of its runs as well."""
+        observations = self.data.observations
+        return observations[observations["metric"].isin(self.data.metrics)] if len(observations) else observations
+
+    def question(self) -> Markdown:
+        """What the study asks, and what the paper says about this figure."""
+        name, study = self.data.name, self.study
+        number = f"figure {name.removeprefix('fig').lstrip('0')}" if name.startswith("fig") else name
+        lines = [
+            f"## {self.data.title}",
+            f"{study['citation']['authors']} ({study['citation']['year']}), *{study['title']}*, {number}.",
+            f"**The study's question.** {study['question']}",
+        ]
+        if paper := study.get("paper_findings", {}).get(name):
+            lines.append(f"**The paper on this figure** ({study['paper_host']}). {paper}")
+        claims = [claim for claim in book.load(study["id"]) if name in findings.figures_of(claim, study)]
+        if claims:
+            statements = [f"- `{claim['id']}` (section {claim['section']}) {claim['statement']}" for claim in claims]
+            lines.append("**Its statements, one by one.**\n\n" + "\n".join(statements))
+        return Markdown("\n\n".join(lines))
+
+    def measured(self) -> pd.DataFrame:
+        """One row per planned cell: the factors that tell it from the others, and how many of its runs count."""
+        table = pd.DataFrame(self.data.cells)
+        factors = [name for name in self.data.factors if name in table]
+        table = table[factors].drop_duplicates()
+        if len(self.data.observations):
+            runs = self.data.observations.drop_duplicates([*factors, "repetition"]).groupby(factors).size().rename("n")
+            table = table.merge(runs.reset_index(), on=factors, how="left")
+        else:
+            table["n"] = 0
+        table["n"] = table["n"].fillna(0).astype(int)
+        telling = [name for name in factors if table[name].nunique() > 1]
+        return table[[*telling, "n"]].sort_values(telling, ignore_index=True) if telling else table
+
+    def missing(self) -> Markdown:
+        """What is missing of this figure, and why."""
+        told = self.data
+        reasons = [told.reason] if told.reason else [*told.missing, *dict.fromkeys(told.unseen.values())]
+        few = self.measured() if told.cells and told.metrics and not told.reason else pd.DataFrame({"n": []})
+        if (few["n"] < told.repetitions).any():
+            reasons.append(
+                f"{(few['n'] < told.repetitions).sum()} cells have fewer valid runs than the {told.repetitions} planned"
+            )
+        return Markdown("\n".join(f"- {reason}" for reason in reasons) or "Nothing is missing.")
+
+    def show(self, output: str = "") -> None:
+        """Show the figure with its caption; write it if there is an `output`, the path of its files without extension."""
+        if output:
+            self.drawn.save(output)
+        display(picture(self.drawn.figure, self.drawn.alternative))
+        display(Markdown(f"**{self.data.title}.** {self.drawn.caption}"), Markdown(self.drawn.alternative))
+
+    def tests(self) -> pd.DataFrame | Markdown:
+        """The study's own tests of these cells."""
+        path = self.results / "tables/tests.csv"
+        table = self._later(path, lambda: data.table(path, self.data.factors))
+        if isinstance(table, Markdown):
+            return table
+        table = table[table["metric"].isin(self.data.metrics)]
+        factors = [factor for factor in self.data.factors if factor in table]
+        cells = {tuple(str(cell[factor]) for factor in factors) for cell in self.data.cells}
+        own = [key in cells for key in table[factors].itertuples(index=False, name=None)]
+        if not any(own):
+            return Markdown("The study has no test of these cells.")
+        return table[own].dropna(axis="columns", how="all").reset_index(drop=True)
+
+    def verdicts(self) -> pd.DataFrame | Markdown:
+        """The verdicts on the statements that name this figure."""
+        usual = self.results / "claims.json"
+        path = next((path for path in (usual, usual.with_suffix(".csv")) if path.is_file()), usual)
+        results = self._later(path, lambda: _results(path))
+        if isinstance(results, Markdown):
+            return results
+        own = [
+            row for row in results if row["study"] == self.data.study and self.data.name in findings.figures_of(row, self.study)
+        ]
+        if not own:
+            return Markdown("No statement of the paper that Plimsoll tests names this figure.")
+        return pd.DataFrame(own).reindex(columns=list(OF_VERDICT))
+
+    def _later(self, path: Path, read: Callable[[], object]) -> object:
+        """What comes with the whole study, or a sentence that says so. Another job may be writing it at this moment."""
+        try:
+            found = read()
+        except (OSError, TypeError, ValueError):
+            return Markdown(f"`{path.name}` is not there yet: the target `all` makes it. Run this notebook again after it.")
+        written = datetime.fromtimestamp(path.stat().st_mtime)
+        display(Markdown(f"From `{path.name}` of {written:%Y-%m-%d %H:%M}."))
+        return found
+
+
+def picture(figure: Figure, alternative: str = "") -> Image:
+    """A figure as a picture, whatever Matplotlib would show it with."""
+    plt.close(figure)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=200)
+    return Image(content.getvalue(), width=round(96 * figure.get_figwidth() * 1.4), alt=alternative)
+
+
+def _results(path: Path) -> list[dict]:
+    if path.suffix == ".json":
+        return json.loads(path.read_text())
+    rows = pd.read_csv(path, keep_default_na=False, na_values=[""]).to_dict("records")
+    return [{**row, "shown_in": json.loads(row["shown_in"]) if isinstance(row["shown_in"], str) else []} for row in rows]

@@ -1,0 +1,87 @@
+"""From a study's records to a figure: what it shows is gathered, and its notebook run on that."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from plimsoll.analysis import collect
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError
+from plimsoll.figures.data import FigureData
+from plimsoll.planning import availability
+
+# Of a metric, what charts are told.
+DESCRIBED = ("label", "unit", "better")
+
+
+def gather(study: Study, plan: dict, name: str, results: Path) -> FigureData:
+    """A figure's data from the records below `results`, the study's folder."""
+    runs = availability.figure_runs(plan, study, name)
+    observations, _ = collect.collect(results / "runs", plan, study, runs)
+    tables = study.design.readings.gather(study, plan, name, results, runs)
+    return described(study, plan, name, observations, tables)
+
+
+def described(study: Study, plan: dict, name: str, observations, tables: dict) -> FigureData:
+    """A figure's data from its observations, and from what the plan says of its cells."""
+    figure = study["figures"][name]
+    metrics = figure.get("metrics", [])
+    own = study.design.figures.told(plan, study, name)
+    none = availability.figure(plan, study, name)
+    of_cell = [*plan["factors"], *own.pop("of_cell")]
+    cells = availability.shown(plan, study, name)
+    return FigureData(
+        study=study["id"],
+        name=name,
+        title=title(study, name),
+        design=plan["design"],
+        chart=figure["chart"],
+        factors=plan["factors"],
+        metrics={metric: {key: study["metrics"][metric][key] for key in DESCRIBED} for metric in metrics},
+        repetitions=plan["repetitions"],
+        profile=plan["profile"],
+        cells=[{key: cell[key] for key in of_cell} for cell in cells if cell["reason"] is None],
+        missing=sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
+        unseen={metric: str(blind) for metric, blind in availability.metrics(plan, study, metrics).items()},
+        reason=none and none.reason,
+        options={**own, **({"bars": figure["bars"]} if "bars" in figure else {})},
+        observations=observations,
+        tables=tables,
+    )
+
+
+def title(study: dict, name: str) -> str:
+    """A figure's title: its own, or its metrics' labels."""
+    figure = study["figures"][name]
+    return figure.get("title") or ", ".join(study["metrics"][metric]["label"] for metric in figure["metrics"])
+
+
+def run(data: FigureData, notebook: Path, results: Path, output: Path, executed: Path) -> None:
+    """Run a notebook on a figure's data, which are left beside it.
+
+    Leaves <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results in
+    `executed`. Raises PlimsollError with the notebook's own words if a cell of it fails; the notebook as far as it ran is kept.
+    """
+    # Matplotlib otherwise asks for a display, and Jupyter for a home that can be written.
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    import papermill
+    from traitlets.config import Config
+
+    data.write(output.parent)
+    parameters = {"results": str(results.resolve()), "figure": data.name, "output": str(output.resolve())}
+    try:
+        # The kernel is reached through files that only this user can open, not through the loopback network; in a folder of its
+        # own, as two figures may be drawn at once.
+        with tempfile.TemporaryDirectory(prefix="figure-") as folder:
+            papermill.execute_notebook(
+                str(notebook),
+                str(executed),
+                parameters,
+                kernel_name="python3",
+                progress_bar=False,
+                config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+            )
+    except papermill.PapermillExecutionError as problem:
+        raise PlimsollError(
+            f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."
+        ) from problem

@@ -1,0 +1,110 @@
+"""What a chart is made of, read from its source: its notebook, and the files that it draws with.
+
+The workflow asks at every start, and importing what draws takes seconds; so nothing is imported here.
+"""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.errors import PlimsollError
+
+PACKAGE = paths.PROJECT / "scripts"
+NOTEBOOKS = paths.PROJECT / "notebooks"
+# Folders of the package whose files decide how a figure looks.
+DRAWING = ("figures", "charts")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A chart as its source has it: see `figures.chart.Chart`."""
+
+    name: str
+    notebook: str
+    metrics: str
+    option: str
+    file: Path
+
+    @property
+    def files(self) -> list[Path]:
+        """The chart's file, and the files of figures/ and charts/ that it draws with."""
+        return sorted(_closure(self.file))
+
+
+@cache
+def charts(folder: Path) -> dict[str, Source]:
+    """Every chart of a design's `charts` folder, by name."""
+    found = {}
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(_tree(file)):
+            values = _strings(node) if isinstance(node, ast.ClassDef) else {}
+            if {"name", "notebook"} <= set(values):
+                given = values.get("metrics", "several"), values.get("option", "")
+                found[values["name"]] = Source(values["name"], values["notebook"], *given, file)
+    return found
+
+
+def check(study: dict, source: str, folder: Path, refer: Callable[[str, list, list], None]) -> None:
+    """Raise PlimsollError for a figure whose chart is unknown, or has no notebook, or wants other metrics or options.
+
+    `refer(key, values, known)` raises it for a value that is not known; `source` names the study's file.
+    """
+    known = charts(folder)
+    for name, figure in study["figures"].items():
+        refer(f"figures.{name}.chart", [figure["chart"]], sorted(known))
+        chart, number = known[figure["chart"]], len(figure.get("metrics", []))
+        if not notebook(chart).is_file():
+            raise PlimsollError(f"{source}: figures.{name}.chart: there is no notebooks/{chart.notebook}.ipynb.")
+        if (chart.metrics == "one" and number != 1) or (chart.metrics == "several" and not number):
+            wanted = {"one": "one metric", "several": "one metric or more"}[chart.metrics]
+            raise PlimsollError(
+                f"{source}: figures.{name}.metrics: the chart {chart.name} shows {wanted}, and {number} are named."
+            )
+        if chart.option and chart.option not in figure:
+            raise PlimsollError(f"{source}: figures.{name}.{chart.option}: the chart {chart.name} needs it.")
+
+
+def notebook(chart: Source) -> Path:
+    """The notebook that shows figures of a chart."""
+    return NOTEBOOKS / f"{chart.notebook}.ipynb"
+
+
+def _strings(node: ast.ClassDef) -> dict[str, str]:
+    return {
+        target.id: statement.value.value
+        for statement in node.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and isinstance(statement.value.value, str)
+    }
+
+
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+def _closure(file: Path) -> set[Path]:
+    found, waiting = set(), [file]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported(path)
+    return found
+
+
+@cache
+def _imported(file: Path) -> tuple[Path, ...]:
+    """Files of figures/ and charts/ that a file imports."""
+    names = []
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    files = [PACKAGE / f"{name.replace('.', '/')}.py" for name in names if name.startswith("plimsoll.")]
+    return tuple(path for path in files if path.parent.name in DRAWING and path.is_file())

@@ -1,0 +1,117 @@
+"""How every figure looks: one colour per runtime everywhere, sizes that can be read at the width of a column, one way of
+saving."""
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from plimsoll import environments
+
+# The order of bars and legends; other environments come after, sorted. Colours and hatches are the environments' own.
+ORDER = ("bare", "docker", "docker-ptrace", "singularity", "singularity-cgroup", "singularity-instance")
+# For what has no colour of its own, so that nothing vanishes (Okabe and Ito's and Tol's; one that an environment
+# has is left out).
+FALLBACK = ("#d55e00", "#332288", "#999933", "#882255", "#44aa99", "#661100", "#f0e442", "#aa4499")
+FALLBACK_HATCHES = ("||", "--", "++", "oo", "||--", "//..", "xx..", "\\\\..")
+COLUMN_INCHES = 3.5
+# The smallest text of a figure, and the diameter of the dots of single runs, in points.
+SMALLEST, DOT = 6.0, 3.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a runtime, or another level, is drawn: colour, hatch, and its name for people."""
+
+    colour: str | tuple[float, ...]
+    hatch: str
+    label: str
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """The look of each runtime named, in the order in which they are drawn; one that is not known here has a look as well.
+
+    A runtime's look does not depend on which others are drawn beside it, as long as all of them are installed here.
+    """
+    known, wanted = environments.known(), set(names)
+    order = [*ORDER, *sorted(set(known) - set(ORDER))]
+    plain = [name for name in in_order(order, {*known, *wanted}) if not getattr(known.get(name), "colour", None)]
+    found = {}
+    for name in in_order(order, wanted):
+        environment = known.get(name)
+        colour, hatch = _fallback(plain.index(name)) if name in plain else (environment.colour, environment.hatch or "")
+        found[name] = Look(colour, hatch, getattr(environment, "label", name))
+    return found
+
+
+def _fallback(place: int) -> tuple[str, str]:
+    taken = {environment.colour for environment in environments.known().values()}
+    spare = [colour for colour in FALLBACK if colour not in taken]
+    return spare[place % len(spare)], FALLBACK_HATCHES[place // len(spare) % len(FALLBACK_HATCHES)]
+
+
+def in_order(known: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The names in the order of `known`, and after them, sorted, those that it does not have: none is left out."""
+    wanted = set(names)
+    first = [name for name in known if name in wanted]
+    return [*first, *sorted(wanted - set(first))]
+
+
+def percent(share: float) -> str:
+    """A relative difference for people: '-41 %'."""
+    return f"{round(100 * share):+d} %"
+
+
+def patches(looks: Iterable[Look]) -> list[Patch]:
+    """An entry of a legend for each look."""
+    return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=look.label) for look in looks]
+
+
+def legend_below(figure: Figure, handles: list, **other: float) -> None:
+    """Put a legend below all panels; `other` keywords are Matplotlib's, where they are not the usual ones."""
+    figure.legend(handles=handles, loc="outside lower center", frameon=False, **{"ncols": 2, "handlelength": 1.4, **other})
+
+
+def apply() -> None:
+    """Fonts that stay readable at column width, and text as text in PDFs."""
+    mpl.rcParams.update(
+        {
+            "font.size": 7.5,
+            "axes.titlesize": 8,
+            "axes.labelsize": 8,
+            "legend.fontsize": 6.8,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.linewidth": 0.6,
+            "axes.grid": True,
+            "axes.grid.axis": "y",
+            "axes.axisbelow": True,
+            "grid.linewidth": 0.4,
+            "grid.color": "#d0d0d0",
+            "hatch.linewidth": 0.4,
+            "pdf.fonttype": 42,
+            "savefig.bbox": "tight",
+            "savefig.pad_inches": 0.03,
+            "figure.dpi": 150,
+        }
+    )
+
+
+def save(figure: Figure, stem: str | Path) -> None:
+    """Write <stem>.pdf and <stem>.png, without the moment of writing, so that the same data give the same file."""
+    figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
+    figure.savefig(f"{stem}.png", dpi=300)
+
+
+def statement(title: str, reason: str) -> Figure:
+    """In place of a figure that this host cannot give: which, and why."""
+    apply()
+    figure = plt.figure(figsize=(COLUMN_INCHES, 1.2))
+    text = f"{title}\n\n" + textwrap.fill(f"Not measured here: {reason}.", 62)
+    figure.text(0.5, 0.5, text, ha="center", va="center", fontsize=7.5)
+    return figure

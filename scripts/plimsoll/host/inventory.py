@@ -1,0 +1,120 @@
+"""What this machine is: discovered, never typed in. One dictionary, and the same as a table for people."""
+
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll.design import Design
+from plimsoll.host import capabilities, cgroup, cpulist, topology
+from plimsoll.host.topology import read
+
+
+def here() -> dict:
+    """What a plan for this machine is made from: its topology, and what can be counted on it."""
+    return {**topology.discover(), "events": capabilities.counters()}
+
+
+def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> dict:
+    """Everything about the host that a reader of results may ask for.
+
+    `tried` is what trying the environments gave (plimsoll.environments.isolation.try_all); each of the `designs` says what this
+    machine is to it.
+    """
+    found = cgroup.mounts()
+    machine = here()
+    return {
+        "architecture": platform.machine(),
+        **machine,
+        "for_designs": {name: value for design in designs for name, value in design.cells.host_facts(machine).items()},
+        "kernel": platform.release(),
+        "distribution": _distribution(),
+        "cgroup": {
+            "version": cgroup.version(found),
+            "controllers": _controllers(),
+            "mounts": {name: str(path) for name, path in found.items()},
+        },
+        "virtualisation": _virtualisation(),
+        "governor": read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "not readable"),
+        "turbo": _turbo(),
+        "address_space_randomisation": read(Path("/proc/sys/kernel/randomize_va_space"), "not readable"),
+        "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled"), "not readable"),
+        "runtimes": tried or {},
+    }
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return "unknown"
+
+
+def _controllers() -> list[str]:
+    rows = [line.split() for line in read(Path("/proc/cgroups")).splitlines() if not line.startswith("#")]
+    return sorted(name for name, _, _, enabled in rows if enabled == "1")
+
+
+def _virtualisation() -> str:
+    if shutil.which("systemd-detect-virt"):
+        done = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True)
+        return done.stdout.strip() or "unknown"
+    flags = [line for line in read(Path("/proc/cpuinfo")).splitlines() if line.startswith("flags")]
+    return "a hypervisor (not identified)" if flags and " hypervisor" in flags[0] else "none seen"
+
+
+def _turbo() -> str:
+    no_turbo = read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo"))
+    boost = read(Path("/sys/devices/system/cpu/cpufreq/boost"))
+    if no_turbo:
+        return "off" if no_turbo == "1" else "on"
+    if boost:
+        return "on" if boost == "1" else "off"
+    return "not readable"
+
+
+def table(host: dict) -> str:
+    """The host as aligned text."""
+    memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
+    rows = [
+        ("processor", host["cpu_model"]),
+        ("sockets, cores, hardware threads", f"{host['sockets']}, {host['cores']}, {len(host['cpus'])}"),
+        ("memory", memory),
+        *[(f"memory node {node['node']}", _node(node)) for node in host["nodes"]],
+        *[(name, size) for name, size in _cache_rows(host["caches"])],
+        *host["for_designs"].items(),
+        ("kernel", host["kernel"]),
+        ("distribution", host["distribution"]),
+        ("cgroup version", host["cgroup"]["version"]),
+        ("cgroup controllers", ", ".join(host["cgroup"]["controllers"])),
+        ("virtualisation", host["virtualisation"]),
+        ("frequency governor", host["governor"]),
+        ("turbo", host["turbo"]),
+        ("address space randomisation", host["address_space_randomisation"]),
+        ("transparent huge pages", host["transparent_huge_pages"]),
+        *[(f"counter {name.replace('_', ' ')}", f"perf's {e}" if e else "not here") for name, e in host["events"].items()],
+        *[(f"runtime {name}", _runtime(result)) for name, result in host["runtimes"].items()],
+    ]
+    width = max(len(name) for name, _ in rows)
+    return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def _runtime(result: dict) -> str:
+    return f"works: {result['version']}" if result["works"] else f"does not work: {result['reason']}"
+
+
+def _node(node: dict) -> str:
+    size = f"{node['memory_bytes'] / 2**30:.1f} GiB" if node["memory_bytes"] else "size unknown"
+    return f"processors {cpulist.format(node['cpus'])}, {size}, distances {' '.join(map(str, node['distances']))}"
+
+
+def _cache_rows(caches: list[dict]) -> list[tuple[str, str]]:
+    kinds: dict[tuple, int] = {}
+    for cache in caches:
+        key = (cache["level"], cache["type"], cache["bytes"], len(cache["cpus"]))
+        kinds[key] = kinds.get(key, 0) + 1
+    return [
+        (f"cache L{level} {kind.lower()}", f"{count} x {size // 1024} KiB, each of {shared} processor(s)")
+        for (level, kind, size, shared), count in sorted(kinds.items())
+    ]

@@ -1,0 +1,48 @@
+"""What is in an image: what its folder states (containers/<image>/contents.yaml), looked up in its file system."""
+
+import hashlib
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.config import yaml_files
+from plimsoll.environments.rootfs import libraries
+from plimsoll.errors import PlimsollError
+from plimsoll.images import elf
+
+# No part of what the image is built from.
+FILE = "contents.yaml"
+
+
+def stated(name: str) -> dict:
+    """What containers/<name>/ says of what is in its image: `programs` and `versions`; PlimsollError if it is misspelt."""
+    path = paths.PROJECT / "containers" / name / FILE
+    return {"programs": [], "versions": {}, **(yaml_files.load(path, "contents") if path.is_file() else {})}
+
+
+def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
+    """Versions of what is `named`, in the image: as the build noted them, or Debian's of a package.
+
+    Raises PlimsollError for one that is nowhere.
+    """
+    noted = dict(line.split(": ", 1) for line in (rootfs / "opt/plimsoll/versions.txt").read_text().splitlines())
+    packages = {}
+    for paragraph in (rootfs / "var/lib/dpkg/status").read_text().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
+        packages[fields.get("Package")] = fields.get("Version")
+    found = {}
+    for name, source in named.items():
+        version = noted.get(source.get("noted")) or packages.get(source.get("package"))
+        if version is None:
+            raise PlimsollError(f"{FILE} names the version of {name}, and the image does not have it: {source}.")
+        found[name] = f"{source['called']} {version}" if "called" in source else version
+    return found
+
+
+def files(rootfs: Path, programs: list[str]) -> dict[str, dict]:
+    """Checksum and build identifier of the programs and of every shared library, by path in the image."""
+    found = {}
+    for path in [*(rootfs / program for program in programs), *sorted(libraries(rootfs).rglob("*.so*"))]:
+        if path.is_file() and not path.is_symlink() and (build_id := elf.build_id(path)):
+            checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[str(path.relative_to(rootfs))] = {"sha256": checksum, "build_id": build_id}
+    return found

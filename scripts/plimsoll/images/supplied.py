@@ -1,0 +1,49 @@
+"""Programs that may not be shipped: archives that the user supplies with a checksum, checked and unpacked for containers."""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.errors import PlimsollError
+
+
+def folder(checksum: str) -> Path:
+    """Where an archive with this checksum lies unpacked."""
+    return paths.image_store() / f"supplied-{checksum[:16]}"
+
+
+def prepare(supplied: dict[str, dict]) -> None:
+    """Check each archive of the configuration's `programs` and unpack it, unless that is done.
+
+    A single folder at its top is left out, so that what is in it is found whatever the version. Raises PlimsollError for an
+    archive that is missing, has another checksum, or cannot be unpacked.
+    """
+    for name, given in supplied.items():
+        target, archive = folder(given["sha256"]), Path(given["archive"]).expanduser()
+        if target.is_dir():
+            continue
+        key = f"config: programs.{name}"
+        try:
+            found = hashlib.sha256(archive.read_bytes()).hexdigest()
+        except OSError as problem:
+            raise PlimsollError(f"{key}.archive: {archive} cannot be read: {problem.strerror}.") from problem
+        if found != given["sha256"]:
+            raise PlimsollError(f"{key}.sha256: {archive} has the checksum {found}, not the one that is given.")
+        _unpack(archive, target, key)
+
+
+def _unpack(archive: Path, target: Path, key: str) -> None:
+    new = target.with_name(f".{target.name}-{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    try:
+        # Members that would leave the folder are refused.
+        shutil.unpack_archive(archive, new, **({} if archive.suffix == ".zip" else {"filter": "data"}))
+        inside = list(new.iterdir())
+        (inside[0] if len(inside) == 1 and inside[0].is_dir() else new).rename(target)
+    except (OSError, ValueError, shutil.ReadError) as problem:
+        raise PlimsollError(f"{key}.archive: {archive} cannot be unpacked: {problem}.") from problem
+    finally:
+        shutil.rmtree(new, ignore_errors=True)

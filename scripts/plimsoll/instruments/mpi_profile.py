@@ -1,0 +1,80 @@
+"""Time and number of calls of MPI functions (liu2020, section 3.2.1), by a library that is preloaded into the ranks."""
+
+import json
+from pathlib import Path
+
+from plimsoll.instruments.base import Instrument
+from plimsoll.workloads.base import InvalidOutput
+
+# The columns of liu2020's table 1, by the group and with the functions that each stands for.
+PATTERNS = {
+    "blocking_pingpong_transfer": ("point_to_point", ("MPI_Send", "MPI_Ssend", "MPI_Recv")),
+    "blocking_concurrent_transfer": ("point_to_point", ("MPI_Sendrecv",)),
+    "nonblocking_transfer": ("point_to_point", ("MPI_Isend", "MPI_Issend", "MPI_Irecv")),
+    "nonblocking_synchronise": (
+        "point_to_point",
+        ("MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Test", "MPI_Testany", "MPI_Cancel", "MPI_Iprobe"),
+    ),
+    "barrier": ("collective", ("MPI_Barrier",)),
+    "alltoall": ("collective", ("MPI_Alltoall",)),
+    "bcast": ("collective", ("MPI_Bcast",)),
+    "gather": ("collective", ("MPI_Gather",)),
+    "global_reduce": ("collective", ("MPI_Reduce", "MPI_Allreduce")),
+}
+GROUPS = ("point_to_point", "collective")
+PATTERN_OF = {function: pattern for pattern, (_, functions) in PATTERNS.items() for function in functions}
+# Inside and outside must add up to the wall time to within this share of it.
+TOLERANCE = 0.001
+
+
+class MpiProfile(Instrument):
+    """containers/hpcc/mpi_profile.c in every rank."""
+
+    name = "mpi"
+    preload = "/opt/plimsoll/lib/libmpi_profile.so"
+
+    def values(self, ranks: list[dict], region: str) -> dict[str, float]:
+        return summarise([section(self.job.folder, rank["rank"], region) for rank in ranks])
+
+
+def section(folder: Path, rank: int, region: str) -> dict:
+    """A rank's profile of one part of the program; InvalidOutput if there is none, or if its times do not add up."""
+    try:
+        found = json.loads((folder / f"ranks/{rank}.profile.json").read_text())
+        (profile,) = [part for part in found["sections"] if part["name"] == region]
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidOutput(f"rank {rank} left no profile of {region}") from error
+    inside = sum(seconds for _, seconds in profile["functions"].values())
+    wall, outside = profile["wall_seconds"], profile["outside_seconds"]
+    if abs(wall - inside - outside) > TOLERANCE * wall:
+        raise InvalidOutput(
+            f"rank {rank} was {inside:.6f} s inside MPI functions and {outside:.6f} s outside them, which is not the "
+            f"{wall:.6f} s that {region} took"
+        )
+    return profile
+
+
+def summarise(profiles: list[dict]) -> dict[str, float]:
+    """Values of a run from its ranks' profiles.
+
+    `wall_seconds` is the mean over the ranks. For `all`, each group, pattern and function: `mpi_seconds/..` (mean per rank),
+    `mpi_share/..` (of the ranks' wall time together, 0 to 1), and `mpi_calls/..` (of all ranks together, as table 1 has them).
+    """
+    wall = sum(profile["wall_seconds"] for profile in profiles)
+    totals: dict[str, list[float]] = {name: [0, 0.0] for name in ("all", *GROUPS, *PATTERNS)}
+    for profile in profiles:
+        for function, (calls, seconds) in profile["functions"].items():
+            pattern = PATTERN_OF[function]
+            for name in ("all", PATTERNS[pattern][0], pattern, function):
+                total = totals.setdefault(name, [0, 0.0])
+                total[0] += calls
+                total[1] += seconds
+    values: dict[str, float] = {"wall_seconds": wall / len(profiles)}
+    for name, (calls, seconds) in totals.items():
+        values[f"mpi_calls/{name}"] = calls
+        values[f"mpi_seconds/{name}"] = seconds / len(profiles)
+        values[f"mpi_share/{name}"] = seconds / wall
+    return values
+
+
+INSTRUMENTS = (MpiProfile,)

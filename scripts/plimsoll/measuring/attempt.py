@@ -1,0 +1,26 @@
+"""What a design is given to make one attempt at a run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll.measuring import noise
+
+
+@dataclass
+class Attempt:
+    """One attempt at a run: everything that a design needs to make it.
+
+    `folder` takes its raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time
+    of this process and its children, `limits` what neighbours may use, `notes` the part of the record that is written so far.
+    """
+
+    identity: str
+    plan: dict
+    cell: dict
+    image: dict
+    folder: Path
+    temporary: Path
+    machine: noise.Machine
+    account: Path | None
+    limits: dict
+    notes: dict

@@ -1,0 +1,105 @@
+"""One measurement at a time on a machine, and a clean start after a killed one."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from plimsoll import paths
+from plimsoll.errors import Unavailable
+
+# Every process of a run carries it, so that those of a killed run can be found.
+VARIABLE = "PLIMSOLL_RUN"
+# Of runs and nothing else, as all that a killed run left in it is removed.
+TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
+
+
+class Sweepable(Protocol):
+    """Something that can be left behind, and swept."""
+
+    def sweep(self) -> None:
+        """Remove what a killed run left behind; Unavailable if that fails."""
+
+
+@contextlib.contextmanager
+def machine(environments: Iterable[Sweepable] = ()) -> Iterator[None]:
+    """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if the last holder was killed.
+
+    `environments` are those that it may have left nodes of.
+    """
+    folder = paths.runtime_folder()
+    with open(folder / "plimsoll.lock", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(
+                "plimsoll: another workflow is measuring on this machine; waiting for it.",
+                file=sys.stderr,
+                flush=True,
+            )
+            fcntl.flock(file, fcntl.LOCK_EX)
+        marker = folder / "plimsoll.measuring"
+        if marker.exists():
+            sweep(environments)
+        marker.touch()
+        # Not in a finally: after an error the marker stays, and the next start sweeps.
+        yield
+        marker.unlink(missing_ok=True)
+
+
+def sweep(environments: Iterable[Sweepable]) -> None:
+    """Remove the processes, folders, and what the environments know of (containers, instances, cgroups) that a killed run left
+    behind. The lock must be held."""
+    kill_strays()
+    remove_folders()
+    problems = {}
+    for environment in environments:
+        try:
+            environment.sweep()
+        except Unavailable as problem:
+            problems[str(problem)] = None
+    for problem in problems:
+        print(f"plimsoll: left over from a killed run, and not removed: {problem}.", file=sys.stderr, flush=True)
+
+
+def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> float:
+    """Stop what a run has started, and return how long that took in seconds. If it fails, say why, and remove what can be
+    removed."""
+    begun = time.monotonic()
+    try:
+        stop()
+    except Unavailable as problem:
+        print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
+        sweep(environments)
+    return round(time.monotonic() - begun, 4)
+
+
+def temporary_folder(identity: str) -> Path:
+    """A new folder for a run, with a path that is short enough for sockets."""
+    TEMPORARY.mkdir(mode=0o700, exist_ok=True)
+    folder = TEMPORARY / identity
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def remove_folders() -> None:
+    """Remove the temporary folders of this user's runs but that of this process's."""
+    for folder in TEMPORARY.glob("*"):
+        if folder.name != os.environ.get(VARIABLE):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def kill_strays() -> None:
+    """Kill every process of a run that is not this process's."""
+    mine = f"{VARIABLE}={os.environ.get(VARIABLE, '')}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            environment = (folder / "environ").read_bytes().split(b"\0")
+            if any(entry.startswith(f"{VARIABLE}=".encode()) and entry != mine for entry in environment):
+                os.kill(int(folder.name), signal.SIGKILL)

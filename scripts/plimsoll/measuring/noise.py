@@ -1,0 +1,157 @@
+"""How busy the machine is apart from the run: before it, and during it."""
+
+import os
+import resource
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll.host import cgroup
+from plimsoll.measuring import status
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Machine:
+    """Processor time of the whole machine, in seconds, as finely as the kernel tells it."""
+
+    def __init__(self, found: dict[str, Path] | None = None):
+        self.root = cgroup.accounting_root(cgroup.mounts() if found is None else found)
+        self.processors = os.cpu_count() or 1
+        # Without cgroups the clock tick is the unit, and a window has to be long enough to see a twentieth of it.
+        self.resolution = 1e-6 if self.root else 1 / TICKS
+
+    def busy_seconds(self) -> float:
+        """Processor time used since boot by everything."""
+        if self.root:
+            return cgroup.cpu_seconds(self.root)
+        user, nice, system, _, _, irq, softirq, *_ = _stat()
+        return (user + nice + system + irq + softirq) / TICKS
+
+    def busy_share(self, seconds: float) -> float:
+        """Share of all processors that is busy over a window, 0 to 1."""
+        seconds = max(seconds, 20 * self.resolution)
+        busy, begun = self.busy_seconds(), time.monotonic()
+        time.sleep(seconds)
+        return (self.busy_seconds() - busy) / ((time.monotonic() - begun) * self.processors)
+
+
+def killed_for_memory() -> int:
+    """Programs that the kernel has killed since boot for want of memory; 0 where it does not count them."""
+    for line in Path("/proc/vmstat").read_text().splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0
+
+
+def _stat() -> list[int]:
+    with open("/proc/stat") as file:
+        return [int(field) for field in file.readline().split()[1:]]
+
+
+def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, wait_seconds: float) -> dict:
+    """Wait until a window is idle enough, at most `wait_seconds`.
+
+    Returns `idle` (whether there was such a window), `busy_share` of the last window, `threshold`, `window_seconds` and
+    `waited_seconds`.
+    """
+    begun = time.monotonic()
+    while True:
+        share = machine.busy_share(window_seconds)
+        waited = time.monotonic() - begun
+        if share <= busy_share or waited >= wait_seconds:
+            break
+        time.sleep(0.02)
+    return {
+        "idle": share <= busy_share,
+        "busy_share": round(share, 4),
+        "threshold": busy_share,
+        "window_seconds": window_seconds,
+        "waited_seconds": round(waited, 3),
+    }
+
+
+class Snapshot(NamedTuple):
+    """Processor seconds at one moment: the machine's, this process's and its children's, the containers', the helpers'
+    (container daemons, kernel threads), and what a hypervisor stole.
+
+    The workflow that started this process is no helper. It has nothing to do while a run is measured, and if it does something,
+    it disturbs.
+    """
+
+    when: float
+    machine: float
+    launched: float
+    containers: float
+    helpers: float
+    stolen: float
+
+
+def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:
+    """The moment's Snapshot.
+
+    `account` is the group of this process and its children (without one, what has been waited for is counted), `groups` are
+    the containers' cgroups, `daemons` name processes that work for them.
+    """
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    return Snapshot(
+        time.monotonic(),
+        machine.busy_seconds(),
+        cgroup.cpu_seconds(account) if account else sum(part.ru_utime + part.ru_stime for part in used),
+        sum(map(cgroup.cpu_seconds, groups)),
+        _helpers(daemons),
+        _stat()[7] / TICKS,
+    )
+
+
+def _helpers(daemons: tuple[str, ...]) -> float:
+    total = 0
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    head, _, tail = file.read().rpartition(b")")
+            except OSError:
+                continue
+            fields = tail.split()
+            kernel = entry == "2" or fields[1] == b"2"
+            name = head[head.index(b"(") + 1 :].decode(errors="replace")
+            if kernel or (daemons and name.startswith(daemons)):
+                total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def neighbours(before: Snapshot, after: Snapshot, processors: int, share: float, seconds: float) -> dict:
+    """What others used between two snapshots.
+
+    `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
+    run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much. What
+    is seen below some 0.1 s is not neighbours but clock ticks, and the short-lived helpers through which container engines
+    start a process.
+    """
+    capacity = (after.when - before.when) * processors
+    own = sum(getattr(after, part) - getattr(before, part) for part in ("launched", "containers", "helpers"))
+    used = max(0.0, after.machine - before.machine - own)
+    stolen = after.stolen - before.stolen
+    return {
+        "seconds": round(after.when - before.when, 4),
+        "own_seconds": round(own, 4),
+        "neighbour_seconds": round(used, 4),
+        "neighbour_share": round(used / capacity, 4),
+        "stolen_seconds": round(stolen, 2),
+        "threshold": {"share": share, "seconds": seconds},
+        "disturbed": any(time > seconds and time / capacity > share for time in (used, stolen)),
+    }
+
+
+def joined(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[Snapshot, Snapshot]:
+    """Two snapshots with the differences of all these pairs together, for a run that is measured in pieces."""
+    sums = [sum(after[part] - before[part] for before, after in spans) for part in range(len(Snapshot._fields))]
+    return Snapshot(*[0.0] * len(sums)), Snapshot(*sums)
+
+
+def disturbed(during: dict) -> dict:
+    """Status and reason of a disturbed run, from what others used beside it (`neighbours`)."""
+    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
+    reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    return {"status": status.DISTURBED, "reason": reason}

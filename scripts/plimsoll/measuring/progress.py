@@ -1,0 +1,126 @@
+"""One line per run on the terminal: which of how many it is, the time left, what became of it, and its name. The log file has
+more.
+
+The workflow writes the queue of the runs that it is about to measure (`begin`); each measurement crosses itself off.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from plimsoll.measuring import status
+
+# Columns of a terminal.
+WIDTH = 80
+
+
+def begin(folder: Path, queue: list[str]) -> None:
+    """Note the runs that are to be measured now, in order ('cell/repetition')."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f".queue.{os.getpid()}"
+    temporary.write_text(json.dumps(queue))
+    temporary.rename(folder / "queue.json")
+    (folder / "done.jsonl").write_text("")
+
+
+def skip(folder: Path, run: str) -> None:
+    """Cross off a run that did not have to be measured after all."""
+    _cross_off(folder, [run, None, time.time(), None, 0])
+
+
+def finish(folder: Path, run: str, seconds: float, result: dict) -> None:
+    """Cross a measured run off, and print and log its line; after the last one the sum too. `result` is its record."""
+    _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])
+    queue, done = _read(folder)
+    lines = [describe(queue, done, result)]
+    if remark := _remark(result):
+        lines.append(shorten(f"    {remark}", WIDTH, 1))
+    if queue and {row[0] for row in done} >= set(queue):
+        lines.append(f"{folder.parent.name}: {total(done)}")
+    print("\n".join(lines), file=sys.stderr, flush=True)
+    with open(folder / "measure.log", "a") as file:
+        said = f"{result['status']:<9} {seconds:8.1f} s  {run}" + (f"  {remark}" if remark else "")
+        file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{len(done)}/{max(len(queue), len(done))}] {said}\n")
+
+
+def _cross_off(folder: Path, row: list) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "done.jsonl", "a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _read(folder: Path) -> tuple[list[str], list[list]]:
+    """The queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts."""
+    try:
+        queue = json.loads((folder / "queue.json").read_text())
+    except (OSError, ValueError):
+        queue = []
+    return queue, [json.loads(line) for line in (folder / "done.jsonl").read_text().splitlines()]
+
+
+def describe(queue: list[str], done: list[list], result: dict) -> str:
+    """The line of the run that was crossed off last, within WIDTH columns: what matters first, then as much of its name as
+    fits. `!` marks a run that does not count, `+` one that counts after other attempts."""
+    run, seconds = done[-1][:2]
+    count = max(len(queue), len(done))
+    mark = "!" if result["status"] not in status.COUNTED else "+" if result["attempts"] > 1 else " "
+    place, left = f"[{len(done):>{len(str(count))}}/{count}]", clock(remaining(queue, done))
+    start = f"{place} {left:>7} left {mark} {result['status']:<9} {seconds:5.1f}s "
+    return start + shorten(run, WIDTH - len(start))
+
+
+def shorten(text: str, width: int, place: float = 0.5) -> str:
+    """The text, or as much of it as fits with an ellipsis: in the middle, or at another share of the width."""
+    if len(text) <= width:
+        return text
+    begin = round((width - 1) * place)
+    return f"{text[:begin]}…{text[len(text) - (width - 1 - begin) :]}"
+
+
+def _remark(result: dict) -> str:
+    """What else is to be said of a run: why it does not count, or why it was repeated."""
+    if result["status"] not in status.COUNTED:
+        return result["reason"]
+    if not result["invalid_attempts"]:
+        return ""
+    last = result["invalid_attempts"][-1]
+    return f"attempt {result['attempts']}; the one before was {last['status']}: {last['reason']}"
+
+
+def total(done: list[list]) -> str:
+    """How many runs were measured, by status, and how many of them more than once."""
+    measured = [row for row in done if row[1] is not None]
+    counts = [f"{number} {name}" for name in status.NAMES if (number := sum(row[3] == name for row in measured))]
+    repeated = sum(row[4] > 1 for row in measured)
+    return ", ".join([*counts, *([f"{repeated} repeated"] if repeated else [])])
+
+
+def remaining(queue: list[str], done: list[list]) -> float:
+    """Seconds that the rest of the queue should take; each row of `done` begins with a run, its seconds and the moment of its
+    end.
+
+    Each run is taken to last as long as its cell's runs did, or as the mean of all runs, with the mean pause so far between two
+    runs.
+    """
+    measured = [row for row in done if row[1] is not None]
+    if not measured:
+        return 0.0
+    by_cell: dict[str, list[float]] = {}
+    for run, seconds, *_ in measured:
+        by_cell.setdefault(run.rpartition("/")[0], []).append(seconds)
+    sum_of_all = sum(row[1] for row in measured)
+    elapsed = measured[-1][2] - measured[0][2] + measured[0][1]
+    between = max(0.0, elapsed - sum_of_all) / max(1, len(measured) - 1)
+    expected = {cell: sum(times) / len(times) for cell, times in by_cell.items()}
+    finished = {row[0] for row in done}
+    left = [expected.get(run.rpartition("/")[0], sum_of_all / len(measured)) for run in queue if run not in finished]
+    return sum(left) + between * len(left)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as 1:02:03 or 2:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

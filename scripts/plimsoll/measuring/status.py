@@ -1,0 +1,56 @@
+"""Every status that a run can have: its name, what it means, and what follows from it.
+
+docs/statuses.md has the same list for people; a test compares the two.
+"""
+
+from typing import NamedTuple
+
+
+class Status(NamedTuple):
+    """One status: its `meaning` in sentences, whether such a run `counts` (gives observations), and whether it is tried `again`
+    when the workflow starts the next time."""
+
+    name: str
+    meaning: str
+    counts: bool = False
+    again: bool = False
+
+
+VALID = "valid"
+CENSORED = "censored"
+DISTURBED = "disturbed"
+INVALID = "invalid"
+FAILED = "failed"
+TIMEOUT = "timeout"
+INTERRUPTED = "interrupted"
+DAMAGED = "damaged"
+STALE = "stale"
+
+STATUSES = (
+    Status(VALID, "The run ended well on a quiet machine, and every check of its output was passed.", counts=True),
+    Status(
+        CENSORED,
+        "The run was stopped at its time limit, in an experiment that keeps such runs: its time is at least the limit.",
+        counts=True,
+    ),
+    Status(DISTURBED, "Others used more processor time during the run than the profile allows.", again=True),
+    Status(
+        INVALID,
+        "The machine was not idle before the run, or its output, its bits or the places of its ranks are not as they must be.",
+        again=True,
+    ),
+    Status(FAILED, "The benchmark or its containers ended with an error.", again=True),
+    Status(TIMEOUT, "The run was stopped at its time limit.", again=True),
+    Status(
+        INTERRUPTED,
+        "The means of measuring failed under an attempt: engine, image, network, disk or memory of the host. It is no "
+        "measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
+    ),
+    Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it."),
+    Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
+)
+NAMES = tuple(status.name for status in STATUSES)
+# What gives an observation.
+COUNTED = tuple(status.name for status in STATUSES if status.counts)
+# What the next start of the workflow measures again.
+AGAIN = tuple(status.name for status in STATUSES if status.again)

@@ -1,0 +1,145 @@
+"""One MPI job: what it wants started, and mpirun's command line once the nodes are up."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll.environments.base import LABEL, Node, Place, Spec
+from plimsoll.mpi import launch
+
+ROOT = Path("/")
+AGENT = """\
+#!/bin/sh
+# What Open MPI calls instead of ssh: "{name} NODE COMMAND...", COMMAND being words for a remote shell.
+node=$1
+shift
+unset {variables}
+case $node in
+{cases}esac
+echo "{name}: no node $node" >&2
+exit 125
+"""
+
+
+@dataclass
+class Job:
+    """Ranks of a program in a working directory `folder`, as many in each node as in the others.
+
+    `identity` is unique on the machine, `temporary` a short path for sockets, `image` the description of the built image
+    (plimsoll.images). `places` has one place per node: `cpus` and `nodes` as in a cpuset, each rank's core (`cores`) and its
+    number among those that Open MPI sees there (`slots`), both empty for free scheduling; with `confined` nodes are confined to
+    them. `parameters` are Open MPI's, `preload` is a library of the image that every rank loads first.
+    """
+
+    identity: str
+    folder: Path
+    temporary: Path
+    image: dict
+    places: Sequence[dict]
+    ranks: int
+    confined: bool
+    parameters: dict
+    preload: str | None = None
+    # When mpirun was started.
+    launched: float = 0.0
+
+    @classmethod
+    def of_cell(cls, identity: str, folder: Path, temporary: Path, cell: dict, image: dict) -> "Job":
+        """The job of a cell of a plan."""
+        places, confined, parameters = cell["places"], cell["restricted"], cell["mpi_parameters"]
+        return cls(identity, folder, temporary, image, places, cell["ranks"], confined, parameters)
+
+    @property
+    def specs(self) -> list[Spec]:
+        """A node per place."""
+        user = f"{os.geteuid()}:{os.getegid()}" if os.geteuid() else None
+        return [
+            Spec(
+                run=self.identity,
+                name=f"{LABEL}-{self.identity}-c{number}",
+                image=self.image,
+                folder=self.folder,
+                place=Place(place["cpus"], place["nodes"]) if self.confined else None,
+                user=user,
+            )
+            for number, place in enumerate(self.places)
+        ]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether each rank has a core of its own."""
+        return bool(self.places[0]["cores"])
+
+    @property
+    def apart(self) -> bool:
+        """Whether the nodes have processors or memory nodes of their own."""
+        return len({(place["cpus"], place["nodes"]) for place in self.places}) > 1
+
+    @property
+    def together(self) -> dict:
+        """The place of all ranks."""
+        return {
+            "cpus": ",".join(dict.fromkeys(place["cpus"] for place in self.places)),
+            "nodes": ",".join(dict.fromkeys(place["nodes"] for place in self.places)),
+            "cores": [core for place in self.places for core in place["cores"]],
+            "slots": [slot for place in self.places for slot in place["slots"]],
+        }
+
+    def command(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
+        """Command on this host that runs a program (a path in the image and its arguments) as the ranks, in the nodes."""
+        return (self._to_nodes if nodes[0].separate else self._from_here)(nodes, program)
+
+    def environment(self, nodes: Sequence[Node]) -> dict[str, str]:
+        """Environment of that command."""
+        found = launch.environment(Path(self.image["rootfs"]))
+        if (root := nodes[0].root) != ROOT:
+            # Without the image's settings of Open MPI, which a container finds in its own /etc, the ranks would open transports
+            # that Debian switches off, and which no container opens.
+            found["OMPI_MCA_mca_base_param_files"] = str(root / "etc/openmpi/openmpi-mca-params.conf")
+        return found
+
+    def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
+        """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""
+        start = [*self._mpirun_on_host(["localhost"], [self.together])]
+        # Where the image's files are not at their places the ranks need what the launcher needs.
+        without = launch.RELOCATION if nodes[0].root == ROOT else ()
+        entered = [
+            node.enter([], without=without, keep_binding=self.pinned) + node.of_image(program, self.preload) for node in nodes
+        ]
+        if all(words == entered[0] for words in entered):
+            return nodes[0].on.inside([*start, "-np", str(self.ranks), *entered[0]])
+        each = ["-np", str(self.ranks // len(nodes))]
+        first, *others = ([*each, *words] for words in entered)
+        return nodes[0].on.inside([*start, *first, *(word for words in others for word in (":", *words))])
+
+    def _to_nodes(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
+        """mpirun in the only node, or on this host with the nodes as its hosts."""
+        program = nodes[0].of_image(program, self.preload)
+        if self.pinned and self.apart:
+            program = launch.self_bound(self.folder, self.places, program)
+        ranks = ["-np", str(self.ranks), *program]
+        if len(nodes) == 1:
+            mpirun = [launch.MPIRUN, *self._options(["localhost"], self.places), *ranks]
+            return nodes[0].inside(mpirun, self.folder, without=launch.RELOCATION)
+        start = self._mpirun_on_host([node.name for node in nodes], self.places)
+        over = ["--mca", "btl_tcp_if_include", nodes[0].interface] if nodes[0].interface else []
+        return [*start, *over, "--mca", "plm_rsh_agent", str(self._agent(nodes)), *ranks]
+
+    def _agent(self, nodes: Sequence[Node]) -> Path:
+        """The script by which Open MPI starts its daemon in each node."""
+        script = self.folder / f"{nodes[0].kind}-agent.sh"
+        cases = "".join(
+            f'{shlex.quote(node.name)}) exec {shlex.join(node.inside(["sh", "-c"], self.folder))} "$*" ;;\n' for node in nodes
+        )
+        script.write_text(AGENT.format(name=script.name, variables=" ".join(launch.RELOCATION), cases=cases))
+        script.chmod(0o755)
+        return script
+
+    def _mpirun_on_host(self, hosts: list[str], places: Sequence[dict]) -> list[str]:
+        return launch.mpirun(Path(self.image["rootfs"]), self._options(hosts, places))
+
+    def _options(self, hosts: list[str], places: Sequence[dict]) -> list[str]:
+        where = launch.placement(self.folder, hosts, places, self.ranks)
+        return launch.options(self.temporary, self.parameters, where)

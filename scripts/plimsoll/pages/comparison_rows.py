@@ -1,0 +1,73 @@
+"""One comparison of a claim as the page shows it: texts, links, and the strip that draws its interval. Pure."""
+
+from collections.abc import Callable
+
+from plimsoll.pages import wording
+from plimsoll.pages.formats import factor, interval, missing, octaves, p_value, percent, place, significant
+
+# A strip goes from an eighth to eight times as much: three doublings each way.
+DOUBLINGS = 3
+PAPER = "the paper"
+
+
+def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]) -> dict:
+    """A row of the comparisons' table, for a template; `short` names a cell of the study for people."""
+    show = wording.shower(claim)
+    verdict_p = found["p_like_holm"] if not missing(found.get("p_like_holm")) else found.get("p_like")
+    return {
+        "verdict": found["verdict"],
+        "effect": interval(found["effect"], found["low"], found["high"], wording.one_scale(show, found)) or "none",
+        "strip": strip(found) if wording.relative(claim) else None,
+        "metric": _metric(found, study),
+        "a": _side(found, "a", study, short),
+        "b": _side(found, "b", study, short),
+        "said": wording.SAID.get(found["expected"], found["expected"]),
+        "n": int(found["n"]),
+        "p": p_value(found.get("p_holm")),
+        "p_alike": p_value(verdict_p),
+        "margin": show(found["margin"]).removeprefix("+") if not missing(found["margin"]) else "",
+        "detectable": show(found["detectable"]).removeprefix("+") if not missing(found["detectable"]) else "",
+        "test": found["test"],
+        "paper_test": "" if missing(found.get("paper_test")) else f"{found['paper_test']}, p {p_value(found['paper_p'])}",
+    }
+
+
+def _metric(found: dict, study: dict) -> str:
+    other = found.get("metric_b")
+    if missing(other) or other == found["metric"] or other not in study["metrics"]:
+        return found["label"]
+    return f"{found['label']} against {study['metrics'][other]['label']}"
+
+
+def _side(found: dict, side: str, study: dict, short: Callable[[str, dict], str]) -> dict | None:
+    """A side's name, and the path of its cell if it is one; None for a side that a comparison does not have."""
+    cell, metric = found.get(f"cell_{side}"), found["metric"] if side == "a" else found.get("metric_b")
+    if missing(cell):
+        return None
+    if cell == PAPER:
+        return {"name": f"{PAPER}: {significant(found['mean_b'])}", "cell": None}
+    known = study["metrics"].get(metric) if not missing(metric) else None
+    return {"name": short(cell, known or {}), "cell": cell}
+
+
+def strip(found: dict) -> dict | None:
+    """Where a comparison lies on a strip of 120 units from an eighth to eight times; None if there is nothing to draw.
+
+    What lies beyond the ends is said in words (`beyond`) beside an arrow (`arrow`: -1 or 1), never drawn as a dot at the end.
+    """
+    if missing(found["effect"]) or missing(found["margin"]):
+        return None
+    size = octaves(found["effect"])
+    off = (size > DOUBLINGS) - (size < -DOUBLINGS)
+    bounds = None
+    if not missing(found["low"]):
+        low, high = octaves(found["low"]), octaves(found["high"])
+        # An interval that lies wholly beyond an end has nothing on the strip.
+        bounds = None if low > DOUBLINGS or high < -DOUBLINGS else (place(found["low"]), place(found["high"]))
+    return {
+        "margin": (place(-found["margin"]), place(found["margin"])),
+        "interval": bounds,
+        "arrow": off,
+        "beyond": factor(found["effect"]) if off > 0 else percent(found["effect"]),
+        "at": place(found["effect"]),
+    }

@@ -1,0 +1,122 @@
+"""What the pages share: templates, and numbers and words for people."""
+
+import math
+import re
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from plimsoll import paths
+
+# What all pages share, and what each design adds.
+TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+# Units as they are printed, where the data have another spelling.
+UNITS = {"us": "µs"}
+# A relative difference above this is said as a factor: four times as much, and not +300 %.
+FACTOR = 3
+
+
+def environment() -> jinja2.Environment:
+    """Templates that escape what they are given and refuse what they are not."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters.update(
+        significant=significant,
+        p_value=p_value,
+        percent=percent,
+        prose=prose,
+        unit=unit,
+        interval=interval,
+        ratio=ratio,
+        sections=sections,
+    )
+    return made
+
+
+def missing(value) -> bool:
+    """Whether there is nothing to show: None, an empty text, or not a number."""
+    return value is None or value == "" or bool(pd.isna(value))
+
+
+def significant(value: float | str | None, digits: int = 3) -> str:
+    """A number for people: three significant digits, and no exponent below ten million."""
+    if missing(value):
+        return ""
+    text = f"{value:.{digits}g}"
+    if "e+" in text and abs(value) < 1e7:
+        text = f"{float(text):,.0f}"
+    return text.replace("-", MINUS) if "e" not in text else text
+
+
+def p_value(value: float | str | None) -> str:
+    """A p for people: one too small for a number is a bound, never 0."""
+    return "< 1e-300" if value == 0 else "" if missing(value) else f"{value:.3g}"
+
+
+def percent(value: float | None) -> str:
+    """A relative difference for people: signed, in percent, with a decimal below ten; as a factor above four."""
+    if missing(value):
+        return ""
+    if value > FACTOR:
+        return factor(value)
+    size = abs(100 * value)
+    text = f"{100 * value:+.0f} %" if size >= 10 else f"{100 * value:+.1f} %" if size >= 1 else f"{100 * value:+.2f} %"
+    return text.replace("-", MINUS)
+
+
+def factor(value: float) -> str:
+    """A relative difference as a factor: 9.0 is ten times as much. Nothing for what is missing."""
+    return "" if missing(value) else f"{TIMES}{significant(max(0.0, 1 + value))}"
+
+
+def interval(value: float, low: float, high: float, show=significant) -> str:
+    """A number with its interval, `show`n alike: 0.72 [0.61, 0.85]. Without an interval the number alone."""
+    if missing(low) or missing(high):
+        return show(value)
+    return f"{show(value)} [{show(low)}, {show(high)}]"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio for people: two decimals around 1, two significant digits far below, three far above."""
+    if missing(value):
+        return ""
+    return f"{value:.2f}" if 0.095 <= value < 9.995 else significant(value, 2 if value < 1 else 3)
+
+
+def prose(text: str | None) -> str:
+    """A text of the configuration, the plan or a record as it is printed: 20 % and not 20%, 1 socket and not 1 socket(s)."""
+    if missing(text):
+        return ""
+    spaced = re.sub(r"(?<=\d)%", " %", str(text))
+    return re.sub(
+        r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", spaced
+    )
+
+
+def unit(name: str) -> str:
+    """A unit as it is printed."""
+    return UNITS.get(name, name)
+
+
+def sections(body: str) -> list[tuple[str, Markup]]:
+    """(anchor, heading) of every section of a page in its order: what the navigation lists."""
+    return [(anchor, Markup(heading)) for anchor, heading in re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', str(body), re.DOTALL)]
+
+
+def place(effect: float) -> float:
+    """Where a relative difference lies on a strip of 120 units: none at 60, eight times as much (or an eighth) at the ends."""
+    return round(60 + 55 * max(-1.0, min(1.0, octaves(effect) / 3)), 1)
+
+
+def octaves(effect: float) -> float:
+    """A relative difference in doublings: 1.0 (twice as much) is one, -0.5 (half) is minus one."""
+    return math.log2(max(1 + effect, 1e-9))

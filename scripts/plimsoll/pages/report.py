@@ -1,0 +1,106 @@
+"""One self-contained page: host, what ran, what could not and why, verdicts, figures, and what the study's design adds."""
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.analysis import collect, drift
+from plimsoll.claims import book, findings, verdicts
+from plimsoll.config.studies import Study
+from plimsoll.host import inventory
+from plimsoll.pages import figure_list, formats, run_list, verdict_page, wording
+from plimsoll.planning import planner
+
+# Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
+FITS = 0.1
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Paths of what a report is made from: files of the study's results, and the folders of its figures, tables and records."""
+
+    plan: Path
+    host: Path
+    image: Path
+    observations: Path
+    runs: Path
+    tests: Path
+    verdicts: Path
+    comparisons: Path
+    figures: Path
+    tables: Path
+    records: Path
+
+
+def render(loaded: Study, sources: Sources) -> str:
+    """The report of a study as one page of HTML; its links are relative to the study's results folder."""
+    design = loaded.design
+    plan = collect.read_plan(sources.plan)
+    csvs = (sources.runs, sources.observations, sources.tests)
+    runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
+    results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
+    content = {
+        "study": loaded,
+        "plan": plan,
+        "version": version("plimsoll"),
+        "image": json.loads(sources.image.read_text()),
+        **_host(json.loads(sources.host.read_text())),
+        **_runs(runs, plan, sources),
+        **_findings(loaded["id"], results, comparisons),
+        **figure_list.sorted_out(sources.figures, loaded, plan, results),
+        "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
+        "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
+        **design.report.content(sources, loaded, plan, observations, runs, tests),
+    }
+    return formats.environment().get_template(design.report.TEMPLATE).render(content)
+
+
+def _host(host: dict) -> dict:
+    nodes = [node["memory_bytes"] for node in host["nodes"]]
+    known = host["memory_bytes"] and all(nodes)
+    return {
+        "host": host,
+        "host_table": inventory.table(host),
+        "memory_differs": bool(known) and abs(sum(nodes) / host["memory_bytes"] - 1) > FITS,
+    }
+
+
+def _runs(runs: pd.DataFrame, plan: dict, sources: Sources) -> dict:
+    return {
+        "statuses": run_list.by_status(runs),
+        "told": run_list.told(runs, plan, sources.records),
+        "quiet": run_list.quiet(runs, plan),
+        "repeated": int((runs["attempts"] > 1).sum()),
+        "attempts": int(runs["attempts"].sum()),
+        "minutes": (runs["started"].max() - runs["started"].min()) / 60,
+        "impossible": planner.impossible(plan),
+    }
+
+
+def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -> dict:
+    """Findings by verdict, each with its effects and what would decide it in words."""
+    rows = wording.by_claim(comparisons)
+    told = [
+        {
+            **result,
+            "effects": wording.effects(result, rows.get(result["id"], [])),
+            "size": wording.size(result),
+            "undecided": wording.undecided(result, rows.get(result["id"], [])),
+        }
+        for result in findings.counted(results)
+        if result["comparisons"]
+    ]
+    return {
+        "questions": book.questions(study_name),
+        "summary_of_claims": findings.summarise(results),
+        "verdicts": verdicts.VERDICTS[:4],
+        "marks": verdict_page.MARKS,
+        "findings": {name: [one for one in told if one["verdict"] == name] for name in verdicts.VERDICTS[:3]},
+    }
+
+
+def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:
+    return [result for result in results if name in findings.tables_of(result, loaded)]

@@ -1,0 +1,58 @@
+"""Every run by status, with links to its record and to the raw output of each of its attempts."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.measuring import record, staleness, status
+
+# Links of the report are relative to the study's results folder.
+RUNS = Path("runs")
+
+
+def by_status(runs: pd.DataFrame) -> list[dict]:
+    """Numbers of runs by status, and how many of them were repeated."""
+    found = []
+    for name, group in runs.groupby("status", sort=False):
+        repeated = int((group["attempts"] > 1).sum())
+        found.append({"status": name, "runs": len(group), "repeated": repeated})
+    return sorted(found, key=lambda row: -row["runs"])
+
+
+def told(runs: pd.DataFrame, plan: dict, records: Path) -> list[dict]:
+    """Runs that gave no observation, and those that were repeated: one row per run, with its `attempts`, each with status,
+    reason and the folder of its raw output. `records` is the folder of the study's records."""
+    shown = runs[~runs["status"].isin(status.COUNTED) | (runs["attempts"] > 1)]
+    return [_run(row, plan, records) for row in shown.to_dict("records")]
+
+
+def quiet(runs: pd.DataFrame, plan: dict) -> list[dict]:
+    """All other runs, one row per cell: its path, links to the record of each repetition, and the folder of the raw output."""
+    rest = runs[runs["status"].isin(status.COUNTED) & ~(runs["attempts"] > 1)]
+    if rest.empty:
+        return []
+    rows = []
+    for path, group in rest.groupby(rest[plan["factors"]].agg("/".join, axis=1)):
+        links = [{"repetition": number, "record": _record(path, number)} for number in sorted(group["repetition"])]
+        rows.append({"cell": path, "runs": links, "raw": str(Path(group["raw"].iloc[0]).parent)})
+    return rows
+
+
+def _run(row: dict, plan: dict, records: Path) -> dict:
+    path, repetition = "/".join(str(row[factor]) for factor in plan["factors"]), row["repetition"]
+    described = {"cell": path, "repetition": repetition, "status": row["status"]}
+    try:
+        found = record.read(record.path_of(records, path, repetition))
+    except record.Damaged:
+        # Without the record nothing is known of the attempts; the table of runs says what is wrong with it.
+        there = record.path_of(records, path, repetition).exists()
+        attempts = [{"status": row["status"], "reason": row["reason"], "raw": None}]
+        return {**described, "record": _record(path, repetition) if there else None, "attempts": attempts}
+    attempts = [{key: one.get(key) for key in ("status", "reason", "raw")} for one in staleness.attempts_of(found)]
+    if row["status"] != found["status"]:
+        attempts[-1].update(status=row["status"], reason=row["reason"])
+    return {**described, "record": _record(path, repetition), "attempts": attempts}
+
+
+def _record(path: str, repetition: int) -> str:
+    return str(record.path_of(RUNS, path, repetition))

@@ -1,0 +1,152 @@
+"""What comparisons come to in words: how large the effects are, and what an undecided claim would take. Pure."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from plimsoll.analysis import blocks
+from plimsoll.claims import quantities, verdicts
+from plimsoll.claims.quantities.base import RATIO
+from plimsoll.pages.formats import FACTOR, MINUS, factor, missing, percent, significant
+
+# Repetitions of a cell that `make precise` adds up to (MAXIMUM in the Makefile).
+MAXIMUM = 30
+# What is said of a side, in a reader's words.
+SAID = {"no_difference": "no difference"}
+TOO_FEW = "none: too few"
+# How our interval lies to the paper's size (claims.verdicts.magnitude).
+AGAINST_PAPER = {"overlaps": "as large", "smaller": "smaller", "larger": "larger", "opposite": "of the other sign"}
+
+
+def kind(claim: dict) -> str:
+    """What the effects of a claim are, in words."""
+    return quantities.find(claim.get("quantity")).effect_in_words
+
+
+def relative(claim: dict) -> bool:
+    """Whether a claim's effects are relative differences, which have a place on a strip."""
+    return quantities.find(claim.get("quantity")).scale == RATIO
+
+
+def shower(claim: dict) -> Callable[[float], str]:
+    """How an effect of a claim is printed."""
+    return {"percent": percent, "points": points, "number": signed, "share": significant}[
+        quantities.find(claim.get("quantity")).shown_as
+    ]
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, three significant digits."""
+    return "" if missing(value) else f"{value:+.3g}".replace("-", MINUS)
+
+
+def points(value: float) -> str:
+    """A difference of shares in percentage points."""
+    return "" if missing(value) else f"{signed(100 * value)} points"
+
+
+def effects(claim: dict, rows: list[dict]) -> str:
+    """The range of a claim's effects for each metric: metrics differ in scale and direction, so one range over all of them says
+    nothing. `rows` are the claim's comparisons."""
+    by_metric: dict[str, list[float]] = {}
+    for row in rows:
+        if not missing(row.get("effect")):
+            by_metric.setdefault(row["label"], []).append(row["effect"])
+    if not by_metric:
+        return "no effect could be estimated"
+    show = shower(claim)
+    ranges = {label: _range(min(values), max(values), show) for label, values in by_metric.items()}
+    if len(ranges) == 1:
+        return f"{kind(claim)}: {next(iter(ranges.values()))}"
+    return f"{kind(claim)}: " + "; ".join(f"{label} {text}" for label, text in ranges.items())
+
+
+def one_scale(show: Callable[[float], str], found: dict) -> Callable[[float], str]:
+    """How an effect and its interval are printed: all as factors if one of the three is so large that it would be."""
+    large = any(not missing(found[key]) and found[key] > FACTOR for key in ("effect", "high"))
+    return factor if show is percent and large else show
+
+
+def _range(least: float, most: float, show: Callable[[float], str]) -> str:
+    """One scale for both ends: a factor beside a percentage cannot be compared at a glance."""
+    if show is percent and most > FACTOR:
+        show = factor
+    first, last = show(least), show(most)
+    return first if first == last else f"{first.removesuffix(' points')} to {last}"
+
+
+def size(claim: dict) -> str:
+    """A sentence on how our effect lies to the size that the paper gives; empty if it gives none."""
+    paper, ours = claim.get("paper_magnitude"), claim.get("magnitudes")
+    if not paper or paper.get("low") is None or not ours:
+        return ""
+    low, high = percent(paper["low"]), percent(paper["high"])
+    said = low if low == high else f"{low} to {high}"
+    if list(ours) == ["overlaps"]:
+        return f"The paper says {said}, which our interval includes."
+    found = " or ".join(AGAINST_PAPER[one] for one in ours) + (", by comparison" if len(ours) > 1 else "")
+    begin = "The direction only: the" if claim["verdict"] == verdicts.REPRODUCED else "The"
+    return f"{begin} paper says {said}; ours is {found}."
+
+
+def undecided(claim: dict, rows: list[dict]) -> list[str]:
+    """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it."""
+    if claim["verdict"] != verdicts.INCONCLUSIVE:
+        return []
+    still_open = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
+    return [sentence for sentence in (_could_find(claim, still_open), _would_take(claim, still_open)) if sentence]
+
+
+def _could_find(claim: dict, rows: list[dict]) -> str:
+    known = [row for row in rows if not missing(row.get("detectable"))]
+    if not known:
+        few = [row for row in rows if str(row["test"]).startswith(TOO_FEW)]
+        if few:
+            return f"Cannot be decided here: {len(few)} comparisons have fewer than {blocks.SMALLEST} runs of a side."
+        return "Cannot be decided here: no significant difference, and for this test none can be excluded."
+    coarse = [row for row in known if row["detectable"] > row["margin"]]
+    if not coarse:
+        margins = _between(claim, [row["margin"] for row in known])
+        return f"Cannot be decided here: the interval reaches over the margin of {margins}."
+    runs, found = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
+    margins = _between(claim, [row["margin"] for row in coarse])
+    each = ", depending on the comparison" if " to " in found else ""
+    return (
+        f"Cannot be decided here: {runs} runs of each side can find differences of {found}{each}, and the margin is {margins}."
+    )
+
+
+def _between(claim: dict, sizes: list[float]) -> str:
+    """The least and the largest of sizes that have no sign."""
+    return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
+
+
+def _would_take(claim: dict, rows: list[dict]) -> str:
+    needed, made = claim.get("needed"), claim["n_most"]
+    if missing(needed):
+        return "For this test the number of repetitions that would decide it cannot be estimated."
+    needed = int(needed)
+    if needed <= made:
+        return (
+            f"As many repetitions as were made should have decided it (the estimate is {needed}), and narrowly did not: "
+            "make precise would help."
+        )
+    if needed <= MAXIMUM:
+        return f"About {needed} repetitions would decide it: make precise would help, which goes up to {MAXIMUM}."
+    within = sum(not missing(row.get("needed")) and row["needed"] <= MAXIMUM for row in rows)
+    number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {needed:,}"
+    some = f" It would decide {within} of the {len(rows)} open comparisons." if within else ""
+    return f"All of it would take {number} repetitions: make precise goes up to {MAXIMUM} and would not decide it.{some}"
+
+
+def _numbers(values: list[int]) -> str:
+    least, most = int(min(values)), int(max(values))
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def by_claim(comparisons: pd.DataFrame) -> dict[str, list[dict]]:
+    """Comparisons by claim: the contradicted first, then the undecided, the larger effect before the smaller."""
+    first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED]
+    ranked = comparisons.assign(rank=comparisons["verdict"].map(first.index), size=-comparisons["effect"].abs())
+    ranked = ranked.sort_values(["rank", "size"], kind="stable").drop(columns=["rank", "size"])
+    return {claim: group.to_dict("records") for claim, group in ranked.groupby("claim")}

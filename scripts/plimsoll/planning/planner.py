@@ -1,0 +1,99 @@
+"""From a study, a profile and a host to the cells to measure, each with everything that a run needs to know.
+
+Pure: the plan of any host can be made on any machine.
+"""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+from plimsoll.planning import order
+
+
+def make(
+    study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str], more: dict[str, int] | None = None
+) -> dict:
+    """The plan: `cells` by path, `order` of the runs, and what they were made from.
+
+    `host` is a topology (plimsoll.host.topology.discover), `unavailable` gives the reason for each runtime that does not work
+    here, `more` the repetitions of cells that have more than the others. A cell that cannot be measured is in the plan with a
+    `reason`; it has no runs.
+    """
+    design = study.design
+    repetitions = config.get("repetitions") or design.cells.repetitions(profile)
+    wanted = design.cells.wanted(study, profile, host, config, unavailable)
+    # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
+    # cell is then the other's alone.
+    used = {cell["path"] for _, cell in wanted if cell["useful"]}
+    cells: dict[str, dict] = {}
+    for name, cell in wanted:
+        if not cell["useful"] and cell["path"] in used:
+            continue
+        cells.setdefault(cell["path"], cell)["experiments"].append(name)
+    for path, cell in cells.items():
+        cell["repetitions"] = max(repetitions, (more or {}).get(path, 0)) if cell["reason"] is None else 0
+    return {
+        "study": study["id"],
+        "design": design.name,
+        "factors": list(design.factors.FACTORS),
+        "image": study["image"],
+        "seed": config["seed"],
+        "repetitions": repetitions,
+        "profile": config["profile"],
+        **design.cells.described(study, host),
+        "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
+        "cells": cells,
+        "order": order.blocks(
+            {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]}, config["seed"]
+        ),
+    }
+
+
+def _each(plan: dict) -> str:
+    numbers = {cell["repetitions"] for cell in plan["cells"].values() if cell["reason"] is None} or {plan["repetitions"]}
+    return str(min(numbers)) if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)}"
+
+
+def summary(plan: dict) -> str:
+    """What a plan comes to, for people: cells and runs by experiment and first factor, what cannot be measured, hours."""
+    lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
+    counts: dict[tuple, list[float]] = {}
+    for cell in plan["cells"].values():
+        for experiment in cell["experiments"]:
+            row = counts.setdefault((experiment, cell[plan["factors"][0]]), [0, 0, 0.0])
+            row[0 if cell["reason"] is None else 1] += 1
+            row[2] += 0 if cell["reason"] else cell["expected_seconds"] * cell["repetitions"] / 3600
+    lines += [f"  {'experiment':<20} {plan['factors'][0]:<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
+    for (experiment, level), (cells, cannot, hours) in counts.items():
+        lines.append(f"  {experiment:<20} {level:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    hours = sum(cell["expected_seconds"] * cell["repetitions"] for cell in measurable) / 3600
+    lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")
+    lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in impossible(plan).items()]
+    return "\n".join(lines)
+
+
+def impossible(plan: dict) -> dict[str, int]:
+    """Reasons for cells that cannot be measured here, with how many cells each concerns."""
+    return Counter(cell["reason"] for cell in plan["cells"].values() if cell["reason"])
+
+
+def settings(values: dict) -> str:
+    """The part of the configuration that a plan is made from, as one JSON argument."""
+    keys = ("profile", "seed", "repetitions", "runtimes", "programs")
+    return json.dumps(
+        {key: value for key, value in values.items() if key in keys},
+        sort_keys=True,
+    )
+
+
+def write(plan: dict, path: Path) -> None:
+    """Put a plan in place in one step; a file that holds it already is left alone."""
+    text = json.dumps(plan, separators=(",", ":")) + "\n"
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.rename(path)

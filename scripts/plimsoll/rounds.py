@@ -1,0 +1,48 @@
+"""Rounds of measuring until every comparison's interval is narrow enough: the workflow is started again and again."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import record
+from plimsoll.planning import precision, repetitions
+
+
+def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
+    """Measure round after round; leaves results/<study>/precision.csv, which says of every comparison whether it got there.
+
+    Raises PlimsollError if the workflow fails.
+    """
+    folder = Path("results") / study
+    while True:
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", f"{folder}/claims.json", f"{folder}/tables/tests.csv"]
+        if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
+            raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+        plan = json.loads((folder / "plan.json").read_text())
+        now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
+        found = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
+        wanted = precision.next_repetitions(now, found, target, maximum)
+        if wanted == now:
+            break
+        more = sum(wanted.values()) - sum(now.values())
+        wide = (precision.cautious(found) > target).sum()
+        print(
+            f"plimsoll: {wide} of {len(found)} intervals are wider than {target:g}, or may well be: {more} more runs.",
+            flush=True,
+        )
+        record.write(folder / repetitions.ASKED, {"profile": plan["profile"], "cells": wanted})
+    reached = found.assign(reached=precision.cautious(found) <= target, target=target, repetitions=found["a"].map(now))
+    reached.to_csv(folder / "precision.csv", index=False)
+    count = reached["reached"].sum()
+    print(f"plimsoll: {count} of {len(reached)} intervals are narrow enough ({target:g}); {folder}/precision.csv has each.")
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()

@@ -1,0 +1,82 @@
+"""The containers that a run keeps up, in one group of their own."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from plimsoll.environments.base import LABEL, Environment, Node, Spec
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
+from plimsoll.measuring.process import ended_within
+from plimsoll.workloads.base import Role
+
+# How long a server may take to listen.
+LISTENING = 20.0
+
+
+class Services:
+    """Containers of the run `run` of an environment with `services`; `folder` is at the same path in all of them."""
+
+    def __init__(self, environment: Environment, run: str, folder: Path):
+        self.environment, self.run, self.folder = environment, run, folder
+        self.group = environment.group_of(run)
+        self._up: dict[str, Node] = {}
+        self._groups: list[Path] = []
+
+    def limit(self, limits: Mapping) -> None:
+        """Make the group of all containers, with `cpus`, `nodes` and `memory_bytes` of all together; Unavailable if refused."""
+        try:
+            cgroup.make_limited(self.group, limits, cgroup.mounts())
+        except OSError as problem:
+            raise Unavailable(f"the group of all containers could not be limited: {problem}") from problem
+
+    def name(self, what: str) -> str:
+        """What a container is called on the machine."""
+        return f"{LABEL}-{self.run}-{what}"
+
+    def spec(self, what: str, image: Mapping[str, str], **more) -> Spec:
+        """A container of the run; `more` is the Spec's."""
+        return Spec(run=self.run, name=self.name(what), image=image, folder=self.folder, group=self.group, **more)
+
+    def start(self, specs: Sequence[Spec]) -> list[Node]:
+        """Start containers side by side; Unavailable if one does not start, with none of them left."""
+        nodes = self.environment.start(specs)
+        self._up.update({node.name: node for node in nodes})
+        self._groups += [group for node in nodes for group in node.groups]
+        return nodes
+
+    def stop(self, nodes: Sequence[Node]) -> None:
+        """Stop containers."""
+        self.environment.stop(nodes)
+        for node in nodes:
+            del self._up[node.name]
+
+    def fill(self, role: Role, image: Mapping[str, str]) -> Node:
+        """Start the node of a role, and wait until its program listens; Unavailable if it does not."""
+        (node,) = self.start([self.spec(role.name, image, command=role.command)])
+        port = f":{role.port:04X} "
+        listens = node.inside(["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"])
+        process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)
+        if not ended_within(process.pid, LISTENING):
+            process.kill()
+            process.wait()
+            raise Unavailable(f"the {role.name} '{' '.join(role.command)}' did not listen within {LISTENING:g} s")
+        process.wait()
+        return node
+
+    def groups(self) -> list[Path]:
+        """The cgroups that count the containers' processor time. The group of a container that is gone no longer tells its
+        time, so the group of all containers is taken where its time is accounted: it keeps it."""
+        root = cgroup.accounting_folder(cgroup.mounts())
+        group = root / self.group.strip("/") if root else None
+        return [group] if group and group.is_dir() else self._groups
+
+    def intact(self) -> None:
+        """Outage if a container that was started is not up any more."""
+        self.environment.intact(list(self._up.values()))
+
+    def take_down(self) -> None:
+        """Stop what is up, and remove the group; Unavailable if that fails."""
+        if self._up:
+            self.environment.stop(list(self._up.values()))
+        cgroup.remove(self.group.strip("/"))

@@ -1,0 +1,141 @@
+"""What came out, in the terminal: how many findings have which verdict, the most telling of them, and where to read on.
+
+Only settled findings are told. Contradicted ones come first, as they are news to a reader who knows the paper; among findings
+of one verdict, those come first whose interval lies furthest from no effect, in widths of the interval. What shows that two
+sides are alike counts by how far its interval lies inside the margin.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from plimsoll.claims import findings, verdicts
+from plimsoll.pages import formats
+
+TOLD = 5
+# At most this many contradicted findings are told where there are reproduced ones too.
+CONTRADICTED = 3
+RULE = (
+    f"At most {TOLD} settled findings of each study: those whose 95 % interval lies furthest from no effect, in widths of the "
+    f"interval; contradicted ones first, at most {CONTRADICTED} where others are reproduced. Verdicts near the border change "
+    "from day to day."
+)
+# The effect of these is not a relative difference.
+SHARE, PRINTED = "Wilson's interval", "t against the printed value"
+
+
+def telling(row: dict) -> float:
+    """How far a comparison's interval lies from no effect, or inside the margin if the sides are alike, in widths of itself.
+
+    `row` has `low` and `high` (relative differences, fractions) and `margin`. Ratios are on logarithms: half as much is as far
+    as twice as much. -1 for a comparison that has no interval of an effect.
+    """
+    low, high = row["low"], row["high"]
+    if row["test"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
+        return -1.0
+    margin = row["margin"]
+    if low > -1:
+        low, high, margin = math.log1p(low), math.log1p(high), math.log1p(margin)
+    width = max(high - low, 1e-9)
+    away = max(low, -high)
+    return away / width if away > 0 else max(0.0, margin - max(-low, high)) / width
+
+
+def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> list[tuple[dict, dict]]:
+    """The most telling findings, each with the comparison that shows it best: (result, row), at most `number`.
+
+    `results` are verdicts on claims (plimsoll.claims.findings), `comparisons` the rows that they rest on. Claims that repeat
+    others are left out, and so is every verdict that is not settled.
+    """
+    ranked = {}
+    for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED):
+        rows = {}
+        for row in comparisons:
+            if row["verdict"] == verdict:
+                rows.setdefault(row["claim"], []).append(row)
+        of_verdict = [result for result in findings.counted(results) if result["verdict"] == verdict and result["id"] in rows]
+        pairs = [(result, max(rows[result["id"]], key=telling)) for result in of_verdict]
+        # A stable sort: findings that are as telling stay in the paper's order.
+        ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
+    contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
+    first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
+    return [*first, *reproduced[: number - len(first)]]
+
+
+def effect(row: dict) -> str:
+    """The effect of a comparison with its 95 % interval, for people."""
+    if row["test"] == SHARE:
+        return f"in {100 * row['effect']:.0f} % of the runs [{100 * row['low']:.0f} %, {100 * row['high']:.0f} %]"
+    if row["test"] == PRINTED:
+        return f"{100 * row['effect']:+.3g} points [{100 * row['low']:+.3g}, {100 * row['high']:+.3g}] from the printed value"
+    interval = f" [{formats.percent(row['low'])}, {formats.percent(row['high'])}]" if math.isfinite(row["low"]) else ""
+    return formats.percent(row["effect"]) + interval
+
+
+def text(study: str, results: list[dict], comparisons: list[dict], short: Callable[[str, str], str], width: int = 80) -> str:
+    """What is told of a study: counts of verdicts, and the most telling findings, in lines of at most `width`.
+
+    `short(cell, metric)` names a cell for people.
+    """
+    counted = findings.counted(results)
+    numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.VERDICTS[:4]]
+    lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
+    for result, row in choose(results, comparisons):
+        lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += _wrapped(f"Here: {effect(row)}; {_what(row, short)}{_share(result)}", "    ", width)
+    if not any(result["verdict"] in (verdicts.CONTRADICTED, verdicts.REPRODUCED) for result in counted):
+        lines.append("  None of them is settled here.")
+    return "\n".join(lines)
+
+
+def _what(row: dict, short: Callable[[str, str], str]) -> str:
+    a, b = (row[f"cell_{side}"] for side in ("a", "b"))
+    metrics = row["metric"], row["metric_b"] or row["metric"]
+    named = short(a, metrics[0])
+    if b and b != "the paper":
+        named += f" against {_other(named, short(b, metrics[1]))}"
+    return f"{row['label']}, {named}" if row["test"] != SHARE else named
+
+
+def _other(name: str, other: str) -> str:
+    """The words of another cell's name that the first cell's name does not have."""
+    words = other.split()
+    differing = [word for word, first in zip(words, name.split(), strict=False) if word != first]
+    return " ".join(differing) if differing and len(words) == len(name.split()) else other
+
+
+def _share(result: dict) -> str:
+    number, agreeing = result["comparisons"], result["comparisons_" + result["verdict"]]
+    return f" ({agreeing} of {number} comparisons)" if number > 1 else ""
+
+
+def _wrapped(words: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        words, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def naming(short: Callable[[str, dict], str], metrics: dict[str, dict]) -> Callable[[str, str], str]:
+    """A function that names a cell for people, in a comparison of a metric. A name that is not a cell's stays as it is."""
+    return lambda cell, metric: short(cell, metrics[metric]) if metric in metrics and "/" in cell else cell
+
+
+def of_studies(folder: Path, studies: dict[str, Callable[[str, str], str]], width: int = 80) -> str:
+    """What is told at the end: of each study by name, from its results in `folder`, and where to read on."""
+    from plimsoll.pages import verdict_page
+
+    told, pages = [], [folder / "claims.html"]
+    for name, short in studies.items():
+        if not (folder / name / "claims.json").is_file():
+            told.append(f"{name}: no verdicts yet; make reproduce STUDIES={name} makes them.")
+            continue
+        results, comparisons = verdict_page.read(folder / name / "claims.json", folder / name / "comparisons.csv")
+        rows = comparisons.to_dict("records")
+        for row in rows:
+            row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})
+        told.append(text(name, results, rows, short, width))
+        pages.append(folder / name / "report.html")
+    there = [str(page) for page in pages if page.is_file()]
+    last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])
+    return "\n\n".join([*told, "\n".join(last)])

@@ -1,0 +1,40 @@
+"""Snakemake's own lines: what it says of every job is left out, and the findings are told after its last line."""
+
+import atexit
+import logging
+import subprocess
+import sys
+
+from snakemake_interface_logger_plugins.common import LogEvent
+
+# What Snakemake prints for every job, around the line that says which run it was (plimsoll.measuring.progress).
+CHATTER = ("Select jobs to execute", "Execute ", "Finished jobid")
+NOTHING = "Nothing to be done"
+# Targets after which the findings are told; none at all stands for the first.
+TELLING = ("all", "results/claims.html")
+
+
+class Filter(logging.Filter):
+    """Lets through what is worth a line; `telling` is whether the findings are told where there was nothing to be done."""
+
+    def __init__(self, telling: bool, studies: list[str]):
+        super().__init__()
+        self.telling, self.studies = telling, studies
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is shown."""
+        text = record.getMessage()
+        if self.telling and text.startswith(NOTHING):
+            tell_at_exit(self.studies)
+        return not text.startswith(CHATTER) and getattr(record, "event", None) != LogEvent.PROGRESS
+
+
+def asked_for_all(targets: tuple[str, ...], dry: bool) -> bool:
+    """Whether a request, once it is done, ends with the findings."""
+    return not dry and (not targets or bool(set(targets) & set(TELLING)))
+
+
+def tell_at_exit(studies: list[str]) -> None:
+    """Tell the findings of studies after Snakemake's last line."""
+    command = [sys.executable, "-m", "plimsoll", "findings", f"studies={','.join(studies)}"]
+    atexit.register(subprocess.run, command, stdout=sys.stderr, timeout=60)

@@ -1,0 +1,231 @@
+"""What there is to make, each with its state on this machine and the command that makes it.
+
+Pure: from plans, and from what is there.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from plimsoll.analysis.tables import of_runs
+from plimsoll.measuring import status
+from plimsoll.planning import availability
+from plimsoll.planning.availability import Unmeasurable
+from plimsoll.terminal import requested, standing
+
+Run = tuple[str, int]
+GAP = 2
+# The least that the last column must have to stand in the line.
+LAST = 30
+COLUMNS = ("runs", "not here")
+COMMAND = "snakemake -c1 ..."
+# The one that the Makefile takes if none is named.
+USUAL_PROFILE = "quick"
+DONE, MADE, MISSING, NOT_HERE = "measured", "made", "missing", "not here"
+
+
+class Section(NamedTuple):
+    """Things of one kind: the head of each column, the first of which names the kind, and one row of texts for each thing."""
+
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+class Runtime(NamedTuple):
+    """What is known of a runtime: `required`, `optional` or `off`, and its version, or the reason why it does not work."""
+
+    wish: str
+    version: str = ""
+    reason: str = ""
+
+
+@dataclass
+class Reasons:
+    """Reasons in the order in which they were met, each with a number that stands for it."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def mark(self, cells: Iterable[dict]) -> str:
+        """Number of the cells that cannot be measured here, with the numbers of the reasons; empty if all can."""
+        lacking = [cell["reason"] for cell in cells if cell["reason"]]
+        return f"{len(lacking)} {self.of(lacking)}" if lacking else ""
+
+    def of(self, reasons: Iterable[str]) -> str:
+        """The numbers of reasons, new ones where they are met first."""
+        numbers = sorted({self.numbers.setdefault(reason, len(self.numbers) + 1) for reason in reasons})
+        return f"[{','.join(map(str, numbers))}]"
+
+
+def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
+    """How far runs are measured; `there` has the standing of each that has a record (plimsoll.terminal.standing)."""
+    runs = list(runs)
+    left = sum(there.get(run) in standing.LEFT for run in runs)
+    valid = sum(there.get(run) in status.COUNTED for run in runs)
+    if left == len(runs):
+        return MISSING
+    words = DONE if not left else f"{valid} of {len(runs)}"
+    without = len(runs) - left - valid
+    return f"{words}, {without} invalid" if without else words
+
+
+def of_study(study: dict, plan: dict, there: dict[Run, str], made: set[str]) -> list[Section]:
+    """Experiments, instruments, figures and tables of a study, and the reasons for what cannot be measured here.
+
+    `there` has the standings of its runs, `made` the paths below its results that are there, such as figures/fig09.pdf.
+    """
+    reasons = Reasons()
+    outcomes = {kind: [_outcome(study, plan, there, made, reasons, kind, name) for name in kind.names(study)] for kind in KINDS}
+    groups = {
+        "experiments": [(name, _of(name), _figures_of(study, name)) for name in study["experiments"]],
+        "instruments": [(name, _by(name), _watched(study, plan, name)) for name in _instruments(plan)],
+    }
+    sections = [
+        Section((kind, *COLUMNS, "shown in"), [_group(plan, there, reasons, *group) for group in of_kind])
+        for kind, of_kind in groups.items()
+    ]
+    sections += [Section((kind.name, *COLUMNS, COMMAND), rows) for kind, rows in outcomes.items()]
+    legend = [(f"[{number}]", reason) for reason, number in reasons.numbers.items()]
+    return [section for section in (*sections, Section(("why", "not here"), legend)) if section.rows]
+
+
+def _of(name: str) -> Callable[[dict], bool]:
+    return lambda cell: name in cell["experiments"]
+
+
+def _by(name: str) -> Callable[[dict], bool]:
+    return lambda cell: cell["instrument"] == name
+
+
+def _instruments(plan: dict) -> list[str]:
+    if "instrument" not in plan["factors"]:
+        return []
+    return list(dict.fromkeys(cell["instrument"] for cell in plan["cells"].values()))
+
+
+def _figures_of(study: dict, experiment: str) -> list[str]:
+    """Figures and tables that show an experiment."""
+    outcomes = {**study["figures"], **of_runs(study)}
+    return [
+        name
+        for name, shown in outcomes.items()
+        if experiment in (shown.get("experiment", experiment), *shown.get("beside", []))
+    ]
+
+
+def _watched(study: dict, plan: dict, instrument: str) -> list[str]:
+    """Figures that show cells under an instrument."""
+
+    def shows(name: str) -> bool:
+        return any(cell["instrument"] == instrument for cell in availability.shown(plan, study, name))
+
+    return [name for name in study["figures"] if shows(name)]
+
+
+def _group(plan: dict, there: dict[Run, str], reasons: Reasons, name: str, has, figures: list[str]) -> tuple[str, ...]:
+    """The row of some of a plan's cells."""
+    cells = [cell for cell in plan["cells"].values() if has(cell)]
+    paths = {cell["path"] for cell in cells}
+    runs = [run for run in plan["order"] if run[0] in paths]
+    return name, state(runs, there) if runs else NOT_HERE, reasons.mark(cells), requested.ranges(figures)
+
+
+def _outcome(
+    study: dict, plan: dict, there: dict[Run, str], made: set[str], reasons: Reasons, kind: "Kind", name: str
+) -> tuple[str, ...]:
+    """The row of a figure or a table."""
+    reason, runs, cells = kind.takes(study, plan, name)
+    if reason:
+        return name, NOT_HERE, reasons.of([reason]), ""
+    path = f"{kind.name}/{name}{kind.ending}"
+    words = state(runs, there) if runs else MADE if path in made else MISSING
+    if words == DONE and path not in made:
+        words = f"{DONE}, not {MADE}"
+    return name, words, reasons.mark(cells), f"results/{plan['study']}/{path}"
+
+
+def _figure(study: dict, plan: dict, name: str) -> tuple[str | None, list[Run], list[dict]]:
+    """Why nothing of a figure can be measured here, the runs that it takes, and its cells; a drawing of the design has none."""
+    runs = availability.figure_runs(plan, study, name)
+    return _said(availability.figure(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
+
+
+def _table(study: dict, plan: dict, name: str) -> tuple[str | None, list[Run], list[dict]]:
+    """The same of a table; one of the design, the host or the image has no runs."""
+    if name not in of_runs(study):
+        return None, [], []
+    runs = availability.runs(plan, study, name)
+    return _said(availability.table(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
+
+
+def _said(none: Unmeasurable | None) -> str | None:
+    return none and none.reason
+
+
+class Kind(NamedTuple):
+    """A kind of outcome: the folder and the ending of its files, their names, and what one of them takes."""
+
+    name: str
+    ending: str
+    names: Callable[[dict], Iterable[str]]
+    takes: Callable[[dict, dict, str], tuple[str | None, list[Run], list[dict]]]
+
+
+KINDS = (
+    Kind("figures", ".pdf", lambda study: study["figures"], _figure),
+    Kind("tables", ".csv", lambda study: sorted(requested.tables(study)), _table),
+)
+
+
+def of_studies(plans: dict[str, dict], there: dict[str, dict[Run, str]], profile: str) -> Section:
+    """Each study as a whole, with the time that is left to measure."""
+    rows, chosen = [], "" if profile == USUAL_PROFILE else f" PROFILE={profile}"
+    for name, plan in plans.items():
+        left = [run for run in plan["order"] if there[name].get(run) in standing.LEFT]
+        words = state(plan["order"], there[name]) if plan["order"] else NOT_HERE
+        length = requested.duration(requested.seconds(plan, left)) if left else ""
+        rows.append((name, words, length, f"make reproduce STUDIES={name}{chosen}"))
+    return Section(("studies", "runs", "left", "command"), rows)
+
+
+def of_runtimes(plans: dict[str, dict], there: dict[str, dict[Run, str]], runtimes: dict[str, Runtime]) -> Section:
+    """Each runtime: how far its runs are measured, and whether it works here."""
+    rows = []
+    for name, known in runtimes.items():
+        runs, standings = [], {}
+        for study, plan in plans.items():
+            of_study = [run for run in plan["order"] if plan["cells"][run[0]].get("runtime") == name]
+            runs += [(f"{study}/{cell}", number) for cell, number in of_study]
+            standings.update({(f"{study}/{run[0]}", run[1]): there[study].get(run) for run in of_study})
+        words = state(runs, standings) if runs else "off" if known.wish == "off" else "not planned"
+        rows.append((name, words, _works(name, known)))
+    return Section(("runtimes", "runs", "here"), rows)
+
+
+def _works(name: str, known: Runtime) -> str:
+    if known.wish == "off":
+        return f'snakemake -c1 all --config "runtimes={{{name}: optional}}" measures it'
+    return f"does not work: {known.reason}; make setup installs what it can" if known.reason else known.version
+
+
+def text(sections: Iterable[Section], width: int) -> str:
+    """Sections as aligned text; no line is wider than `width`, unless a single word is."""
+    return "\n\n".join("\n".join(_lines(section, width)) for section in sections)
+
+
+def _lines(section: Section, width: int) -> list[str]:
+    columns = [max(map(len, column)) for column in zip(section.head, *section.rows, strict=True)][:-1]
+    lines = []
+    for *first, last in (section.head, *section.rows):
+        start = "".join(f"{word:<{column + GAP}}" for word, column in zip(first, columns, strict=True))
+        lines += _hang("  " + start, last, width) if lines else [(start + "  " + last).rstrip()]
+    return lines
+
+
+def _hang(start: str, words: str, width: int) -> list[str]:
+    """Words after a start of the line, wrapped below themselves; on lines of their own where too little room is left."""
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    if not words or len(start) + min(LAST, len(words)) > width:
+        below = textwrap.wrap(words, width, initial_indent=" " * 4, subsequent_indent=" " * 4, **options)
+        return [start.rstrip(), *below]
+    return textwrap.wrap(words, width, initial_indent=start, subsequent_indent=" " * len(start), **options)

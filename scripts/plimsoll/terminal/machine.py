@@ -1,0 +1,76 @@
+"""What the listing is made from: the studies' plans for this machine, which runtimes answer, and what lies in results/.
+
+The listing needs no container engine, and waits for none: a runtime that does not answer in time is listed with that reason.
+"""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from plimsoll import environments
+from plimsoll.config import configuration, studies
+from plimsoll.design import Design
+from plimsoll.errors import PlimsollError
+from plimsoll.planning import configured
+from plimsoll.terminal import listing, standing
+
+PATIENCE_SECONDS = 1.5
+
+
+def text(designs: Mapping[str, Design], settings: list[str], only: str | None, width: int) -> str:
+    """The listing of the studies that the configuration selects, or of `only` those named, in lines of at most `width`."""
+    config = configuration.read(settings)
+    runtimes = look(config["runtimes"])
+    silent = {name: found.reason for name, found in runtimes.items() if found.wish == "optional" and found.reason}
+    unavailable, results = {} if config.get("host_file") else silent, Path("results")
+    loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
+    plans = configured.plans(loaded, config, configured.host(config), unavailable, results)
+    there = {name: standing.of_runs(results / name, plan, plan["order"]) for name, plan in plans.items()}
+    whole = [listing.of_studies(plans, there, config["profile"]), listing.of_runtimes(plans, there, runtimes)]
+    parts = [listing.text(whole, width)]
+    for name, study in loaded.items():
+        sections = listing.of_study(study, plans[name], there[name], made(results / name))
+        parts.append(f"{name}: {study['title']}\n\n{listing.text(sections, width)}")
+    return "\n\n".join([*parts, *_hints(settings)])
+
+
+def made(folder: Path) -> set[str]:
+    """Figures and tables that are there, as paths below a study's results."""
+    found = [*folder.glob("figures/*.pdf"), *folder.glob("tables/*.csv")]
+    return {str(path.relative_to(folder)) for path in found}
+
+
+def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
+    """Which runtimes answer, asked side by side."""
+    found = {}
+
+    def ask(name: str) -> None:
+        try:
+            found[name] = listing.Runtime(wishes[name], version=environments.find(name).check())
+        except PlimsollError as problem:
+            found[name] = listing.Runtime(wishes[name], reason=str(problem))
+
+    asked = [threading.Thread(target=ask, args=[name], daemon=True) for name, wish in wishes.items() if wish != "off"]
+    for name in wishes:
+        environments.find(name)
+    for thread in asked:
+        thread.start()
+    for thread in asked:
+        thread.join(PATIENCE_SECONDS)
+    silent = f"it did not answer within {PATIENCE_SECONDS:g} s"
+    return {
+        name: listing.Runtime(wish) if wish == "off" else found.get(name, listing.Runtime(wish, reason=silent))
+        for name, wish in wishes.items()
+    }
+
+
+def _hints(settings: list[str]) -> list[str]:
+    usual = configuration.read([])
+    own = [word for word in settings if not word.startswith("studies=") and configuration.read([word]) != usual]
+    hints = [
+        f"The commands of figures and tables are `{listing.COMMAND.removesuffix(' ...')}` and the path beside them;",
+        "snakemake is there after `. .venv/bin/activate`, which make setup makes.",
+    ]
+    if own:
+        hints.append(f"Add --config {' '.join(own)} to its commands, as this list was made with these settings.")
+    return ["\n".join(hints)]

@@ -1,0 +1,49 @@
+"""Whether the workflow can start in this folder: asked before Snakemake reads the configuration or writes anything."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
+from plimsoll.config import configuration, yaml_files
+from plimsoll.errors import PlimsollError
+from plimsoll.terminal import requested
+
+
+def or_refuse(words: list[str]) -> None:
+    """End the workflow with one sentence if its configuration is not YAML, or if its folders cannot be written.
+
+    `words` is Snakemake's command line: in a dry run nothing is written to results/.
+    """
+    try:
+        yaml_files.keys_of(configuration.FILE)
+        check_folders(Path(), [Path(".snakemake")] if requested.of(words).dry else [Path(".snakemake"), *results(Path())])
+    except PlimsollError as problem:
+        refuse(problem)
+
+
+def results(project: Path) -> list[Path]:
+    """The folder of results, and each study's in it."""
+    whole = project / "results"
+    return [whole, *(sorted(path for path in whole.iterdir() if path.is_dir()) if whole.is_dir() else ())]
+
+
+def check_folders(project: Path, wanted: list[Path]) -> None:
+    """PlimsollError for the first of the folders in which no file can be made; one that is not there is made in `project`."""
+    for folder in wanted:
+        there = folder if folder.is_dir() else project
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as problem:
+            where = "The project's folder" if there == project else f"{folder}/"
+            raise PlimsollError(
+                f"{where} cannot be written ({problem.strerror}): run Plimsoll in a copy that is yours and can be written."
+            ) from problem
+
+
+def refuse(problem: object) -> NoReturn:
+    """End the workflow with one sentence, without Snakemake's traceback around it."""
+    print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
+    os._exit(1)

@@ -1,0 +1,163 @@
+"""What a command asks Snakemake for: refused at once if it cannot be made, and otherwise told how long it takes."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll.analysis.tables import of_runs
+from plimsoll.errors import PlimsollError
+from plimsoll.planning import availability, planner
+from plimsoll.terminal import standing
+
+# What a figure leaves beside its name, and where.
+DRAWN = (".observations.csv", ".pdf", ".png", ".csv", ".txt")
+# results/<study>/<folder>/<rest>
+OUTPUT = re.compile(r"results/(?P<study>[^/]+)/(?P<folder>figures|notebooks|tables|runs)/(?P<rest>.+)")
+OF_ALL_STUDIES = ("images", "logs", "reference")
+
+
+class Request(NamedTuple):
+    """What was asked for on Snakemake's command line: rules and files, and whether only to say what would be done."""
+
+    targets: tuple[str, ...]
+    dry: bool
+
+
+def of(words: list[str]) -> Request:
+    """The request of Snakemake's command line (its words, without its name), read as Snakemake reads it."""
+    from snakemake import cli
+
+    options, _ = cli.get_argument_parser().parse_known_args(words)
+    # Paths as the rules have them.
+    asked = (str(Path(target)) for target in sorted(options.targets or ()))
+    return Request(tuple(asked), bool(options.dryrun))
+
+
+def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, dict]) -> None:
+    """PlimsollError for a figure, a table or a record that the studies or their plans do not have."""
+    for target in targets:
+        study = _study(target)
+        if study and study not in studies:
+            raise PlimsollError(f"{target}: there is no study {study!r}; config/studies/ has {', '.join(sorted(studies))}.")
+        if found := OUTPUT.fullmatch(target):
+            refuse = _refuse_record if found["folder"] == "runs" else _refuse_name
+            refuse(target, found["folder"], found["rest"], studies[study], plans[study])
+
+
+def _study(target: str) -> str | None:
+    """The study whose output a target is; None for a rule's name and for what all studies share."""
+    parts = Path(target).parts
+    return parts[1] if len(parts) > 2 and parts[0] == "results" and parts[1] not in OF_ALL_STUDIES else None
+
+
+def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: dict) -> None:
+    kind, known = ("table", [*tables(study), "tests"]) if folder == "tables" else ("figure", list(study["figures"]))
+    endings = {"figures": DRAWN, "notebooks": (".ipynb",), "tables": (".csv",)}[folder]
+    ending = next((ending for ending in endings if rest.endswith(ending)), None)
+    if ending is None:
+        raise PlimsollError(f"{target}: there is no such file; a {kind} is made as {', '.join(endings)}.")
+    if (name := rest.removesuffix(ending)) not in known:
+        raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}; it has {ranges(known)}.")
+
+
+def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: dict) -> None:
+    path, _, number = rest.removesuffix(".json").rpartition("/")
+    if not rest.endswith(".json") or not number.isdecimal():
+        raise PlimsollError(f"{target}: a record is runs/<cell>/<repetition>.json.")
+    if path not in plan["cells"]:
+        near = get_close_matches(path, plan["cells"], 1)
+        hint = f" (is it {near[0]}?)" if near else ""
+        raise PlimsollError(
+            f"{target}: the plan of {study['id']} has no cell {path}{hint}; results/{study['id']}/plan.json lists its cells."
+        )
+    cell = plan["cells"][path]
+    if cell["reason"]:
+        raise PlimsollError(f"{target}: the cell cannot be measured here: {cell['reason']}.")
+    if not 1 <= int(number) <= cell["repetitions"]:
+        raise PlimsollError(
+            f"{target}: the plan has the repetitions 1 to {cell['repetitions']} of this cell; --config repetitions={number} "
+            "plans for more of every cell."
+        )
+
+
+def tables(study: dict) -> list[str]:
+    """Names of a study's tables, but that of its tests."""
+    return list(study.get("tables", {}))
+
+
+def ranges(names: Iterable[str]) -> str:
+    """Names for people, with a row of numbers as its ends: fig01, fig04 to fig08, seccomp."""
+    rows: list[list[str]] = []
+    for name in sorted(names):
+        if rows and _next(rows[-1][-1]) == name:
+            rows[-1].append(name)
+        else:
+            rows.append([name])
+    return ", ".join(f"{row[0]} to {row[-1]}" if len(row) > 2 else ", ".join(row) for row in rows)
+
+
+def _next(name: str) -> str | None:
+    found = re.fullmatch(r"(.*?)(\d+)", name)
+    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}}" if found else None
+
+
+def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, dict]) -> str:
+    """What a dry run says before Snakemake does: of single figures, tables and records how many runs they need and how long
+    these take; of anything else the plan of the whole study."""
+    lines, whole = [], []
+    for target in targets or ("all",):
+        study = _study(target)
+        runs = _runs(target, studies[study], plans[study]) if study else None
+        if runs is None:
+            whole += [study] if study else selected
+        else:
+            lines.append(f"{target}: {_cost(target, runs, studies[study], plans[study])}")
+    return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *lines])
+
+
+def _runs(target: str, study: dict, plan: dict) -> list[tuple[str, int]] | None:
+    """The runs that a target is made from; None if it is made from all of the study's."""
+    found = OUTPUT.fullmatch(target)
+    if not found:
+        return None
+    if found["folder"] == "runs":
+        cell, _, number = found["rest"].removesuffix(".json").rpartition("/")
+        return [(cell, int(number))]
+    name = found["rest"].partition(".")[0]
+    if name in study["figures"]:
+        return availability.figure_runs(plan, study, name)
+    if name in of_runs(study):
+        return availability.runs(plan, study, name)
+    return None if name == "tests" else []
+
+
+def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: dict) -> str:
+    if not runs:
+        name = Path(target).name.partition(".")[0]
+        reason = availability.figure(plan, study, name) if name in study["figures"] else None
+        return f"nothing of it can be measured here: {reason}" if reason else "made without a run"
+    there = standing.of_runs(Path("results", plan["study"]), plan, runs)
+    left = [run for run in runs if there.get(run) in standing.LEFT]
+    number = f"{_many(len(runs), 'run')} of {_many(len({cell for cell, _ in runs}), 'cell')}"
+    if not left:
+        return f"{number}, all of them measured"
+    measured = f", of which {len(left)} are left to measure" if len(left) < len(runs) else ""
+    return f"{number}{measured}: {duration(seconds(plan, left))}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def seconds(plan: dict, runs: Iterable[tuple[str, int]]) -> float:
+    """Seconds that runs are expected to take."""
+    return sum(plan["cells"][cell]["expected_seconds"] for cell, _ in runs)
+
+
+def duration(length: float) -> str:
+    """A length of time for people."""
+    if length < 90:
+        return f"about {_many(max(1, round(length)), 'second')}"
+    return f"about {length / 60:.0f} minutes" if length < 5400 else f"about {length / 3600:.1f} hours"

@@ -1,0 +1,12 @@
+"""The terminal itself: how wide it is, and who stops reading."""
+
+import shutil
+import signal
+from collections.abc import Callable
+
+
+def tell(made: Callable[[int], str]) -> None:
+    """Print a text that is made for the terminal's width; a reader who stops early (`head`) gets no error."""
+    text = made(shutil.get_terminal_size().columns)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    print(text)

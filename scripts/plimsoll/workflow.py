@@ -1,0 +1,220 @@
+"""What the workflow works on: the configuration, checked, with the plan of each study and the files that come of it.
+
+The input functions of the rules (rules/common.smk) ask this; no stage imports it.
+"""
+
+import fcntl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TextIO
+
+from plimsoll import designs, environments
+from plimsoll.claims import book
+from plimsoll.config import configuration, studies
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.images import supplied
+from plimsoll.measuring import progress, record, staleness
+from plimsoll.planning import availability, configured, planner
+
+# Snakemake measures what has the highest priority first.
+FIRST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The studies that are `selected`, every study by name with its plan, and why optional environments are not there."""
+
+    selected: list[str]
+    studies: dict[str, Study]
+    plans: dict[str, dict]
+    unavailable: dict[str, str]
+
+    def records(self, study: str) -> list[str]:
+        """Paths of a study's records, in the order of measuring."""
+        return paths_of(study, self.plans[study]["order"])
+
+    def deleted_records(self, study: str) -> list[str]:
+        """Paths of the records that are not there although the observations are that were made from them: Snakemake does not
+        miss what lies between two files that are there. Naming all records would make it follow each of them once more."""
+        if not Path(f"results/{study}/observations.csv").exists():
+            return []
+        there = {str(path) for path in Path(f"results/{study}/runs").rglob("*.json")}
+        return [path for path in self.records(study) if path not in there]
+
+    def figures(self, study: str) -> list[str]:
+        """Paths of everything that is a study's figures."""
+        return [
+            f"results/{study}/figures/{name}.{kind}"
+            for name in self.studies[study]["figures"]
+            for kind in ("pdf", "png", "csv")
+        ]
+
+    def tables(self, study: str) -> list[str]:
+        """Paths of everything that is a study's tables, but that of its tests."""
+        return [f"results/{study}/tables/{name}.csv" for name in self.studies[study].get("tables", {})]
+
+    def figure_records(self, study: str, name: str) -> list[str]:
+        """The records that a figure is made from, and no others."""
+        return paths_of(study, availability.figure_runs(self.plans[study], self.studies[study], name))
+
+    def table_inputs(self, study: str, name: str) -> dict[str, str | list[str]]:
+        """What a table is made from, by the name of the stage's option: records, and descriptions of image and machine."""
+        loaded = self.studies[study]
+        if name not in loaded.get("tables", {}):
+            raise PlimsollError(f"{study} has no table {name!r}; it has {', '.join(loaded.get('tables', {}))}.")
+        needs = loaded.design.tables.KINDS[loaded["tables"][name]["kind"]].needs
+        image = image_of(loaded)
+        every = {
+            "image": image,
+            "host": "results/host.json",
+            "environments": tried(image),
+        }
+        found: dict[str, str | list[str]] = {option: path for option, path in every.items() if option in needs}
+        if "runs" in needs:
+            found["records"] = paths_of(study, availability.runs(self.plans[study], loaded, name))
+            found["image"] = image
+        return found
+
+    def digest(self, study: str) -> str:
+        """Changes when the study's plan does: a parameter of everything that reads the plan."""
+        return self._digests[study]
+
+    def figure_digest(self, study: str, name: str) -> str:
+        """Changes when the part of the plan does that a figure shows."""
+        made = self.plans[study]
+        cells = availability.shown(made, self.studies[study], name)
+        return record.fingerprint({"cells": cells, "repetitions": made["repetitions"]})
+
+    def priority(self, study: str, cell: str, repetition: int) -> int:
+        """Of a run: the earlier in the design's order, the higher."""
+        return FIRST - self._places[study].get((cell, repetition), 0)
+
+    def prerequisites(self, study: str, cell: str, repetition: int) -> list[str]:
+        """What a run needs to be measured; nothing once its record is there and needs no other attempt.
+
+        Where environments are tried before anything is measured, trying them needs the image too.
+        """
+        seen = _seen(study, cell, repetition)
+        if not staleness.to_measure(seen, self._fingerprint(study, cell), self._starts(study)):
+            return []
+        loaded = self.studies[study]
+        image = image_of(loaded)
+        return [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
+
+    def asked_for(self, study: str, cell: str, repetition: int) -> str:
+        """What is asked of a run; other words than when its job ran last mean that it runs again."""
+        seen = _seen(study, cell, repetition)
+        return staleness.asked_for(seen, self._fingerprint(study, cell) or "", self._starts(study))
+
+    def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> None:
+        """Tell the progress lines which runs (study, cell, repetition) are about to be measured."""
+        for study in self.studies:
+            wanted = {(cell, repetition) for of, cell, repetition in runs if of == study}
+            if wanted:
+                queue = sorted(wanted, key=lambda run: self._places[study].get(run, 0))
+                progress.begin(Path("results", study, "progress"), [f"{cell}/{number}" for cell, number in queue])
+
+    def tried_images(self) -> list[str]:
+        """Images of the selected studies whose environments are tried before anything is measured."""
+        chosen = (self.studies[name] for name in self.selected)
+        return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.TRIES_ENVIRONMENTS})
+
+    def write_plans(self) -> None:
+        """Put every study's plan where the jobs read it.
+
+        No job that the measuring depends on may write them: Snakemake does not look at the parameters of a job whose input is
+        about to be made anew, and the parameters alone say whether a run is still what was asked for.
+        """
+        for name, made in self.plans.items():
+            planner.write(made, Path("results", name, "plan.json"))
+
+    def _fingerprint(self, study: str, cell: str) -> str | None:
+        return self.plans[study]["cells"].get(cell, {}).get("fingerprint")
+
+    def _starts(self, study: str) -> int:
+        return self.plans[study]["limits"]["starts"]
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return {name: record.fingerprint(plan) for name, plan in self.plans.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, dict[tuple[str, int], int]]:
+        return {name: {run: place for place, run in enumerate(plan["order"])} for name, plan in self.plans.items()}
+
+
+def prepare(config: dict) -> Workflow:
+    """The workflow of a configuration. PlimsollError for one that does not fit its schema, the studies, or this machine."""
+    configuration.settle(config)
+    for name in config["runtimes"]:
+        environments.find(name)
+    selected = studies.selected(config["studies"])
+    supplied.prepare(config["programs"])
+    host = configured.host(config)
+    unavailable = {} if config.get("host_file") else unavailable_here(config["runtimes"])
+    loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
+    claims = book.load_all()
+    for name, study in loaded.items():
+        book.check_against(study, claims.get(name, []))
+    plans = configured.plans(loaded, config, host, unavailable, Path("results"))
+    for name in selected:
+        if not plans[name]["cells"]:
+            raise PlimsollError(
+                f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
+                "config/config.yaml, or choose other studies."
+            )
+    return Workflow(selected, loaded, plans, unavailable)
+
+
+def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:
+    """Why optional environments do not work here. A required one that does not work stops the workflow when it is tried."""
+    reasons = {}
+    for name, wish in wishes.items():
+        if wish == "optional":
+            try:
+                environments.find(name).check()
+            except Unavailable as reason:
+                reasons[name] = str(reason)
+    return reasons
+
+
+def refuse_other_host(config: dict) -> None:
+    """PlimsollError where the plan is for a host that is only described: nothing of it can be measured here."""
+    if config.get("host_file"):
+        raise PlimsollError(
+            f"{config['host_file']} describes another host, which can be planned for but not measured: add --dry-run."
+        )
+
+
+def hold(path: Path) -> TextIO:
+    """Keep a second workflow out of this folder as long as the file that is returned is open. The lock is the kernel's, so a
+    killed holder cannot leave it behind. PlimsollError if another workflow has it."""
+    file = open(path, "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise PlimsollError("Another workflow is running in this folder: wait for it to end, or stop it.") from None
+    return file
+
+
+def _seen(study: str, cell: str, repetition: int) -> staleness.Look:
+    return staleness.seen_at_start(record.path_of(Path("results", study, "runs"), cell, repetition))
+
+
+def paths_of(study: str, runs: Iterable[tuple[str, int]]) -> list[str]:
+    """Paths of the records of runs."""
+    return [f"results/{study}/runs/{cell}/{repetition}.json" for cell, repetition in runs]
+
+
+def tried(image: str) -> str:
+    """Path of what trying the environments on an image gave."""
+    return image.replace(".json", ".runtimes.json")
+
+
+def image_of(study: dict) -> str:
+    """Path of the description of the image that a study runs."""
+    return f"results/images/{study['image']}.json"

@@ -1,0 +1,63 @@
+"""Bonnie++ 2.00a on files that are twice as large as all the memory that could cache them."""
+
+import math
+from collections.abc import Mapping
+
+from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
+
+# Columns of its CSV (format 1.98), counted from 0, in kB/s and 1/s.
+COLUMNS = {"block_output": 11, "block_rewrite": 13, "block_input": 17, "random_seeks": 19}
+FORMAT = "1.98"
+
+
+class Bonnie(Microservice):
+    """Block output, rewrite, block input and random seeks; writes are flushed to the disk before their time is taken."""
+
+    name, label, short, resources, stage = "bonnie", "Bonnie++", "B", ("disk",), "bonnie"
+
+    def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
+        """Twice the memory of all containers together, in whole MiB: also without limits no more than half of it is cached."""
+        megabytes = math.ceil(room.all_bytes / 2**20)
+        return {"data_megabytes": 2 * megabytes, "memory_megabytes": megabytes}
+
+    def disk_bytes(self, parameters: dict) -> int:
+        return parameters["data_megabytes"] * 2**20
+
+    def flushed_bytes(self, parameters: dict) -> int:
+        """Block output and rewrite flush the data once each."""
+        return 2 * self.disk_bytes(parameters)
+
+    def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
+        """bonnie++ without tests of single characters and of small files, which the papers do not use."""
+        size, memory = str(parameters["data_megabytes"]), str(parameters["memory_megabytes"])
+        where = ["-d", "/var/tmp", "-s", size, "-r", memory]
+        return [f"{FOLDER}/bonnie++", *where, "-n", "0", "-f", "-q", "-u", "root", "-m", "plimsoll"]
+
+    def results(self, text: str, parameters: dict) -> dict[str, float]:
+        """kB/s of three tests, and seeks per second."""
+        fields = text.strip().split(",")
+        if fields[0] != FORMAT or len(fields) <= max(COLUMNS.values()):
+            raise InvalidOutput(f"it printed no line of its format {FORMAT}")
+        try:
+            found = {name: float(fields[column]) for name, column in COLUMNS.items()}
+        except ValueError:
+            raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed") from None
+        if min(found.values()) <= 0:
+            raise InvalidOutput(f"it printed {found}")
+        return found
+
+    def check_use(self, used: dict, parameters: dict) -> None:
+        """The data is written twice and read twice. Of what is read, no more than the memory may have come from the page
+        cache."""
+        data, memory = self.disk_bytes(parameters), parameters["memory_megabytes"] * 2**20
+        if used["written_bytes"] < 2 * data:
+            raise InvalidOutput(f"it wrote {used['written_bytes'] / 1e6:.0f} MB, and should write {2 * data / 1e6:.0f}")
+        if used["read_bytes"] < 2 * (data - memory):
+            raise InvalidOutput(f"it read only {used['read_bytes'] / 1e6:.0f} MB from the disk: the rest was cached")
+
+    def expected_seconds(self, parameters: dict) -> float:
+        """Three and a half passes at 1 GB/s, and the seeks."""
+        return 3.5 * self.disk_bytes(parameters) / 1e9 + 0.5
+
+
+WORKLOADS = (Bonnie(),)

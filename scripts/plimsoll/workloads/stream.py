@@ -1,0 +1,51 @@
+"""STREAM by McCalpin's rules (containers/microservices/stream.c)."""
+
+import math
+from collections.abc import Mapping
+
+from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room, numbers
+
+KERNELS = ("copy", "scale", "add", "triad")
+ARRAYS = 3
+WORD = 8
+# McCalpin's limit for the mean relative error of doubles.
+ERROR = 1e-13
+
+
+def words(cache_multiple: float, cache_bytes: int) -> float:
+    """Elements of an array that is `cache_multiple` times the last-level caches (the rule of STREAM's author), wherever STREAM
+    runs."""
+    return cache_multiple * cache_bytes / WORD
+
+
+class Stream(Microservice):
+    """Memory bandwidth of four kernels, each the best of its repetitions but the first."""
+
+    name, label, short, resources, stage = "stream", "STREAM", "S", ("memory",), "stream"
+
+    def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
+        """The profile's elements, raised until an array is `cache_multiple` times the last-level caches."""
+        elements = max(sizes["elements"], math.ceil(words(sizes["cache_multiple"], room.cache_bytes)))
+        return {"elements": elements, "times": sizes["times"]}
+
+    def memory_bytes(self, parameters: dict) -> int:
+        return ARRAYS * WORD * parameters["elements"] + 2**23
+
+    def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
+        return [f"{FOLDER}/stream", str(parameters["elements"]), str(parameters["times"])]
+
+    def results(self, text: str, parameters: dict) -> dict[str, float]:
+        """Bandwidth in GB/s by kernel, of arrays with the right contents."""
+        found = numbers(text, "elements", "times", "threads", "error", *KERNELS)
+        if found["elements"] != parameters["elements"] or min(found[kernel] for kernel in KERNELS) == 0:
+            raise InvalidOutput("it did not run all its kernels over all elements")
+        if found["error"] > ERROR:
+            raise InvalidOutput(f"its arrays are wrong by {found['error']:g} on average, at most {ERROR:g} is allowed")
+        return found
+
+    def expected_seconds(self, parameters: dict) -> float:
+        """Ten words per element and repetition, at 25 GB/s."""
+        return 80 * parameters["elements"] * (parameters["times"] + 1) / 25e9
+
+
+WORKLOADS = (Stream(),)

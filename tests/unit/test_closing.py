@@ -1,0 +1,141 @@
+"""The findings that are told in the terminal: which, in which order, and how."""
+
+import json
+import shutil
+
+import pytest
+from plimsoll import __main__ as stages
+from plimsoll.claims import verdicts
+from plimsoll.terminal import closing
+
+from tests.conftest import PROJECT
+from tests.unit.test_pages_of_studies import verdicts_of
+
+NAN = float("nan")
+
+
+def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = None) -> dict:
+    """A verdict on a claim."""
+    counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.VERDICTS[:3]}
+    return {
+        **{"id": name, "verdict": verdict, "statement": f"{name} is said.", "same_as": same_as, "comparisons": comparisons},
+        **counts,
+    }
+
+
+def row(claim: str, verdict: str, effect: float, low: float, high: float, test: str = "paired t within blocks", **keys) -> dict:
+    """A comparison."""
+    return {
+        **{"claim": claim, "verdict": verdict, "effect": effect, "low": low, "high": high, "margin": 0.05, "test": test},
+        **{"metric": "m", "metric_b": "", "label": "Metric", "cell_a": "x/docker", "cell_b": "x/bare"},
+        **keys,
+    }
+
+
+def short(cell: str, metric: str) -> str:
+    return cell.replace("/", " ")
+
+
+REPRODUCED, CONTRADICTED, OPEN = verdicts.REPRODUCED, verdicts.CONTRADICTED, verdicts.INCONCLUSIVE
+
+
+def chosen(results, rows, number=5):
+    return [result["id"] for result, _ in closing.choose(results, rows, number)]
+
+
+def test_half_as_much_is_as_telling_as_twice_as_much():
+    twice, half = row("a", REPRODUCED, 1.0, 0.8, 1.25), row("a", REPRODUCED, -0.5, 1 / 2.25 - 1, 1 / 1.8 - 1)
+    assert closing.telling(twice) == pytest.approx(closing.telling(half))
+
+
+def test_the_distance_is_in_widths_of_the_interval():
+    assert closing.telling(row("a", REPRODUCED, -1.3, -1.5, -1.1)) == pytest.approx(1.1 / 0.4)
+    near, far = row("a", REPRODUCED, 0.2, 0.1, 0.3), row("a", REPRODUCED, 0.2, 0.19, 0.21)
+    assert closing.telling(far) > closing.telling(near) > 0
+
+
+def test_of_sides_that_are_alike_it_is_the_room_to_the_margin():
+    alike, barely = row("a", REPRODUCED, 0, -0.01, 0.01), row("a", REPRODUCED, 0.03, 0.0, 0.049)
+    assert closing.telling(alike) > closing.telling(barely) > 0
+    assert closing.telling(row("a", OPEN, 0.1, -0.2, 0.5)) == 0
+
+
+def test_shares_of_runs_and_effects_without_an_interval_come_last():
+    assert closing.telling(row("a", REPRODUCED, 1, 0.8, 1, test=closing.SHARE)) == -1
+    assert closing.telling(row("a", REPRODUCED, 1, NAN, NAN)) == -1
+
+
+def test_inconclusive_findings_are_never_told():
+    results = [result("a", OPEN), result("b", verdicts.NOT_TESTABLE), result("c", REPRODUCED, 2)]
+    rows = [row("a", REPRODUCED, 5, 4.9, 5.1), row("a", OPEN, 5, 4.9, 5.1), row("c", REPRODUCED, 0.2, 0.1, 0.3)]
+    assert chosen(results, rows) == ["c"]
+    assert "None of them is settled here." in closing.text("s", results[:2], rows, short)
+
+
+def test_contradicted_first_and_then_the_furthest_from_no_effect():
+    names = [f"c{number}" for number in range(6)] + [f"r{number}" for number in range(6)]
+    results = [result(name, CONTRADICTED if name[0] == "c" else REPRODUCED) for name in names]
+    rows = [row(one["id"], one["verdict"], 0.5, 0.5 - 0.05 / (k + 1), 0.5 + 0.05 / (k + 1)) for k, one in enumerate(results)]
+    assert chosen(results, rows) == ["c5", "c4", "c3", "r5", "r4"]
+    # As many contradicted as there is room for where fewer are reproduced, and the other way round.
+    assert chosen(results[:7], rows) == ["c5", "c4", "c3", "c2", "r0"]
+    assert chosen(results[:6], rows) == ["c5", "c4", "c3", "c2", "c1"]
+    assert chosen(results[5:], rows) == ["c5", "r5", "r4", "r3", "r2"]
+    assert chosen(results, rows, 2) == ["c5", "c4"]
+
+
+def test_claims_that_repeat_others_are_told_once():
+    results = [result("a", REPRODUCED), result("b", REPRODUCED, same_as="a"), result("c", REPRODUCED, same_as="elsewhere")]
+    rows = [row(name, REPRODUCED, 1, 0.9, 1.1) for name in "abc"]
+    assert chosen(results, rows) == ["a", "c"]
+
+
+def test_the_comparison_that_is_shown_has_the_claims_verdict():
+    rows = [
+        row("a", REPRODUCED, 9, 8.9, 9.1),
+        row("a", CONTRADICTED, -0.5, -0.6, -0.4),
+        row("a", CONTRADICTED, -0.1, -0.2, -0.01),
+    ]
+    ((_, shown),) = closing.choose([result("a", CONTRADICTED, 3)], rows)
+    assert shown is rows[1]
+
+
+def test_effects_for_people():
+    assert closing.effect(row("a", REPRODUCED, -0.5, -0.6, -0.4)) == "−50 % [−60 %, −40 %]"
+    assert closing.effect(row("a", REPRODUCED, 18, 9, 38)) == "×19 [×10, ×39]"
+    assert closing.effect(row("a", REPRODUCED, 1, 0.84, 1, test=closing.SHARE)) == "in 100 % of the runs [84 %, 100 %]"
+    printed = row("a", CONTRADICTED, 0.142, 0.12, 0.163, test=closing.PRINTED)
+    assert closing.effect(printed) == "+14.2 points [+12, +16.3] from the printed value"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_fit_the_terminal(width):
+    results = [result("a", CONTRADICTED, 8), result("b", OPEN)]
+    results[0]["statement"] = "In a single container of any of these technologies the benchmark performs like bare metal. " * 2
+    said = closing.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
+    assert max(map(len, said.splitlines())) <= width
+    assert said.startswith("s: 2 findings: 0 reproduced, 1 contradicted, 1 inconclusive")
+    joined = " ".join(said.split())
+    assert "contradicted (a): In a single container" in joined
+    assert "Here: −50 % [−60 %, −40 %]; Metric, x docker against bare (8 of 8 comparisons)" in joined
+
+
+def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
+    assert "s: no verdicts yet; make reproduce STUDIES=s makes them." in closing.of_studies(tmp_path, {"s": short})
+
+
+def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
+    reference = PROJECT / "results/reference/liu2020"
+    (tmp_path / "liu2020").mkdir()
+    shutil.copy(reference / "comparisons.csv", tmp_path / "liu2020")
+    (tmp_path / "liu2020/claims.json").write_text(json.dumps(verdicts_of("liu2020")))
+    names = {"liu2020": closing.naming(liu2020.design.report.short, liu2020["metrics"]), "jha2021": str}
+    told = closing.of_studies(tmp_path, names, 80)
+    assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_a_stage_names_the_file_that_it_cannot_read(tmp_path, capsys):
+    words = ["--plan", str(tmp_path / "none.json"), "--records", "runs", "--csv", "a", "--parquet", "b", "--runs", "c"]
+    assert stages.main(["collect", "--study", "liu2020", *words]) == 1
+    assert f"plimsoll: {tmp_path}/none.json: No such file or directory.\n" in capsys.readouterr().err

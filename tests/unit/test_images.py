@@ -1,0 +1,70 @@
+"""What an image is called, and what it says of itself."""
+
+import shutil
+
+import pytest
+from plimsoll import paths
+from plimsoll.errors import PlimsollError
+from plimsoll.images import builder, contents
+
+from tests.conftest import PROJECT
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A copy of the images' folders that may be changed."""
+    shutil.copytree(PROJECT / "containers", tmp_path / "containers")
+    monkeypatch.setattr(paths, "PROJECT", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def rootfs(tmp_path):
+    """A file system with what a build notes and Debian knows, and a program with a build identifier."""
+    for name in ("opt/plimsoll", "var/lib/dpkg", "usr/lib/x86_64-linux-gnu"):
+        (tmp_path / "rootfs" / name).mkdir(parents=True)
+    (tmp_path / "rootfs/opt/plimsoll/versions.txt").write_text("Thing: 1.5, patched\ncompiler: gcc 12\n")
+    status = "Package: libthing\nStatus: install ok\nVersion: 0.3-1\n\nPackage: other\nVersion: 9\n"
+    (tmp_path / "rootfs/var/lib/dpkg/status").write_text(status)
+    shutil.copy("/bin/sh", tmp_path / "rootfs/opt/plimsoll/thing")
+    return tmp_path / "rootfs"
+
+
+def test_what_an_image_says_of_itself_is_no_part_of_what_it_is_built_from(project):
+    before = builder.identity("hpcc", "bootstrap")
+    stated = project / "containers/hpcc/contents.yaml"
+    stated.write_text(stated.read_text() + "# more\n")
+    assert builder.identity("hpcc", "bootstrap") == before
+    stated.unlink()
+    assert builder.identity("hpcc", "bootstrap") == before
+    patch = project / "containers/hpcc/rank_report.c"
+    patch.write_text(patch.read_text() + "\n")
+    assert builder.identity("hpcc", "bootstrap") != before
+
+
+def test_versions_are_what_the_build_noted_or_debian_s(rootfs):
+    named = {"Thing": {"noted": "Thing"}, "library": {"package": "libthing", "called": "LibThing"}}
+    assert contents.versions(rootfs, named) == {"Thing": "1.5, patched", "library": "LibThing 0.3-1"}
+
+
+@pytest.mark.parametrize("source", [{"noted": "Nothing"}, {"package": "nothing"}])
+def test_a_version_that_is_nowhere_is_refused(rootfs, source):
+    with pytest.raises(PlimsollError, match="contents.yaml names the version of Thing"):
+        contents.versions(rootfs, {"Thing": source})
+
+
+def test_programs_are_those_that_the_image_names(rootfs):
+    assert list(contents.files(rootfs, ["opt/plimsoll/thing", "opt/plimsoll/none"])) == ["opt/plimsoll/thing"]
+    assert contents.files(rootfs, []) == {}
+
+
+def test_contents_that_are_misspelt_are_refused(project):
+    (project / "containers/hpcc/contents.yaml").write_text("program: [a]\n")
+    with pytest.raises(PlimsollError, match="contents.yaml"):
+        contents.stated("hpcc")
+
+
+def test_the_builder_knows_no_benchmark():
+    words = ("hpcc", "open mpi", "orterun", "blas")
+    text = "".join(path.read_text().lower() for path in (PROJECT / "scripts/plimsoll/images").glob("*.py"))
+    assert not [word for word in words if word in text]

@@ -1,0 +1,121 @@
+"""What there is to make: states from plans and records, and text that fits the terminal."""
+
+import pytest
+from plimsoll.config import studies
+from plimsoll.planning import availability, planner
+from plimsoll.terminal import listing
+
+STUDY = "liu2020"
+
+
+@pytest.fixture
+def plan(liu2020, config, small_host) -> dict:
+    """liu2020's plan of a host of two cores, on the quick profile."""
+    return planner.make(liu2020, studies.profile("quick"), small_host, config, {})
+
+
+def rows(sections, kind: str) -> dict[str, tuple[str, ...]]:
+    """Rows of a section by name."""
+    section = next(section for section in sections if section.head[0] == kind)
+    return {row[0]: row[1:] for row in section.rows}
+
+
+def fig09(plan, liu2020) -> list[tuple[str, int]]:
+    return availability.figure_runs(plan, liu2020, "fig09")
+
+
+def test_states_of_runs():
+    runs = [("a", 1), ("a", 2), ("b", 1)]
+    assert listing.state(runs, {}) == "missing"
+    assert listing.state(runs, {("a", 1): "valid"}) == "1 of 3"
+    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "stale"}) == "1 of 3"
+    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "failed"}) == "1 of 3, 1 invalid"
+    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "censored", ("b", 1): "valid"}) == "measured"
+    assert listing.state(runs, dict.fromkeys(runs, "disturbed")) == "measured, 3 invalid"
+    assert listing.state(runs, {("a", 1): "stale"}) == "missing"
+
+
+def test_a_figure_is_missing_partly_measured_measured_and_drawn(plan, liu2020):
+    runs = fig09(plan, liu2020)
+    command = "results/liu2020/figures/fig09.pdf"
+
+    def told(there, made=()):
+        return rows(listing.of_study(liu2020, plan, there, set(made)), "figures")["fig09"]
+
+    assert told({}) == ("missing", told({})[1], command)
+    assert told(dict.fromkeys(runs[:7], "valid"))[0] == f"7 of {len(runs)}"
+    assert told(dict.fromkeys(runs, "valid"))[0] == "measured, not made"
+    assert told(dict.fromkeys(runs, "valid"), ["figures/fig09.pdf"])[0] == "measured"
+
+
+def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu2020):
+    sections = listing.of_study(liu2020, plan, {}, set())
+    state, mark, command = rows(sections, "figures")["fig16"]
+    assert (state, command) == ("not here", "")
+    assert rows(sections, "why")[mark][0].startswith("the numa setting needs 2 sockets")
+    # Of a figure that can be measured in part, the number of cells that cannot.
+    shown = availability.shown(plan, liu2020, "fig09")
+    lacking = [cell for cell in shown if cell["reason"]]
+    assert 0 < len(lacking) < len(shown)
+    assert rows(sections, "figures")["fig09"][1] == f"{len(lacking)} {mark}"
+    used = {row[2] for kind in ("experiments", "instruments", "figures", "tables") for row in map(tuple, pairs(sections, kind))}
+    numbers = {number for mark in used if mark for number in mark.partition("[")[2].rstrip("]").split(",")}
+    assert numbers == {name.strip("[]") for name in rows(sections, "why")}
+
+
+def pairs(sections, kind: str):
+    return [(name, *row) for name, row in rows(sections, kind).items()]
+
+
+def test_drawings_of_the_design_and_tables_of_the_host_need_no_runs(plan, liu2020):
+    sections = listing.of_study(liu2020, plan, {}, {"figures/fig04.pdf", "tables/table02.csv"})
+    assert rows(sections, "figures")["fig04"][:2] == ("made", "")
+    assert rows(sections, "figures")["fig30"][:2] == ("missing", "")
+    assert rows(sections, "tables")["table02"] == ("made", "", "results/liu2020/tables/table02.csv")
+    assert rows(sections, "tables")["table01"][0] == "missing"
+
+
+def test_everything_of_every_study_is_listed(plan, liu2020, planned, jha2021):
+    for study, made in ((liu2020, plan), (jha2021, planned)):
+        sections = listing.of_study(study, made, {}, set())
+        assert set(rows(sections, "experiments")) == set(study["experiments"])
+        assert set(rows(sections, "figures")) == set(study["figures"])
+        assert set(rows(sections, "tables")) >= set(study["tables"])
+    assert set(rows(listing.of_study(liu2020, plan, {}, set()), "instruments")) == {"plain", "mpi", "events"}
+    # Tables that are made without a run can be made anywhere.
+    assert rows(listing.of_study(jha2021, planned, {}, set()), "tables")["table01"][0] == "missing"
+
+
+def test_studies_say_what_is_left_and_how_it_is_made(planned):
+    runs = planned["order"]
+    (row,) = listing.of_studies({"jha2021": planned}, {"jha2021": dict.fromkeys(runs[:300], "valid")}, "quick").rows
+    assert row[:2] == ("jha2021", "300 of 345") and row[2].startswith("about ") and row[3] == "make reproduce STUDIES=jha2021"
+    (row,) = listing.of_studies({"jha2021": planned}, {"jha2021": dict.fromkeys(runs, "valid")}, "paper").rows
+    assert row[1:] == ("measured", "", "make reproduce STUDIES=jha2021 PROFILE=paper")
+
+
+def test_runtimes_say_whether_they_work_and_how_far_they_are_measured(plan, planned):
+    plans, runs = {STUDY: plan, "jha2021": planned}, [run for run in plan["order"] if "/docker/" in run[0]]
+    runtimes = {
+        "docker": listing.Runtime("required", version="Docker 20"),
+        "singularity": listing.Runtime("optional", reason="apptainer is not installed"),
+        "podman": listing.Runtime("off"),
+    }
+    there = {STUDY: dict.fromkeys(runs, "valid"), "jha2021": {}}
+    told = {row[0]: row[1:] for row in listing.of_runtimes(plans, there, runtimes).rows}
+    assert told["docker"] == (f"{len(runs)} of {len(runs) + 345}", "Docker 20")
+    assert told["singularity"][0] == "missing" and "does not work: apptainer is not installed" in told["singularity"][1]
+    assert told["podman"][0] == "off" and "runtimes={podman: optional}" in told["podman"][1]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_the_text_fits_the_terminal(plan, liu2020, width):
+    sections = [listing.of_studies({STUDY: plan}, {STUDY: {}}, "paper"), *listing.of_study(liu2020, plan, {}, set())]
+    lines = listing.text(sections, width).splitlines()
+    assert max(map(len, lines)) <= width
+    if width >= 80:
+        (line,) = [line for line in lines if line.startswith("  fig09 ")]
+        assert line.endswith("results/liu2020/figures/fig09.pdf")
+        # Columns are aligned: the commands of all figures begin below each other.
+        commands = {line.index("results/") for line in lines if "/figures/fig" in line}
+        assert len(commands) == 1

@@ -1,0 +1,171 @@
+"""Environments that stack: nodes on nodes, their networks, what is left, and what each needs installed."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+import yaml
+from plimsoll import environments
+from plimsoll.environments import base
+from plimsoll.environments.base import HOST, Spec
+from plimsoll.environments.engine import EngineNode
+from plimsoll.environments.networks import base as networks
+from plimsoll.errors import Unavailable
+from plimsoll.measuring import lock
+from plimsoll.mpi.job import Job
+
+from tests.conftest import PROJECT
+
+IMAGE = {"tag": "plimsoll/hpcc:x", "id": "sha256:abc", "sif": "/x.sif", "rootfs": "/x"}
+
+ENGINE = """\
+#!/bin/sh
+echo "{name} $*" >>{folder}/asked
+case " $* " in
+*" run "*)
+    if [ -e {folder}/broken ]; then echo "no such image" >&2; exit 125; fi
+    echo id ;;
+esac
+"""
+
+
+@pytest.fixture
+def engines(tmp_path, monkeypatch):
+    """Every engine notes its words, and fails where a file says so."""
+    for name in ("docker", "podman"):
+        script = tmp_path / name
+        script.write_text(ENGINE.format(name=name, folder=tmp_path))
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return lambda: (tmp_path / "asked").read_text().splitlines()
+
+
+def test_a_program_goes_through_all_the_nodes_between(tmp_path):
+    parent = EngineNode(Spec("x", "parent", IMAGE, tmp_path), HOST, [], ("docker",))
+    child = EngineNode(Spec("x", "child", IMAGE, tmp_path), parent, [], ("podman",))
+    assert child.enter(["true"]) == ["podman", "exec", "child", "true"]
+    assert child.inside(["true"], tmp_path) == [
+        "docker",
+        "exec",
+        "parent",
+        "podman",
+        "exec",
+        "--workdir",
+        str(tmp_path),
+        "child",
+        "true",
+    ]
+    assert HOST.inside(["true"]) == ["true"]
+
+
+def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
+    docker = environments.find("docker")
+    parent = EngineNode(Spec("x", "parent", IMAGE, tmp_path), HOST, [], ("docker",))
+    nodes = docker.start([Spec("x", "child", IMAGE, tmp_path)], on=parent)
+    docker.stop(nodes)
+    asked = engines()
+    assert all(line.startswith("docker exec parent docker ") for line in asked)
+    assert [line.split()[4] for line in asked] == ["network", "run", "rm"]
+    assert nodes[0].on is parent and nodes[0].separate
+
+
+def test_mpi_starts_its_daemons_in_nodes_that_are_in_nodes(tmp_path):
+    parent = EngineNode(Spec("x", "parent", IMAGE, tmp_path), HOST, [], ("docker",))
+    children = [EngineNode(Spec("x", f"c{i}", IMAGE, tmp_path), parent, [], ("docker",)) for i in (0, 1)]
+    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64/ld-linux-x86-64.so.2").touch()
+    place = {"cpus": "", "nodes": "", "cores": [], "slots": []}
+    job = Job("x", tmp_path, tmp_path, {**IMAGE, "rootfs": str(tmp_path)}, [place] * 2, 2, False, {})
+    command = job.command(children, ["/bin/true"])
+    agent = (tmp_path / "docker-agent.sh").read_text()
+    assert str(tmp_path / "docker-agent.sh") in command
+    assert f'c1) exec docker exec parent docker exec --workdir {tmp_path} c1 sh -c "$*" ;;' in agent
+
+
+def test_on_the_host_s_network_ranks_are_told_one_interface(engines, tmp_path):
+    nodes = environments.find("docker-host-network").start([Spec("x", "c0", IMAGE, tmp_path)])
+    assert nodes[0].interface in os.listdir("/sys/class/net")
+    assert environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path)])[0].interface is None
+    runs = [line for line in engines() if " run " in line]
+    assert "--network host" in runs[0] and "--network plimsoll" in runs[1]
+
+
+def test_a_node_may_ask_for_another_network_than_its_environment_s(engines, tmp_path):
+    environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path, network=networks.HostNetwork())])
+    (line,) = engines()
+    assert "--network host" in line
+
+
+def test_containers_that_do_not_start_are_removed(engines, tmp_path):
+    (tmp_path / "broken").touch()
+    with pytest.raises(Unavailable, match="no such image"):
+        environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path), Spec("x", "c1", IMAGE, tmp_path)])
+    assert engines()[-1] == "docker rm --force --volumes c0 c1"
+
+
+def test_podman_asks_docker_for_an_image_that_it_does_not_have(engines, tmp_path):
+    (tmp_path / "broken").touch()
+    with pytest.raises(Unavailable):
+        environments.find("podman").start([Spec("x", "c0", IMAGE, tmp_path)])
+    asked = engines()
+    assert "docker save plimsoll/hpcc:x" in asked and "podman --runtime runc load --quiet" in asked
+    assert asked.index("docker save plimsoll/hpcc:x") > next(i for i, line in enumerate(asked) if " run " in line)
+
+
+def test_subnets_of_two_engines_are_not_the_same():
+    docker, podman = (environments.find(name).network for name in ("docker", "podman"))
+    assert docker.first + 50 <= podman.first
+
+
+def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
+    # Not of this machine: another workflow may be measuring.
+    monkeypatch.setattr(lock, "kill_strays", lambda: None)
+    monkeypatch.setattr(lock, "remove_folders", lambda: None)
+
+    class Broken:
+        def sweep(self):
+            raise Unavailable("it does not answer")
+
+    class Noted:
+        swept = 0
+
+        def sweep(self):
+            Noted.swept += 1
+
+    lock.sweep([Broken(), Noted()])
+    assert Noted.swept == 1
+    assert "not removed: it does not answer" in capsys.readouterr().err
+
+
+def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
+    (tmp_path / "config").mkdir()
+    shutil.copytree(PROJECT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROJECT / "config/schemas", tmp_path / "config/schemas")
+    given = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+
+    def told(*words: str, **runtimes: str) -> list[list[str]]:
+        configured = {**given, "runtimes": {**given["runtimes"], **runtimes}}
+        (tmp_path / "config/config.yaml").write_text(yaml.safe_dump(configured))
+        command = [sys.executable, str(tmp_path / "scripts/setup/packages.py"), *words]
+        where = {**os.environ, "PYTHONPATH": str(tmp_path / "scripts")}
+        text = subprocess.run(command, env=where, capture_output=True, text=True, check=True).stdout
+        return [line.split() for line in text.splitlines()]
+
+    podman = list(environments.find("podman").packages)
+    assert told() == []
+    assert told(podman="required") == [["podman", "required", *podman]]
+    assert told("all") == [["podman", "optional", *podman]]
+
+
+def test_every_environment_can_be_named_shown_and_planned(liu2020):
+    known = environments.known()
+    assert set(liu2020["factors"]["runtime"]) == set(known)
+    labels = [environment.label for environment in known.values()]
+    assert len(set(labels)) == len(labels)
+    for name, environment in known.items():
+        assert environment.name == name and isinstance(environment, base.Environment)
+        assert environment.variant_of is None or environment.variant_of in known

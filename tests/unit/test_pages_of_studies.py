@@ -1,0 +1,134 @@
+"""Whole pages, from the measurements that are kept in results/reference."""
+
+import json
+import shutil
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from plimsoll import __main__ as stages
+from plimsoll import designs
+from plimsoll.analysis import collect
+from plimsoll.claims import book
+from plimsoll.config import studies
+from plimsoll.host import inventory
+from plimsoll.measuring import record
+from plimsoll.pages import report
+from plimsoll.planning import planner
+
+from tests import pages
+from tests.conftest import PROJECT
+
+REFERENCE = PROJECT / "results/reference"
+# The reference has the tables and the pictures, but neither records nor executed notebooks.
+NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
+IMAGE = {"tag": "plimsoll", "id": "sha256:0123", "files": {"libmpi.so.40": {"sha256": "4" * 64, "build_id": "5" * 40}}}
+
+
+def verdicts_of(study: str) -> list[dict]:
+    """The verdicts of the reference, as a study's claims.json has them."""
+    table = pd.read_csv(REFERENCE / study / "claims.csv").astype(object)
+    nested = ("shown_in", "paper_p", "paper_magnitude", "substitutes", "magnitudes")
+    found = []
+    for row in table[table["study"] == study].to_dict("records"):
+        known = {key: None if pd.isna(value) else value for key, value in row.items()}
+        told = {key: json.loads(value) if key in nested and value else value for key, value in known.items()}
+        found.append({"substitutes": [], **told})
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A function from a study's name to the sources of its report, in a results folder made from the reference."""
+    results = tmp_path_factory.mktemp("results")
+
+    def make(name: str, host: dict, config: dict) -> report.Sources:
+        folder = results / name
+        shutil.copytree(REFERENCE / name, folder)
+        loaded = studies.load(name, designs.known())
+        plan = planner.make(loaded, studies.profile("quick"), host, config, {})
+        planner.write(plan, folder / "plan.json")
+        observations = collect.table(folder / "observations.csv", plan["factors"])
+        loaded.design.tests.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
+        (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
+        (results / "host.json").write_text(
+            json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})
+        )
+        (results / "image.json").write_text(json.dumps(IMAGE))
+        write_records(folder, plan)
+        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons")}
+        return report.Sources(
+            **files,
+            plan=folder / "plan.json",
+            host=results / "host.json",
+            image=results / "image.json",
+            tests=folder / "tables/tests.csv",
+            verdicts=folder / "claims.json",
+            figures=folder / "figures",
+            tables=folder / "tables",
+            records=folder / "runs",
+        )
+
+    return make
+
+
+def write_records(folder: Path, plan: dict) -> None:
+    """The records that the reference's table of runs came from, as far as a report reads them."""
+    for row in collect.table(folder / "runs.csv", plan["factors"]).to_dict("records"):
+        path = "/".join(row[factor] for factor in plan["factors"])
+        said = [] if pd.isna(row["invalid_attempts"]) else str(row["invalid_attempts"]).split("; ")
+        earlier = [dict(zip(("status", "reason"), one.split(": ", 1), strict=True), raw=f"{row['raw']}0") for one in said]
+        found = {"format": record.FORMAT, "study": folder.name, "cell": {}, "fingerprint": "", "block_io_weight_works": None}
+        found |= {"repetition": row["repetition"], "status": row["status"], "attempts": row["attempts"], "raw": row["raw"]}
+        sight = {"cpus": "0", "nodes": "0", "memory_bytes": 2**30}
+        record.write(
+            record.path_of(folder / "runs", path, row["repetition"]),
+            {**found, "invalid_attempts": earlier, "limits_seen": [sight]},
+        )
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
+    sources = made(name, small_host, config)
+    target = sources.plan.parent / "report.html"
+    given = [word for field in fields(sources) for word in (f"--{field.name}", str(getattr(sources, field.name)))]
+    assert stages.main(["report", "--study", name, *given, "--output", str(target)]) == 0
+    page = pages.check(target.read_text(), target.parent, NOT_KEPT)
+    assert page.h1.get_text() == studies.load(name, designs.known())["question"]
+    first = page.find_all("h2")[0]
+    assert first["id"] == "answer"
+    # Every run that was repeated has its record, and the reason and the raw output of each attempt.
+    runs = pd.read_csv(sources.runs)
+    repeated = runs[(runs["attempts"] > 1) | (runs["status"] != "valid")]
+    rows = {(row.th.get_text(), int(row.td.get_text())): row for row in page.select("table.runs")[0].select("tbody tr")}
+    factors = json.loads(sources.plan.read_text())["factors"]
+    if len(repeated):
+        assert len(rows) == len(repeated)
+    for run in repeated.astype(str).to_dict("records"):
+        row = rows["/".join(run[factor] for factor in factors), int(run["repetition"])]
+        attempts = row.find_all("td")[-1].find_all("div")
+        assert len(attempts) == int(float(run["attempts"])) and all(one.a["href"].startswith("raw/") for one in attempts)
+        assert run["invalid_attempts"].split(": ", 1)[1][:40] in row.get_text()
+
+
+def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
+    # The first and the last: what lies between is not measured.
+    built = studies.names(studies.STUDIES)
+    measured = tuple(dict.fromkeys((built[-1], built[0])))
+    for name in measured:
+        (tmp_path / f"{name}.json").write_text(json.dumps(verdicts_of(name)))
+    verdicts = [str(tmp_path / f"{name}.json") for name in measured]
+    comparisons = [str(REFERENCE / name / "comparisons.csv") for name in measured]
+    made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv"}
+    outputs = [word for name, path in made.items() for word in (f"--{name}", str(path))]
+    assert stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, *outputs]) == 0
+    page = pages.check(made["page"].read_text(), tmp_path, tuple(f"{name}/" for name in measured))
+    claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
+    assert {section["id"] for section in page.select("section.claim")} == set(claims)
+    # What was not measured is folded away at the end, behind all that was.
+    assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 1 :] == [*measured, "elsewhere"]
+    table = pd.read_csv(made["table"]).set_index("id")
+    assert set(table.index) == set(claims)
+    unavailable = table["verdict"] == "study not available"
+    assert {claims[one] for one in table.index[unavailable]} == set(book.names()) - set(measured)

@@ -1,0 +1,110 @@
+"""What the rules ask: which files are made from which, in which order, and who may measure."""
+
+import fcntl
+import json
+from pathlib import Path
+
+import pytest
+from plimsoll import designs
+from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import staleness
+from plimsoll.planning import planner
+from plimsoll.workflow import FIRST, Workflow, hold, refuse_other_host
+
+NAME = "liu2020"
+
+
+@pytest.fixture
+def made(small_host, config, tmp_path, monkeypatch) -> Workflow:
+    """The workflow of liu2020 on a small host, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    staleness.seen_at_start.cache_clear()
+    loaded = studies.load(NAME, designs.known())
+    plan = planner.make(loaded, studies.profile("quick"), small_host, config, {})
+    yield Workflow([NAME], {NAME: loaded}, {NAME: plan}, {})
+    staleness.seen_at_start.cache_clear()
+
+
+def put(made, run, **changes) -> None:
+    cell, repetition = run
+    found = {"format": 1, "study": NAME, "cell": {}, "repetition": repetition, "status": "valid", "attempts": 1}
+    found["fingerprint"] = made.plans[NAME]["cells"][cell]["fingerprint"]
+    path = Path(f"results/{NAME}/runs/{cell}/{repetition}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**found, **changes}, indent=1) + "\n")
+
+
+def test_the_first_run_of_the_order_has_the_highest_priority(made):
+    order = made.plans[NAME]["order"]
+    priorities = [made.priority(NAME, *run) for run in order]
+    assert priorities[0] == FIRST and priorities == sorted(priorities, reverse=True) and len(set(priorities)) == len(order)
+    assert made.records(NAME)[0] == f"results/{NAME}/runs/{order[0][0]}/{order[0][1]}.json"
+
+
+def test_a_run_needs_the_tried_environments_until_its_record_is_there(made):
+    run = made.plans[NAME]["order"][0]
+    assert made.prerequisites(NAME, *run) == ["results/images/hpcc.runtimes.json"]
+    put(made, run)
+    staleness.seen_at_start.cache_clear()
+    assert made.prerequisites(NAME, *run) == []
+    assert made.asked_for(NAME, *run) == made.plans[NAME]["cells"][run[0]]["fingerprint"]
+
+
+@pytest.mark.parametrize("changes", [{"fingerprint": "another"}, {"status": "invalid"}])
+def test_a_record_of_another_plan_or_one_that_does_not_count_is_measured_again(made, changes):
+    run = made.plans[NAME]["order"][0]
+    put(made, run, **changes)
+    assert made.prerequisites(NAME, *run) == ["results/images/hpcc.runtimes.json"]
+
+
+def test_a_run_that_was_tried_often_enough_is_left_alone(made):
+    run = made.plans[NAME]["order"][0]
+    put(made, run, status="failed", starts=made.plans[NAME]["limits"]["starts"])
+    assert made.prerequisites(NAME, *run) == []
+
+
+def test_only_deleted_records_are_named_and_only_where_observations_are_there(made, tmp_path):
+    order = made.plans[NAME]["order"]
+    assert made.deleted_records(NAME) == []
+    for run in order[:3]:
+        put(made, run)
+    (tmp_path / f"results/{NAME}/observations.csv").write_text("")
+    assert made.deleted_records(NAME) == made.records(NAME)[3:]
+
+
+def test_a_table_names_what_its_kind_is_made_from(made):
+    of_runs, of_host = made.table_inputs(NAME, "table01"), made.table_inputs(NAME, "table03")
+    assert of_host == {"host": "results/host.json", "image": "results/images/hpcc.json"}
+    assert set(of_runs) == {"records", "image"} and all("/mpi/" in path for path in of_runs["records"])
+    assert made.table_inputs(NAME, "table05") == {"environments": "results/images/hpcc.runtimes.json"}
+    with pytest.raises(PlimsollError, match="liu2020 has no table 'table07'; it has table01, table02"):
+        made.table_inputs(NAME, "table07")
+
+
+def test_a_figure_s_digest_changes_with_its_own_cells_alone(made):
+    before = made.figure_digest(NAME, "fig29"), made.figure_digest(NAME, "fig31"), made.digest(NAME)
+    cell = next(cell for cell in made.plans[NAME]["cells"].values() if cell["sizes"] == "yielding")
+    cell["fingerprint"] = "another"
+    after = made.figure_digest(NAME, "fig29"), made.figure_digest(NAME, "fig31")
+    assert after[0] != before[0] and after[1] == before[1]
+
+
+def test_the_queue_is_noted_in_the_order_of_measuring(made, tmp_path):
+    order = made.plans[NAME]["order"]
+    made.note_queue([(NAME, *run) for run in reversed(order[:5])])
+    queue = json.loads((tmp_path / f"results/{NAME}/progress/queue.json").read_text())
+    assert queue == [f"{cell}/{repetition}" for cell, repetition in order[:5]]
+
+
+def test_a_second_workflow_in_the_same_folder_is_refused(tmp_path):
+    with hold(tmp_path / "lock"), pytest.raises(PlimsollError, match="Another workflow is running in this folder"):
+        hold(tmp_path / "lock")
+    with hold(tmp_path / "lock") as file:
+        assert fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None
+
+
+def test_another_host_s_plan_is_not_measured():
+    refuse_other_host({"host_file": None})
+    with pytest.raises(PlimsollError, match="describes another host, which can be planned for but not measured"):
+        refuse_other_host({"host_file": "config/hosts/xeon-e5-2697v4.yaml"})

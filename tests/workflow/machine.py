@@ -1,0 +1,83 @@
+"""A machine within this machine, whose Docker engine can be killed: mounts, network and processes of its own, and an engine
+at the usual place. It shares the files, and the lock that lets only one workflow measure at a time."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from tests.conftest import PROJECT
+
+# /run is empty and its own, but for the locks; the engine's data lie in a folder of the test's.
+SETUP = """
+set -e
+mount --make-rprivate /
+mkdir -p {folder}/lock {folder}/docker
+mount --bind /run/lock {folder}/lock
+mount -t tmpfs tmpfs /run
+mkdir /run/lock
+mount --move {folder}/lock /run/lock
+mount --bind {folder}/docker /var/lib/docker
+ip link set lo up
+touch {folder}/up
+exec sleep infinity
+"""
+
+
+def missing() -> str | None:
+    """Why there can be none here; None if there can be one."""
+    if os.geteuid():
+        return "namespaces and an engine of its own need root"
+    absent = [program for program in ("unshare", "nsenter", "dockerd") if not shutil.which(program)]
+    if not Path("/var/lib/docker").is_dir():
+        absent.append("/var/lib/docker")
+    return f"{absent[0]} is not there" if absent else None
+
+
+class Machine:
+    """`enter` gives the command that runs another one there; `engine` is up once `start_engine` returns."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        flags = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        self.process = subprocess.Popen(["unshare", *flags, "bash", "-c", SETUP.format(folder=folder)])
+        end = time.monotonic() + 20
+        while not (folder / "up").exists():
+            assert self.process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        self.first = children.read_text().split()[0]
+
+    def enter(self, *command: str, folder: Path = Path("/")) -> list[str]:
+        return ["nsenter", "--target", self.first, "--mount", "--net", "--pid", f"--wd={folder}", "--", *command]
+
+    def run(self, *command: str) -> str:
+        """Standard output of a command there."""
+        done = subprocess.run(self.enter(*command), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def start_engine(self) -> None:
+        self.run("bash", str(PROJECT / "scripts/setup/docker.sh"))
+
+    def kill_engine(self) -> None:
+        """As the kernel would, for want of memory."""
+        # Only processes of this machine are seen from in there.
+        self.run("pkill", "-KILL", "-x", "dockerd")
+
+    def wait_for_container(self, seconds: float = 120) -> None:
+        """Until a run has containers up."""
+        end = time.monotonic() + seconds
+        while not self.run("docker", "ps", "--quiet", "--filter", "label=plimsoll"):
+            assert time.monotonic() < end, "no run had containers"
+            time.sleep(0.02)
+
+    def remove(self) -> None:
+        """End all of its processes; its mounts go with them."""
+        self.process.kill()
+        self.process.wait()
+        end = time.monotonic() + 20
+        while Path(f"/proc/{self.first}").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        shutil.rmtree(self.folder / "docker", ignore_errors=True)

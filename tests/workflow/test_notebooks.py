@@ -1,0 +1,55 @@
+"""Each notebook as it is opened by hand: a fresh kernel, the parameters that stand in it, the reference measurements."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from plimsoll.figures import sources
+
+from tests.conftest import PROJECT
+
+NOTEBOOKS = sorted(path.stem for path in sources.NOTEBOOKS.glob("*.ipynb"))
+DESIGNS = PROJECT / "scripts/plimsoll/designs"
+
+
+def run(name: str, folder: Path) -> nbformat.NotebookNode:
+    notebook = nbformat.read(sources.NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    # Through files, not through the loopback network, as the workflow runs them.
+    client = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(sources.NOTEBOOKS)}}
+    )
+    client.create_kernel_manager()
+    client.km.transport, client.km.ip = "ipc", str(folder / "kernel")
+    return client.execute(env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts"), "MPLBACKEND": "Agg"})
+
+
+def shown(cell: nbformat.NotebookNode) -> str:
+    data = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return "\n".join(part.get("text/markdown", part.get("text/plain", "")) for part in data)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in (PROJECT / "results/reference").rglob("*")}
+    done = run(name, tmp_path)
+    cells = [cell for cell in done.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in cells)
+    question, measured, data, figure, tests, verdicts, further = cells[1:]
+    assert "The study's question" in shown(question)
+    assert " n\n" in shown(measured) and shown(data)
+    assert any("image/png" in output.get("data", {}) for output in figure.outputs)
+    if name == "hardware":  # of scenarios nothing is measured
+        assert "no test of these cells" in shown(tests) and "No statement" in shown(verdicts)
+    else:
+        assert "From `tests.csv`" in shown(tests) and "From `claims.csv`" in shown(verdicts)
+        assert "reproduced" in shown(verdicts) or "inconclusive" in shown(verdicts)
+    assert shown(further)
+    assert not [output for cell in cells for output in cell.outputs if output.output_type == "stream"]
+    assert before == {path: path.stat().st_mtime_ns for path in (PROJECT / "results/reference").rglob("*")}
+
+
+def test_every_notebook_shows_some_chart():
+    of_charts = {chart.notebook for folder in DESIGNS.glob("*/charts") for chart in sources.charts(folder).values()}
+    assert of_charts == set(NOTEBOOKS)

@@ -1,0 +1,98 @@
+"""What the terminal says: what there is to make, what goes on, and what came out, at every start."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+SETTINGS = ("profile=ci", "repetitions=3", "runtimes={docker-ptrace: off, singularity-instance: off, singularity-cgroup: off}")
+
+
+def stage(project, *arguments: str) -> subprocess.CompletedProcess:
+    """A stage of the command line, as `make list` calls it."""
+    return subprocess.run(
+        [sys.executable, "-m", "plimsoll", *arguments],
+        cwd=project.folder,
+        env={**project.environment, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def spent() -> float:
+    """Seconds of processor time that this process's children have taken."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def test_the_list_needs_no_engine_and_little_time(project):
+    begun = spent()
+    hanging = {**project.environment, "DOCKER_HOST": "unix:///nonexistent.sock", "PATH": "/usr/bin:/bin", "COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-m", "plimsoll", "list", "studies=all"],
+        cwd=project.folder,
+        env=hanging,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    # Of processors, so that a busy machine does not matter; half of it is what Python and YAML take.
+    assert spent() - begun < 3
+    assert "docker                missing  does not work: " in done.stdout
+    for word in (
+        "jha2018: ",
+        "jha2021: ",
+        "liu2020: ",
+        "experiments",
+        "instruments",
+        "figures/fig09.pdf",
+        "tables/table01.csv",
+    ):
+        assert word in done.stdout
+    tables = [line for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert max(map(len, tables)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("list", "profile=slow"), "There is no profile 'slow'"),
+        (("list", "--study", "liu2021"), "There is no study 'liu2021'"),
+        (("list", "runtimes={podmann: optional}"), "There is no runtime 'podmann'"),
+        (("findings", "studies"), "'studies' is not a setting"),
+    ],
+)
+def test_bad_arguments_are_refused_in_one_sentence(project, arguments, sentence):
+    done = stage(project, *arguments)
+    assert done.returncode == 1 and done.stderr.startswith("plimsoll: ") and sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_start_ends_with_the_findings_and_so_does_one_with_nothing_to_do(fresh):
+    fresh.keep_experiment("seccomp", "beff")
+    assert "  seccomp      missing" in stage(fresh, "list", *SETTINGS).stdout
+    done = fresh.snakemake("results/claims.html", config=SETTINGS)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    for begun in (
+        "image hpcc: building it, unless it is there",
+        "runtimes: trying each of them",
+        "verdicts: writing the page",
+    ):
+        assert begun in lines
+    first = next(number for number, line in enumerate(lines) if line.startswith("liu2020: 126 findings: "))
+    assert lines[-1] == "Read on: results/claims.html"
+    assert first > max(number for number, line in enumerate(lines) if line.startswith("Elapsed time"))
+
+    again = fresh.snakemake("results/claims.html", config=SETTINGS)
+    assert again.returncode == 0 and "Nothing to be done" in again.stderr
+    assert again.stderr.splitlines()[-1] == lines[-1]
+    assert [line for line in again.stderr.splitlines() if "findings: " in line] == [lines[first]]
+
+    # Not at the end of anything else.
+    assert "findings: " not in fresh.snakemake("results/liu2020/runs.csv", config=SETTINGS).stderr
+    assert "findings: " not in fresh.snakemake("--dry-run", "all", config=SETTINGS).stderr
+    assert "  seccomp      measured" in stage(fresh, "list", *SETTINGS).stdout
