@@ -71,6 +71,13 @@ def test_counts_and_ranks_have_no_width():
     assert precision.widths(compared(test="Mann-Whitney"), pd.DataFrame()).empty
 
 
+def test_tests_that_compare_no_cells_leave_the_claims_comparisons():
+    """A study of interference: its tests have ratios with intervals, of views and not of two cells."""
+    tests = pd.read_csv(paths.PROJECT / "results/reference/jha2021/tables/tests.csv")
+    assert tests["ratio_low"].notna().any()
+    assert precision.widths(compared(), tests)["what"].to_list() == ["c"]
+
+
 def test_too_few_blocks_ask_for_as_many_again():
     unknown = found(("c", "m", "x", "y", np.inf), n=1)
     assert precision.next_repetitions({"x": 1, "y": 1}, unknown, 0.1, 30) == {"x": 2, "y": 2}

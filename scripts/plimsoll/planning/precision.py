@@ -24,13 +24,15 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     The interval of a claim's comparison, and that of a test, is that of a ratio. Its width is a fraction of that ratio: an
     interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons that
     have too few blocks for an interval are infinitely wide; those of another kind (counts, ranks, dispersion) are left out.
+    Not every design's tests compare two cells: where they don't, the claims' comparisons alone have widths.
     """
     found = []
+    compare_cells = "comparison" in tests
     for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
         scale = 1 + row.effect if row.scale == "ratio" else 1
         width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
         found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.n, width))
-    for row in tests[tests["ratio_low"].notna()].to_dict("records") if "ratio_low" in tests else []:
+    for row in tests[tests["ratio_low"].notna()].to_dict("records") if compare_cells else []:
         width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
         found.append((row["comparison"], row["metric"], row["cell"], row["reference"], n, width))
