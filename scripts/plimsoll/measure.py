@@ -133,7 +133,11 @@ def _raw_folder(run: Run) -> Path:
 def _attempt(run: Run) -> tuple[dict, Outage | None]:
     """One attempt: the part of the record that is its own, and what interrupted it, if the means of measuring failed."""
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
-    os.environ[lock.VARIABLE] = identity
+    with lock.run(identity):
+        return _attempt_as(identity, run)
+
+
+def _attempt_as(identity: str, run: Run) -> tuple[dict, Outage | None]:
     folder = _raw_folder(run)
     attempt: dict = {
         "started": time.time(),

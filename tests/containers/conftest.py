@@ -74,8 +74,14 @@ def nothing_left():
     if home:
         # A measurement ends with its process; here the process goes on, and what it starts is not the run's.
         (home / "cgroup.procs").write_text(str(os.getpid()))
+    assert lock.VARIABLE not in os.environ
     with alone():
         assert leftovers() == []
+
+
+def container_of_the_run() -> str:
+    """Name of the second container of the run that this process measures; of none, if it measures none."""
+    return f"{LABEL}-{os.environ.get(lock.VARIABLE, 'none')}-c1"
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from plimsoll.environments.networks import engine_bridge
 from plimsoll.errors import Outage
 from plimsoll.measuring import lock, means, record, staleness
 
-from tests.containers.conftest import alone
+from tests.containers.conftest import alone, container_of_the_run
 
 CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network")
 
@@ -89,13 +89,12 @@ def test_a_container_that_is_killed_interrupts_its_run_and_the_run_is_made_again
     parameters = {**workspace.plan["cells"][path]["parameters"], "order": 1200}
 
     def kill():
-        container = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+        container = container_of_the_run()
         while subprocess.run(["docker", "top", container], capture_output=True, text=True).stdout.count("hpcc") < 1:
             time.sleep(0.02)
-            container = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+            container = container_of_the_run()
         subprocess.run(["docker", "kill", container], capture_output=True, check=True)
 
-    os.environ[lock.VARIABLE] = "none"
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     found = workspace.run(path, parameters=parameters)

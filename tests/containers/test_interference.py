@@ -20,6 +20,8 @@ from plimsoll.images import builder, supplied
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 
+from tests.containers.conftest import container_of_the_run
+
 PORT = ":3241 "
 
 
@@ -202,14 +204,13 @@ def in_the_pair(*command: str) -> threading.Thread:
     def act():
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            name = f"plimsoll-{os.environ[lock.VARIABLE]}-c1"
+            name = container_of_the_run()
             if subprocess.run(["docker", "inspect", name], capture_output=True).returncode == 0:
                 time.sleep(2.5)
                 subprocess.run([word.replace("NAME", name) for word in command], capture_output=True, check=True)
                 return
             time.sleep(0.05)
 
-    os.environ[lock.VARIABLE] = "none"
     thread = threading.Thread(target=act)
     thread.start()
     return thread

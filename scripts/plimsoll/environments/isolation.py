@@ -41,22 +41,27 @@ def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
 
 def observe(environment: Environment, image: dict) -> dict:
     """Start two nodes (one that is not contained), run a probe in each, and compare what it prints with the host."""
-    os.environ[lock.VARIABLE] = identity = f"probe{os.getpid()}"
-    folder = lock.temporary_folder(identity)
+    identity = f"probe{os.getpid()}"
+    with lock.run(identity):
+        folder = lock.temporary_folder(identity)
+        try:
+            return _observe(environment, image, identity, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _observe(environment: Environment, image: dict, identity: str, folder: Path) -> dict:
     number = 2 if environment.containers else 1
     specs = [Spec(identity, f"{LABEL}-{identity}-c{i}", image, folder) for i in range(number)]
+    shutil.copy(PROBE, folder)
+    nodes = environment.start(specs)
     try:
-        shutil.copy(PROBE, folder)
-        nodes = environment.start(specs)
-        try:
-            program = ["/bin/sh", str(folder / PROBE.name)]
-            inside = [parse(output(node.inside(node.of_image(program)))) for node in nodes]
-            # While the nodes are up: their interfaces' other ends are on the host.
-            return compare(inside, _host(), _bridges())
-        finally:
-            environment.stop(nodes)
+        program = ["/bin/sh", str(folder / PROBE.name)]
+        inside = [parse(output(node.inside(node.of_image(program)))) for node in nodes]
+        # While the nodes are up: their interfaces' other ends are on the host.
+        return compare(inside, _host(), _bridges())
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        environment.stop(nodes)
 
 
 def parse(text: str) -> dict[str, str]:

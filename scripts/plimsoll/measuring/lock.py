@@ -80,6 +80,21 @@ def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> fl
     return round(time.monotonic() - begun, 4)
 
 
+@contextlib.contextmanager
+def run(identity: str) -> Iterator[None]:
+    """Mark every process that is started meanwhile as one of the run `identity`."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = identity
+    try:
+        yield
+    finally:
+        # What this process starts later is of no run: the next one's sweep would kill it.
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
 def temporary_folder(identity: str) -> Path:
     """A new folder for a run, with a path that is short enough for sockets."""
     TEMPORARY.mkdir(mode=0o700, exist_ok=True)
