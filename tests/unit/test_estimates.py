@@ -87,13 +87,59 @@ def test_bootstrap_intervals_cover_the_ratio_and_do_not_depend_on_the_company():
     assert (found["median"][:, 0] <= found["median"][:, 1]).all()
 
 
-def test_dispersion_finds_a_sample_that_varies_more():
+def several(random, blocks_, of_block, spread):
+    """Values of blocks with `of_block` values each, which spread by `spread` around a mean of their block's own."""
+    means = np.repeat(random.normal(0, 0.3, blocks_), of_block)
+    return sample(np.exp(means + random.normal(0, spread, blocks_ * of_block)), np.repeat(np.arange(blocks_), of_block))
+
+
+@pytest.mark.parametrize(("of_a", "of_b"), [(4, 4), (2, 8), (3, 10)])
+def test_spreads_within_blocks_have_no_bias_however_many_values_a_block_has(of_a, of_b):
     random = np.random.default_rng(8)
-    a, b = random.lognormal(0, 0.20, 30), random.lognormal(0, 0.02, 30)
-    effect, low, high, p = blocks.dispersion(a, b)
-    assert low < effect < high and 4 < effect < 20 and p < 1e-4
-    back = blocks.dispersion(b, a)
-    assert (1 + back[0]) * (1 + effect) == pytest.approx(1)
+    _, found = blocks.spread_differences(several(random, 3000, of_a, 0.1), several(random, 3000, of_b, 0.1))
+    assert abs(found.mean()) < 4 * found.std(ddof=1) / np.sqrt(len(found))
+
+
+def test_a_known_ratio_of_spreads_is_found_with_one_value_a_block_too():
+    random = np.random.default_rng(12)
+    for of_block in (5, 1):
+        _, found = blocks.spread_differences(several(random, 60, of_block, 0.2), several(random, 60, of_block, 0.02))
+        _, low, high = blocks.t_interval(found)
+        true = np.log(10) if of_block > 1 else np.log(np.hypot(0.3, 0.2) / np.hypot(0.3, 0.02))
+        assert low < true < high
+
+
+def test_means_of_many_values_are_not_taken_for_single_ones():
+    random = np.random.default_rng(13)
+    differ = 0
+    for _ in range(200):
+        many, one = (sample(np.exp(random.normal(0, 0.1, 10 * k)), np.repeat(np.arange(10), k)) for k in (10, 1))
+        differ += blocks.p_difference(blocks.spread_differences(many, one)[1]) < 0.05
+    assert differ / 200 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize("of_block", [4, 1])
+def test_spreads_that_are_alike_differ_as_seldom_as_is_said(of_block):
+    random = np.random.default_rng(14)
+    differ = 0
+    for _ in range(400):
+        a, b = (several(random, 10, of_block, 0.1) for _ in "ab")
+        differ += blocks.p_difference(blocks.spread_differences(a, b)[1]) < 0.05
+    assert differ / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_blocks_of_one_value_say_nothing_beside_blocks_of_several():
+    random = np.random.default_rng(16)
+    mixed = several(random, 5, 4, 0.1)
+    single = sample([1.0], [99])
+    both = Sample(*(np.concatenate([getattr(mixed, key), getattr(single, key)]) for key in ("values", "blocks", "censored")))
+    assert blocks.log_spreads(both)[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_coefficient_of_variation_is_found():
+    random = np.random.default_rng(18)
+    _, found = blocks.log_variation(several(random, 3000, 5, 0.1))
+    assert abs(found.mean() - np.log(0.1)) < 4 * found.std(ddof=1) / np.sqrt(len(found))
 
 
 def test_a_trend_is_found_in_its_direction():

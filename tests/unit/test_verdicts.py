@@ -1,102 +1,211 @@
 """The truth table of the judge: every case, at its borders too."""
 
+import math
+
 import numpy as np
 import pytest
+from plimsoll.analysis.blocks import Mean, Signs
 from plimsoll.claims import verdicts
-from plimsoll.claims.verdicts import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED, Evidence, judge, together
+from plimsoll.claims.verdicts import (
+    AVERAGE,
+    CONTRADICTED,
+    EACH,
+    INCONCLUSIVE,
+    MOST,
+    NOT_TESTABLE,
+    REPRODUCED,
+    SOME,
+    Bounds,
+    Strength,
+    judge,
+    of_parts,
+    strength,
+    together,
+)
+from scipy import stats
 
 ALPHA = 0.05
-NAN = float("nan")
+BOUNDS = Bounds(-0.05, 0.05)
+TINY = 1e-6
 
 
-def evidence(effect, p, p_like=1.0, half=0.02, margin=0.05, n=10):
-    return Evidence(n=n, effect=effect, low=effect - half, high=effect + half, p=p, p_like=p_like, margin=margin)
+def at(mean: float, error: float = 0.01, degrees: int = 9) -> Mean:
+    """A mean that is known to about two hundredths."""
+    return Mean(mean, error, degrees)
+
+
+def verdict(expected: str, shown, named: bool = False) -> str:
+    return judge(strength(expected, shown, BOUNDS, named), ALPHA, ALPHA)
 
 
 @pytest.mark.parametrize(
-    ("expected", "given", "verdict"),
+    ("expected", "shown", "named", "found"),
     [
         # A significant difference with the sign, and with the other.
-        ("higher", evidence(0.20, 0.001), REPRODUCED),
-        ("lower", evidence(-0.20, 0.001), REPRODUCED),
-        ("higher", evidence(-0.20, 0.001), CONTRADICTED),
-        ("lower", evidence(0.20, 0.001), CONTRADICTED),
-        # The threshold itself is not below it.
-        ("higher", evidence(0.20, ALPHA), INCONCLUSIVE),
-        ("higher", evidence(0.20, np.nextafter(ALPHA, 0)), REPRODUCED),
-        # No significance: alike contradicts a claimed difference, not alike decides nothing.
-        ("higher", evidence(0.01, 0.6, p_like=0.01), CONTRADICTED),
-        ("higher", evidence(0.01, 0.6, p_like=ALPHA), INCONCLUSIVE),
-        ("lower", evidence(-0.01, 0.6, p_like=0.6), INCONCLUSIVE),
+        ("higher", at(0.2), False, REPRODUCED),
+        ("lower", at(-0.2), False, REPRODUCED),
+        ("higher", at(-0.2), False, CONTRADICTED),
+        ("lower", at(0.2), False, CONTRADICTED),
+        # Alike contradicts a claimed difference only where the paper names a size, which is excluded then.
+        ("higher", at(0.0), True, CONTRADICTED),
+        ("higher", at(0.0), False, INCONCLUSIVE),
+        ("lower", at(0.0), True, CONTRADICTED),
+        ("lower", at(0.0), False, INCONCLUSIVE),
+        ("higher", at(0.0, error=0.1), True, INCONCLUSIVE),
+        # A difference that may be there, and is small, is not contradicted before it is found.
+        ("higher", at(0.02), True, INCONCLUSIVE),
+        ("lower", at(-0.02), True, INCONCLUSIVE),
         # A difference that is significant, has the sign and is smaller than the margin is a difference still.
-        ("higher", evidence(0.01, 0.001, p_like=0.001), REPRODUCED),
+        ("higher", at(0.03), True, REPRODUCED),
+        ("lower", at(-0.03), True, REPRODUCED),
         # No difference: shown only by likeness, never by a large p.
-        ("no_difference", evidence(0.0, 0.99, p_like=0.6), INCONCLUSIVE),
-        ("no_difference", evidence(0.0, 0.99, p_like=0.01), REPRODUCED),
-        ("no_difference", evidence(0.01, 0.001, p_like=0.01), REPRODUCED),
-        # Contradicted by a difference whose whole interval is beyond the margin.
-        ("no_difference", evidence(0.20, 0.001), CONTRADICTED),
-        ("no_difference", evidence(-0.20, 0.001), CONTRADICTED),
-        ("no_difference", evidence(0.06, 0.001), INCONCLUSIVE),
-        ("no_difference", evidence(0.07, 0.001, half=0.02), INCONCLUSIVE),  # low is the margin itself
-        ("no_difference", evidence(0.0701, 0.001, half=0.02), CONTRADICTED),
-        ("no_difference", evidence(0.20, 0.06), INCONCLUSIVE),
+        ("no_difference", at(0.0), False, REPRODUCED),
+        ("no_difference", at(0.0, error=0.1), False, INCONCLUSIVE),
+        ("no_difference", at(0.02), False, REPRODUCED),
+        ("no_difference", at(0.05), False, INCONCLUSIVE),
+        ("no_difference", at(0.2), False, CONTRADICTED),
+        ("no_difference", at(-0.2), False, CONTRADICTED),
+        ("no_difference", at(0.06), False, INCONCLUSIVE),
+        # Not lower: as much higher as it likes.
+        ("not_lower", at(0.5), False, REPRODUCED),
+        ("not_lower", at(0.0), False, REPRODUCED),
+        ("not_lower", at(-0.05), False, INCONCLUSIVE),
+        ("not_lower", at(-0.2), False, CONTRADICTED),
+        ("not_higher", at(-0.5), False, REPRODUCED),
+        ("not_higher", at(0.05), False, INCONCLUSIVE),
+        ("not_higher", at(0.2), False, CONTRADICTED),
         # Nothing is known.
-        ("higher", evidence(NAN, NAN), INCONCLUSIVE),
-        ("no_difference", evidence(0.0, NAN, p_like=NAN), INCONCLUSIVE),
-        # Runs at their limit have ranks but no likeness.
-        ("no_difference", Evidence(5, 3.0, NAN, NAN, 0.001, NAN, 0.05), INCONCLUSIVE),
-        ("higher", Evidence(5, 3.0, NAN, NAN, 0.001, NAN, 0.05), REPRODUCED),
+        ("higher", at(math.nan), True, INCONCLUSIVE),
+        ("no_difference", at(math.nan), False, INCONCLUSIVE),
+        # A test without an estimate knows of directions, and of no likeness.
+        ("higher", Signs(0.001, 0.999), True, REPRODUCED),
+        ("lower", Signs(0.001, 0.999), False, CONTRADICTED),
+        ("lower", Signs(0.001, 0.999), True, CONTRADICTED),
+        ("no_difference", Signs(0.001, 0.999), False, INCONCLUSIVE),
+        ("not_lower", Signs(0.001, 0.999), False, INCONCLUSIVE),
     ],
 )
-def test_one_comparison(expected, given, verdict):
-    assert judge(expected, given, ALPHA) == verdict
+def test_one_comparison(expected, shown, named, found):
+    assert verdict(expected, shown, named) == found
 
 
-@pytest.mark.parametrize("expected", ["higher", "lower"])
-@pytest.mark.parametrize("effect", [-0.3, -0.01, 0.01, 0.3])
-@pytest.mark.parametrize("p", [1e-9, 0.049, 0.05, 0.9])
-@pytest.mark.parametrize("p_like", [1e-9, 0.05, 0.9])
-def test_the_sign_turns_the_verdict_and_nothing_else(expected, effect, p, p_like):
-    other = {"higher": "lower", "lower": "higher"}[expected]
-    assert judge(expected, evidence(effect, p, p_like), ALPHA) == judge(other, evidence(-effect, p, p_like), ALPHA)
+@pytest.mark.parametrize("pair", [("higher", "lower"), ("not_higher", "not_lower"), ("no_difference", "no_difference")])
+@pytest.mark.parametrize("mean", [-0.3, -0.05, -0.01, 0.0, 0.01, 0.05, 0.3])
+@pytest.mark.parametrize("error", [0.001, 0.01, 0.1])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_sign_turns_the_verdict_and_nothing_else(pair, mean, error, named):
+    assert verdict(pair[0], at(mean, error), named) == verdict(pair[1], at(-mean, error), named)
+
+
+@pytest.mark.parametrize("expected", ["higher", "lower", "no_difference", "not_lower", "not_higher"])
+@pytest.mark.parametrize("mean", np.linspace(-0.3, 0.3, 25))
+@pytest.mark.parametrize("named", [True, False])
+def test_nothing_is_reproduced_and_contradicted_at_once(expected, mean, named):
+    found = strength(expected, at(mean), BOUNDS, named)
+    assert found.supports >= ALPHA or found.opposes >= ALPHA
+
+
+def test_p_values_are_those_of_the_one_sided_t_test():
+    differences = np.random.default_rng(3).normal(0.02, 0.05, 8)
+    shown = Mean.of(differences)
+    for value in (-0.05, 0.0, 0.03):
+        assert shown.above(value) == pytest.approx(stats.ttest_1samp(differences, value, alternative="greater").pvalue)
+        assert shown.below(value) == pytest.approx(stats.ttest_1samp(differences, value, alternative="less").pvalue)
+
+
+def test_the_threshold_itself_is_not_below_it():
+    assert judge(Strength(ALPHA, 1.0), ALPHA, ALPHA) == INCONCLUSIVE
+    assert judge(Strength(np.nextafter(ALPHA, 0), 1.0), ALPHA, ALPHA) == REPRODUCED
+    assert judge(Strength(1.0, 0.02), ALPHA, ALPHA / 2) == CONTRADICTED
+    assert judge(Strength(1.0, 0.03), ALPHA, ALPHA / 2) == INCONCLUSIVE
+
+
+def of(*p: float) -> list[Strength]:
+    """Comparisons with these p-values for the statement; the opposite is as unlikely as they are likely."""
+    return [Strength(one, 1 - one) for one in p]
 
 
 @pytest.mark.parametrize(
-    ("holds", "parts", "verdict"),
+    ("holds", "evidence", "supports", "opposes"),
     [
-        ("all", [], NOT_TESTABLE),
-        ("all", [REPRODUCED] * 3, REPRODUCED),
-        ("all", [REPRODUCED] * 9 + [INCONCLUSIVE], INCONCLUSIVE),
-        ("all", [REPRODUCED] * 9 + [CONTRADICTED], CONTRADICTED),
-        ("all", [INCONCLUSIVE, CONTRADICTED], CONTRADICTED),
-        ("most", [REPRODUCED] * 2 + [INCONCLUSIVE], REPRODUCED),
-        ("most", [REPRODUCED, INCONCLUSIVE], INCONCLUSIVE),  # half is not more than half
-        ("most", [REPRODUCED] * 2 + [CONTRADICTED], INCONCLUSIVE),
-        ("most", [REPRODUCED] + [CONTRADICTED] * 2, CONTRADICTED),
-        ("most", [CONTRADICTED, INCONCLUSIVE], INCONCLUSIVE),
+        # Each: the largest p, not adjusted; against it the smallest, times their number.
+        (EACH, of(0.02, 0.02, 0.02), 0.02, 1.0),
+        (EACH, of(0.001, 0.001, 0.4), 0.4, 1.0),
+        (EACH, of(0.001, 0.001, 0.99), 0.99, 0.03),
+        # Some: the smallest, times their number; against it the largest.
+        (SOME, of(0.01, 0.5, 0.9), 0.03, 0.99),
+        (SOME, of(0.999, 0.999, 0.97), 1.0, 0.03),
+        # Most of five: three of them, by partial conjunction.
+        (MOST, of(0.001, 0.002, 0.01, 0.8, 0.9), 0.03, 1.0),
+        (MOST, of(0.999, 0.998, 0.99, 0.2, 0.1), 1.0, 0.03),
+        # Half of four is not more than half.
+        (MOST, of(0.001, 0.001, 0.9, 0.9), 1.0, 0.3),
     ],
 )
-def test_several_comparisons(holds, parts, verdict):
-    assert together(parts, holds) == verdict
+def test_several_comparisons(holds, evidence, supports, opposes):
+    found = together(evidence, holds)
+    assert found.supports == pytest.approx(supports, abs=TINY)
+    assert found.opposes == pytest.approx(opposes, rel=0.01, abs=TINY)
+
+
+@pytest.mark.parametrize("holds", [EACH, MOST, SOME])
+def test_no_statement_about_many_is_more_often_reproduced_than_alpha_allows(holds):
+    """As many of the comparisons as the statement needs are false but one; these have uniform p-values."""
+    random = np.random.default_rng(7)
+    m = 6
+    true = {EACH: m - 1, MOST: m // 2, SOME: 0}[holds]
+    wrong = 0
+    for _ in range(4000):
+        p = np.concatenate([np.full(true, 1e-9), random.uniform(size=m - true)])
+        wrong += together([Strength(one, 1.0) for one in p], holds).supports < ALPHA
+    assert wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
+
+
+def test_a_single_comparison_is_itself_whatever_the_rule():
+    for holds in (EACH, MOST, SOME):
+        assert together([Strength(0.03, 0.4)], holds) == Strength(0.03, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ([REPRODUCED, REPRODUCED], REPRODUCED),
+        ([REPRODUCED, INCONCLUSIVE], INCONCLUSIVE),
+        ([REPRODUCED, CONTRADICTED], CONTRADICTED),
+        ([INCONCLUSIVE, CONTRADICTED], CONTRADICTED),
+        ([REPRODUCED, NOT_TESTABLE], REPRODUCED),
+        ([NOT_TESTABLE, NOT_TESTABLE], NOT_TESTABLE),
+    ],
+)
+def test_a_sentence_of_several_parts(parts, found):
+    assert of_parts(parts) == found
+
+
+PAPER = {"low": 0.3, "high": 0.4}
+LOSS = {"low": -0.4, "high": -0.3}
 
 
 @pytest.mark.parametrize(
     ("low", "high", "paper", "relation"),
     [
-        (-0.80, -0.60, (-0.70, -0.70), "overlaps"),
-        (-0.70, -0.60, (-0.80, -0.70), "overlaps"),  # they touch
-        (-0.30, -0.20, (-0.70, -0.70), "smaller"),
-        (-0.95, -0.90, (-0.70, -0.70), "larger"),
-        (0.30, 0.40, (0.11, 0.22), "larger"),
-        (0.01, 0.02, (0.11, 0.22), "smaller"),
-        (0.30, 0.40, (-0.70, -0.70), "opposite"),
-        (NAN, NAN, (0.1, 0.2), ""),
+        (0.35, 0.5, PAPER, "as large"),
+        (0.42, 0.5, PAPER, "larger"),
+        (0.1, 0.28, PAPER, "smaller"),
+        # A printed 40 % may have been 40.9 %.
+        (0.405, 0.5, PAPER, "as large"),
+        (0.1, 0.295, PAPER, "as large"),
+        (-0.2, 0.1, PAPER, "smaller"),
+        (-0.3, -0.1, PAPER, "opposite"),
+        (-0.9, -0.5, LOSS, "larger"),
+        (-0.2, -0.1, LOSS, "smaller"),
+        (0.1, 0.2, LOSS, "opposite"),
+        (0.1, 0.2, None, ""),
+        (math.nan, math.nan, PAPER, ""),
     ],
 )
-def test_magnitudes(low, high, paper, relation):
-    assert verdicts.magnitude(low, high, {"low": paper[0], "high": paper[1]}) == relation
+def test_sizes(low, high, paper, relation):
+    assert verdicts.size(low, high, paper) == relation
 
 
-def test_a_paper_without_a_magnitude_is_not_compared_with():
-    assert verdicts.magnitude(0.1, 0.2, None) == ""
+def test_words_of_rules_are_the_schema_s():
+    assert {EACH, MOST, SOME, AVERAGE} == {"each", "most", "some", "average"}

@@ -5,6 +5,7 @@ within it. Relative differences are taken on the logarithms.
 """
 
 import functools
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,18 +39,15 @@ def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
     return Sample(values, blocks, np.array([sample.censored[sample.blocks == block].any() for block in blocks]))
 
 
-def relative_to_block(sample: Sample) -> np.ndarray:
-    """Values divided by the mean of their block; the values themselves where each block has one."""
-    means = by_block(sample, np.mean)
-    if means is sample:
-        return sample.values
-    return sample.values / means.values[np.searchsorted(means.blocks, sample.blocks)]
-
-
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     """Values of a and b of the blocks that have both, in the order of the blocks."""
     _, in_a, in_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
     return a.values[in_a], b.values[in_b]
+
+
+def at(values: np.ndarray, blocks: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The values of these blocks, in their order, of one value per block."""
+    return values[np.searchsorted(blocks, wanted)]
 
 
 def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
@@ -79,9 +77,58 @@ def p_alike(differences: np.ndarray, margin: float) -> float:
     return float(max(above, below))
 
 
-def about_zero(differences: np.ndarray, margin: float, alpha: float, back=lambda value: value) -> dict:
-    """What differences say of their mean: `effect` with `low` and `high`, `p`, `p_like` and `detectable`, and the `spread`
-    (mean, standard deviation, margin) that the number of repetitions follows from. `back` undoes the transformation of the
+@dataclass(frozen=True)
+class Mean:
+    """What Student's t says of the mean of differences: the estimate, its standard error and degrees of freedom."""
+
+    mean: float
+    error: float
+    degrees: int
+
+    @staticmethod
+    def of(differences: np.ndarray) -> "Mean":
+        """Of differences, one per block. Nothing is known (NaN) of fewer than SMALLEST, or of some that are all the same."""
+        n = len(differences)
+        deviation = differences.std(ddof=1) if n > 1 else 0.0
+        known = n >= SMALLEST and deviation > 0
+        return Mean(float(differences.mean()) if known else math.nan, float(deviation / math.sqrt(max(n, 1))), n - 1)
+
+    def above(self, value: float) -> float:
+        """p of the one-sided t test that the true mean is above a value; 1 where nothing is known."""
+        return 1.0 if math.isnan(self.mean) else float(special.stdtr(self.degrees, (value - self.mean) / self.error))
+
+    def below(self, value: float) -> float:
+        """p of the one-sided t test that the true mean is below a value; 1 where nothing is known."""
+        return self.turned().above(-value)
+
+    def turned(self) -> "Mean":
+        """The same of the differences with the other sign."""
+        return Mean(-self.mean, self.error, self.degrees)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What a test without an estimate says: p that something rises, and that it falls."""
+
+    rises: float
+    falls: float
+
+    def above(self, value: float) -> float:
+        """p that it is above 0; 1 for every other value, of which such a test says nothing."""
+        return self.rises if value == 0 and not math.isnan(self.rises) else 1.0
+
+    def below(self, value: float) -> float:
+        """p that it is below 0; 1 for every other value."""
+        return self.turned().above(-value)
+
+    def turned(self) -> "Signs":
+        """The same with the other sign."""
+        return Signs(self.falls, self.rises)
+
+
+def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value) -> dict:
+    """What differences say of their mean: `effect` with `low` and `high`, `p` and `detectable`, and `shown` (Mean) and their
+    standard `deviation`, from which the verdict and the number of repetitions follow. `back` undoes the transformation of the
     differences, such as a logarithm."""
     mean, low, high = t_interval(differences)
     deviation = differences.std(ddof=1)
@@ -90,9 +137,9 @@ def about_zero(differences: np.ndarray, margin: float, alpha: float, back=lambda
         "low": back(low),
         "high": back(high),
         "p": p_difference(differences),
-        "p_like": p_alike(differences, margin),
         "detectable": back(detectable(deviation, len(differences), alpha)),
-        "spread": (mean, deviation, margin),
+        "shown": Mean.of(differences),
+        "deviation": float(deviation),
     }
 
 
@@ -161,24 +208,60 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
     return found
 
 
-def dispersion(a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
-    """(effect, low, high, p): relative difference of the coefficients of variation of a and b.
+def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """(blocks, log standard deviations): of each block's logarithms, of the blocks that have several values.
 
-    The standard deviation of logarithms stands for the coefficient of variation. The interval is F's, which holds for normal
-    logarithms; p is of the Brown-Forsythe test (Levene's on deviations from the median), which does not need that.
+    log s^2 - psi(v/2) + log(v/2), with v degrees of freedom, has no bias for normal logarithms however many values a block has
+    (Bartlett and Kendall 1946); its half is the log standard deviation.
     """
-    from scipy import stats
+    found, which = [], []
+    for block in np.unique(sample.blocks):
+        logs = np.log(sample.values[sample.blocks == block])
+        half = (len(logs) - 1) / 2
+        if half > 0 and np.ptp(logs) > 0:
+            found.append((np.log(logs.var(ddof=1)) - special.psi(half) + np.log(half)) / 2)
+            which.append(block)
+    return np.array(which), np.array(found)
 
-    if min(len(a), len(b)) < SMALLEST:
-        return (float("nan"),) * 4
-    logs_a, logs_b = np.log(a), np.log(b)
-    var_a, var_b = logs_a.var(ddof=1), logs_b.var(ddof=1)
-    if var_a == 0 or var_b == 0:
-        return (float("nan"),) * 4
-    ratio, degrees = var_a / var_b, (len(a) - 1, len(b) - 1)
-    low, high = ratio / stats.f.ppf(0.975, *degrees), ratio / stats.f.ppf(0.025, *degrees)
-    p = stats.levene(logs_a, logs_b, center="median").pvalue
-    return np.sqrt(ratio) - 1, np.sqrt(low) - 1, np.sqrt(high) - 1, float(p)
+
+def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """(blocks, differences of log standard deviations, a less b), whose mean a t test judges.
+
+    Where at least SMALLEST blocks have several values of both sides, these are differences of the blocks' own spreads.
+    Otherwise the first value of each block counts, and the differences are the pseudo-values of a jackknife of the log ratio of
+    the standard deviations over blocks (Miller 1968): it leaves out whole blocks, so it keeps the pairing and does not need
+    normal values.
+    """
+    (blocks_a, of_a), (blocks_b, of_b) = log_spreads(a), log_spreads(b)
+    shared, in_a, in_b = np.intersect1d(blocks_a, blocks_b, return_indices=True)
+    if len(shared) >= SMALLEST:
+        return shared, of_a[in_a] - of_b[in_b]
+    one_a, one_b = (by_block(sample, lambda values: values[0]) for sample in (a, b))
+    logs = np.log(np.stack(within_blocks(one_a, one_b)))
+    found = _jackknife(logs, lambda kept: np.log(kept[0].std(ddof=1)) - np.log(kept[1].std(ddof=1)))
+    return np.intersect1d(one_a.blocks, one_b.blocks)[: len(found)], found
+
+
+def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """(blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges: of each block that has
+    several values, or the pseudo-values of a jackknife over blocks of one value."""
+    which, found = log_spreads(sample)
+    if len(found) >= SMALLEST:
+        return which, found
+    first = by_block(sample, lambda values: values[0])
+    found = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
+    return first.blocks[: len(found)], found
+
+
+def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:
+    """Pseudo-values of a statistic of columns (blocks); none where there are too few for it or values do not vary."""
+    n = logs.shape[1]
+    if n <= SMALLEST or (np.ptp(logs, axis=1) == 0).any():
+        return np.empty(0)
+    kept = [np.delete(logs, column, axis=1) for column in range(n)]
+    if any((np.ptp(one, axis=1) == 0).any() for one in kept):
+        return np.empty(0)
+    return n * statistic(logs) - (n - 1) * np.array([statistic(one) for one in kept])
 
 
 def trend(levels: np.ndarray) -> tuple[float, float]:

@@ -68,13 +68,37 @@ def load_all() -> dict[str, list[dict]]:
     return found
 
 
+def parts_of(claim: dict) -> list[dict]:
+    """The assertions of a claim as claims of their own: what a part does not say is the claim's."""
+    own = {key: value for key, value in claim.items() if key != "parts"}
+    return [{**own, **part} for part in claim.get("parts", [])]
+
+
+def levels_of(claim: dict) -> list[tuple[str, dict]]:
+    """Every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
+    found = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
+    for key in ("except", "except_b", "order"):
+        listed = claim.get(key, [])
+        found += [(key, levels) for levels in (listed if isinstance(listed, list) else [listed])]
+    return found
+
+
+def _check_order(study: str, claim: dict) -> None:
+    for entry in claim.get("order", []):
+        if not isinstance(entry, dict):
+            raise PlimsollError(
+                f"config/claims/{study}.yaml: {claim['id']}: order: {entry!r} is no mapping of factors to levels."
+            )
+
+
 def check_against(study: dict, claims: list[dict]) -> None:
     """Raise PlimsollError for a claim that names a level or a metric that its study does not know. The study has to be built.
 
     A claim's `metrics` may also be one of the file's `words`.
     """
     metrics, also = list(study["metrics"]), words(study["id"])
-    for claim in claims:
+    for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
+        _check_order(study["id"], claim)
         _check_metrics(study["id"], claim, metrics, also)
 
         def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
@@ -91,11 +115,7 @@ def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, 
     """PlimsollError for a name that is neither a metric of the study nor, where the claim is about one, a word."""
     named = [("metrics", name, [*metrics, *also]) for name in claim["metrics"]]
     named += [("opposite", name, metrics) for name in claim.get("opposite", [])]
-    named += [
-        (f"{side}.metric", name, metrics)
-        for side in ("a", "b", "scope", "except")
-        for name in claim.get(side, {}).get("metric", [])
-    ]
+    named += [(f"{side}.metric", name, metrics) for side, levels in levels_of(claim) for name in levels.get("metric", [])]
     for key, name, known in named:
         if name in known:
             continue

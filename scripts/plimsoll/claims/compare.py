@@ -4,20 +4,21 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
 from plimsoll.claims.measured import Measured
-from plimsoll.claims.quantities.base import RATIO
-from plimsoll.claims.quantities.value import TOO_FEW, WITHIN_BLOCKS
+from plimsoll.claims.quantities.base import RATIO, Quantity
+from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
 from plimsoll.claims.sides import Contrast, Printed, Side
 
 RESAMPLES = 1000
-OPPOSITE = {"higher": "lower", "lower": "higher"}
+OPPOSITE = {"higher": "lower", "lower": "higher", "not_higher": "not_lower", "not_lower": "not_higher"}
 # The columns of the table of comparisons.
 COLUMNS = (
-    *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "expected", "verdict", "magnitude"),
-    *("n", "n_a", "n_b", "mean_a", "mean_b", "test", "effect", "low", "high", "p", "p_holm", "p_like", "p_like_holm"),
+    *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "expected", "verdict", "size"),
+    *("n", "n_a", "n_b", "mean_a", "mean_b", "test", "effect", "low", "high", "p", "p_supports", "p_opposes", "p_opposes_holm"),
     *("margin", "detectable", "needed", "paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
-    "scale",
+    *("scale", "part"),
 )
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
 
@@ -25,7 +26,7 @@ BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_l
 def begun(claim: dict, measured: Measured, contrast: Contrast | Printed) -> dict:
     """What the row of a comparison begins with: names, cells, what is expected, and the margin."""
     if isinstance(contrast, Printed):
-        row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], "no_difference")
+        row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], claim.get("expected", "no_difference"))
         return {**row, "cell_b": "the paper", "margin": findings.margin(claim)}
     metric = measured.metrics[contrast.a.metric]
     row = _row(contrast, metric, _expected(claim, metric, contrast.a.metric))
@@ -38,6 +39,8 @@ def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
     expected = {"increasing": "higher", "decreasing": "lower"}[claim["along"]["direction"]]
     row = _row(Contrast(sides[-1], sides[0]), metric, expected)
     samples = [measured.sample(side) for side in sides]
+    if any(sample.censored.any() for sample in samples):
+        return {**row, "margin": findings.margin(claim), "test": AT_LIMIT}
     shared = sorted(set.intersection(*(set(sample.blocks) for sample in samples)))
     row.update(n=len(shared), n_a=len(samples[-1].values), n_b=len(samples[0].values), margin=findings.margin(claim))
     if len(shared) < blocks.SMALLEST:
@@ -47,9 +50,8 @@ def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
     ends = levels[:, -1] - levels[:, 0] if claim.get("relative_to") else np.log(levels[:, -1] / levels[:, 0])
     back = (lambda x: x) if claim.get("relative_to") else np.expm1
     mean, low, high = (back(x) for x in blocks.t_interval(ends))
-    # The sign of the trend is Page's; the ends alone may say otherwise.
-    effect = abs(mean) if rising < falling else -abs(mean)
-    return {**row, "test": "Page", "effect": effect, "low": low, "high": high, "p": min(1.0, 2 * min(rising, falling))}
+    row.update(test="Page", effect=mean, low=low, high=high, p=min(1.0, 2 * min(rising, falling)))
+    return {**row, "shown": blocks.Signs(rising, falling)}
 
 
 def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
@@ -63,18 +65,50 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
         "cell_a": contrast.a.cell,
         "cell_b": contrast.b.cell,
         "expected": expected,
+        "better": metric["better"],
         "n": 0,
     }
 
 
 def _expected(claim: dict, metric: dict, name: str = "") -> str:
-    """What the claim says of the metric on side a: higher, lower or no_difference."""
-    said = claim["expected"]
-    if name in claim.get("opposite", ()):
-        return OPPOSITE[said]
-    if said in ("better", "worse"):
-        return metric["better"] if said == "better" else OPPOSITE[metric["better"]]
-    return said
+    """What the claim says of the metric's values on side a: `higher`, `lower`, `not_higher`, `not_lower` or `no_difference`."""
+    said = claim.get("expected", "higher")
+    if said.endswith(("better", "worse")):
+        way = metric["better"] if said.endswith("better") else OPPOSITE[metric["better"]]
+        said = f"not_{way}" if said.startswith("not_") else way
+    return OPPOSITE[said] if name in claim.get("opposite", ()) else said
+
+
+def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
+    """What comparisons say on the whole; None if one of them has no differences, or too few blocks are shared.
+
+    The mean of their differences within a block is one value, and a t test over blocks judges it. Comparisons of which the
+    claim says the opposite count with the other sign, so that the average is of what is said of the first; so do, where the
+    claim says no direction, metrics of the other direction. Losses have one direction whatever their metric. `mixed` says
+    whether signs were turned, `cells` how many comparisons there are.
+    """
+    if quantity.printed or not all("differences" in row for row in rows):
+        return None
+    signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
+    shared = sorted(set.intersection(*(set(row["differences"].blocks) for row in rows)))
+    if len(shared) < blocks.SMALLEST:
+        return None
+    table = np.stack([sign * _of(row["differences"], shared) for sign, row in zip(signs, rows, strict=True)])
+    return {
+        **{"expected": rows[0]["expected"], "n": len(shared), "cells": len(rows), "margin": rows[0]["margin"]},
+        **blocks.about_zero(table.mean(axis=0), alpha, quantity.back),
+        "mixed": -1 in signs,
+    }
+
+
+def _turned(row: dict, first: dict, quantity: Quantity) -> bool:
+    if first["expected"] == "no_difference":
+        return not quantity.relative and row["better"] != first["better"]
+    return row["expected"] == OPPOSITE[first["expected"]]
+
+
+def _of(sample: Sample, wanted: list) -> np.ndarray:
+    return sample.values[np.isin(sample.blocks, wanted)]
 
 
 def with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:

@@ -1,12 +1,12 @@
 """From claims and observations to verdicts, with everything that a reader needs to doubt them."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks, paper_tests
-from plimsoll.claims import compare, findings, quantities, verdicts
+from plimsoll.claims import book, compare, findings, judging, quantities, verdicts
+from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
 
 
@@ -15,33 +15,76 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
     asked = measured.study.design.contrasts.asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
-        result, compared = _claim(claim, measured, asked, alpha)
+        result, compared = one(claim, measured, asked, alpha)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
+    _count_once(results, rows)
     return results, compare.with_bootstrap(pd.DataFrame(rows, columns=list(compare.COLUMNS)), measured)
 
 
-def _claim(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> tuple[dict, list[dict]]:
+def _count_once(results: list[dict], rows: list[dict]) -> None:
+    """Note (`counted_in`) of each finding that was transferred to another setting which other one, about that setting, has its
+    comparisons among its own and the same verdict: one measurement is one finding."""
+    compared: dict[str, set] = {}
+    for row in rows:
+        compared.setdefault(row["claim"], set()).add(tuple(row.get(key) for key in ("metric", "cell_a", "cell_b", "expected")))
+    own = [result for result in results if result["comparisons"] and not result["transferred"] and not result["same_as"]]
+    for result in results:
+        if result["transferred"]:
+            alike = (other["id"] for other in own if other["verdict"] == result["verdict"])
+            result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
+
+
+def one(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> tuple[dict, list[dict]]:
+    """Result of a claim, part by part if it has parts, and its comparisons."""
+    parts = book.parts_of(claim) or [claim]
+    # Whatever contradicts one part contradicts the sentence, so that each has its share of the error.
+    judged = [_part(part, measured, asked, Levels(alpha, alpha / len(parts))) for part in parts]
+    rows = [{**row, "part": number} for number, (_, found) in enumerate(judged, 1) for row in found]
+    results = [result for result, _ in judged]
+    if "parts" not in claim:
+        return results[0], rows
+    return findings.of_parts(claim, results, rows), rows
+
+
+def _part(claim: dict, measured: Measured, asked: Callable[[dict], list], levels: Levels) -> tuple[dict, list[dict]]:
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
-    result, rows = _tested(claim, measured, asked(claim), alpha)
+    result, rows = _tested(claim, measured, _asked(claim, asked), _pairs(claim, asked), levels)
     if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
-        result, rows = _tested(moved, measured, asked(moved), alpha)
+        result, rows = _tested(moved, measured, _asked(moved, asked), _pairs(moved, asked), levels)
         result["transferred"] = bool(rows)
     return result, rows
+
+
+def _asked(claim: dict, asked: Callable[[dict], list]) -> list:
+    """What a claim compares; an order is each of its entries against the next one."""
+    if "order" not in claim:
+        return asked(claim)
+    pairs = list(pairwise(claim["order"]))
+    return [one for a, b in pairs for one in asked({**claim, "a": a, "b": b})]
+
+
+def _pairs(claim: dict, asked: Callable[[dict], list]) -> dict:
+    """Which pair of an order's entries each comparison is of."""
+    if "order" not in claim:
+        return {}
+    pairs = enumerate(pairwise(claim["order"]))
+    return {one: number for number, (a, b) in pairs for one in asked({**claim, "a": a, "b": b})}
 
 
 def _untestable(claim: dict, measured: Measured) -> str | None:
     if "untestable" in claim:
         return claim["untestable"]
-    if "expected" not in claim and quantities.find(claim.get("quantity")).says_sides and "along" not in claim:
+    quantity = quantities.find(claim.get("quantity"))
+    if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
         return "it does not say which side is higher"
     lacking = measured.study.design.contrasts.lacks(measured.plan)
     missing = [lacking[need] for need in claim["needs"] if need in lacking]
-    return f"it needs {' and '.join(missing)}" if missing else None
+    return f"it needs {' and '.join(dict.fromkeys(missing))}" if missing else None
 
 
-def _tested(claim: dict, measured: Measured, asked: list, alpha: float) -> tuple[dict, list[dict]]:
+def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
     """Result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
     reasons = [measured.reason(one) for one in asked]
@@ -58,14 +101,18 @@ def _tested(claim: dict, measured: Measured, asked: list, alpha: float) -> tuple
     if trend:
         rows = [compare.of_levels(claim, measured, sides) for sides in possible if len(sides) > 2]
     else:
-        rows = quantity.rows(claim, measured, possible, lambda one: compare.begun(claim, measured, one), alpha)
+        rows = quantity.rows(claim, measured, possible, lambda one: compare.begun(claim, measured, one), levels.supports)
     for row in rows:
         row["scale"] = quantity.scale
-    _judge_all(claim, rows, alpha)
-    result = findings.of(claim, verdicts.together([row["verdict"] for row in rows], claim.get("holds", "all")), "")
-    result.update(
-        findings.summary(claim, rows), left_out=len(asked) - len(rows), substitutes=_substitutes(measured.plan, possible)
-    )
+    if pairs:
+        for row, one in zip(rows, possible, strict=True):
+            row["pair"] = pairs[one]
+    judged = judging.judge(claim, quantity, rows, levels)
+    summary = findings.summary(rows, len(asked) - len(possible), _substitutes(measured.plan, possible))
+    caveats = [measured.metrics.get(row["metric"], {}).get("caveat") for row in rows]
+    summary["caveats"] = sorted(set(filter(None, caveats)))
+    result = {**findings.of(claim, judged["verdict"], ""), **summary, **judged}
+    result["asked"]["holds"] = judged["holds"]
     return result, rows
 
 
@@ -74,33 +121,3 @@ def _substitutes(plan: dict, asked: list) -> list[str]:
     sides = [side for one in asked for side in (one if isinstance(one, list) else [one])]
     found = {name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()}
     return sorted(found)
-
-
-def _judge_all(claim: dict, rows: list[dict], alpha: float) -> None:
-    """Adjust the p-values of a claim's comparisons by Holm's method, and judge each."""
-    known = paper_tests.adjust(rows, "p", "p_holm")
-    # A single comparison that shows likeness contradicts a claimed difference, so its p is adjusted for the number of
-    # comparisons. A claim of no difference needs likeness in all of them, which makes an error less likely, not more.
-    paper_tests.adjust([row for row in rows if row["expected"] != "no_difference"], "p_like", "p_like_holm")
-    for row in rows:
-        if "spread" in row:
-            row["needed"] = _needed(row["expected"], *row.pop("spread"), alpha, known)
-        numbers = {key: row.get(key, np.nan) for key in ("effect", "low", "high", "margin")}
-        p_like = row.get("p_like_holm", row.get("p_like", np.nan))
-        evidence = verdicts.Evidence(n=row["n"], p=row.get("p_holm", np.nan), p_like=p_like, **numbers)
-        row.setdefault("verdict", verdicts.judge(row["expected"], evidence, alpha))
-        row["magnitude"] = verdicts.magnitude(numbers["low"], numbers["high"], findings.paper_magnitude(claim))
-
-
-def _needed(expected: str, mean: float, deviation: float, margin: float, alpha: float, comparisons: int) -> int:
-    """Repetitions that would decide a comparison if its true difference and spread are those that were estimated.
-
-    Where likeness is claimed and the difference is within the margin, these are the repetitions that would show likeness.
-    Otherwise they are those that would find the difference, or one as large as the margin.
-
-    The p of a difference is adjusted for the claim's other comparisons. That of likeness is not, as all comparisons must show
-    it.
-    """
-    if expected == "no_difference" and abs(mean) < margin:
-        return blocks.needed(deviation, margin - abs(mean), alpha, alike=True)
-    return blocks.needed(deviation, max(abs(mean), margin), alpha / max(1, comparisons))

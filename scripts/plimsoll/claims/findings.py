@@ -5,12 +5,20 @@ import json
 import numpy as np
 import pandas as pd
 
-from plimsoll.claims import verdicts
+from plimsoll.claims import quantities, verdicts
 
-# Smallest relative difference that matters, where the paper names none: the margin within which two sides are alike.
-MARGIN = 0.05
+# What a claim of a difference says of side a.
+DIFFERENCES = ("higher", "lower", "better", "worse")
 # Where less of a metric is better, its interference ratio has the sign of a gain (jha2021, equation 1).
 LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
+# What says how a claim was tested.
+ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
+OF_PART = (
+    *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
+    *("p_supports", "p_opposes", "asked"),
+)
+# A difference in points is no relative one, and is not set against ours.
+OF_RATES = "a - b (difference of rates)"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 
@@ -19,16 +27,27 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
     return {
         **{key: claim.get(key) for key in FROM_CLAIM},
         "study": claim["id"].split("-")[0],
-        "holds": claim.get("holds", "all"),
+        "holds": claim.get("holds", verdicts.EACH),
         "margin": margin(claim),
         "paper_p": claim.get("p_value"),
         "paper_magnitude": paper_magnitude(claim),
         "verdict": verdict,
         "reason": reason,
         "transferred": False,
+        "counted_in": None,
         "substitutes": [],
+        "caveats": [],
         "left_out": 0,
         "comparisons": 0,
+        "size": "",
+        "asked": {
+            **{key: claim[key] for key in ASKED if key in claim},
+            "holds": claim.get("holds", verdicts.EACH),
+            "margin": margin(claim),
+        },
+        "whole": None,
+        "stands_out": [],
+        "parts": [],
     }
 
 
@@ -38,12 +57,32 @@ def unavailable(claims: list[dict], built: bool) -> list[dict]:
     return [of(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 
-def summary(claim: dict, rows: list[dict]) -> dict:
+def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
+    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be."""
+    verdict = verdicts.of_parts([result["verdict"] for result in results])
+    reasons = [result["reason"] for result in results if result["reason"]]
+    whole = of(claim, verdict, "; ".join(dict.fromkeys(reasons)) if verdict == verdicts.NOT_TESTABLE else "")
+    if rows:
+        tested = [result for result in results if result["comparisons"]]
+        left_out = sum(result["left_out"] for result in tested)
+        whole.update(summary(rows, left_out, sorted({name for result in tested for name in result["substitutes"]})))
+        whole["caveats"] = sorted({text for result in tested for text in result["caveats"]})
+        whole["transferred"] = any(result["transferred"] for result in tested)
+        sizes = {result["size"] for result in tested if result["size"]}
+        whole["size"] = sizes.pop() if len(sizes) == 1 else ""
+        whole["needed"] = max((result["needed"] for result in tested if result.get("needed")), default=None)
+    parts = [
+        {**{key: result.get(key) for key in OF_PART}, "says": part["says"]}
+        for part, result in zip(claim["parts"], results, strict=True)
+    ]
+    return {**whole, "parts": parts}
+
+
+def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:
     """What a claim's comparisons come to: counts, ranges, and how many repetitions the undecided ones would take."""
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.VERDICTS[:3]}
     effects = [row["effect"] for row in rows if np.isfinite(row.get("effect", np.nan))]
     open_rows = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
-    adjusted = [row["p_holm"] for row in rows if np.isfinite(row.get("p_holm", np.nan))]
     return {
         "comparisons": len(rows),
         **{f"comparisons_{verdict}": number for verdict, number in counts.items()},
@@ -51,9 +90,9 @@ def summary(claim: dict, rows: list[dict]) -> dict:
         "n_most": max(row["n"] for row in rows),
         "effect_least": min(effects, default=np.nan),
         "effect_most": max(effects, default=np.nan),
-        "p_holm_most": max(adjusted, default=np.nan),
         "needed": max((row["needed"] for row in open_rows if "needed" in row), default=None),
-        "magnitudes": sorted({row["magnitude"] for row in rows if row.get("magnitude")}),
+        "left_out": left_out,
+        "substitutes": substitutes,
     }
 
 
@@ -61,14 +100,17 @@ def margin(claim: dict) -> float:
     """The margin of likeness: the claim's own; half of the smallest difference that the paper claims; or the usual one."""
     if "margin" in claim:
         return claim["margin"]
-    given = claim.get("magnitude") or {}
+    usual = quantities.find(claim.get("quantity")).usual_margin
+    given = paper_magnitude(claim) or {}
     sizes = [abs(given[key]) / 2 for key in ("low", "high") if given.get(key)]
-    return min([MARGIN, *sizes]) if claim.get("expected") != "no_difference" else MARGIN
+    return min([usual, *sizes]) if claim.get("expected") in DIFFERENCES else usual
 
 
 def paper_magnitude(claim: dict) -> dict | None:
     """The range that the paper gives, signed as our effects: side a relative to side b."""
     given = claim.get("magnitude")
+    if given and given["of"] == OF_RATES:
+        return None
     if not given or given["of"] != LESS_IS_BETTER or given["low"] is None:
         return given
     return {**given, "low": -given["high"], "high": -given["low"]}
@@ -81,9 +123,21 @@ def table_of(results: list[dict]) -> pd.DataFrame:
 
 
 def counted(results: list[dict]) -> list[dict]:
-    """The results without those of claims that repeat another one of them (`same_as`)."""
+    """The results without those that repeat another one of them: by their sentence (`same_as`), or because, transferred to
+    another setting, they rest on the same comparisons (`counted_in`)."""
     there = {result["id"] for result in results}
-    return [result for result in results if result["same_as"] not in there]
+    return [result for result in results if not there & {result["same_as"], result.get("counted_in")}]
+
+
+def differing(results: list[dict]) -> list[tuple[dict, dict]]:
+    """(repetition, finding) of each sentence that repeats another one, where both were tested and came out differently."""
+    by_id = {result["id"]: result for result in results}
+    pairs = [(result, by_id[result["same_as"]]) for result in results if result["same_as"] in by_id]
+    return [
+        (one, first)
+        for one, first in pairs
+        if one["verdict"] != first["verdict"] and one["comparisons"] and first["comparisons"]
+    ]
 
 
 def summarise(results: list[dict]) -> list[dict]:
@@ -98,9 +152,16 @@ def summarise(results: list[dict]) -> list[dict]:
                 "question": question,
                 "findings": len(group),
                 **{v: int(counts.get(v, 0)) for v in verdicts.VERDICTS},
+                **sizes(group.to_dict("records")),
             }
         )
     return rows
+
+
+def sizes(results: list[dict]) -> dict[str, int]:
+    """The second answer: of the findings that are reproduced and print a size (`sized`), how many are `as_large`."""
+    sized = [result["size"] for result in results if result["verdict"] == verdicts.REPRODUCED and result.get("size")]
+    return {"sized": len(sized), "as_large": sized.count(verdicts.AS_LARGE)}
 
 
 def figures_of(result: dict, study: dict) -> list[str]:

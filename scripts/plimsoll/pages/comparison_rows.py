@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from plimsoll.pages import wording
+from plimsoll.pages import asked, wording
 from plimsoll.pages.formats import factor, interval, missing, octaves, p_value, percent, place, significant
 
 # A strip goes from an eighth to eight times as much: three doublings each way.
@@ -12,8 +12,9 @@ PAPER = "the paper"
 
 def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]) -> dict:
     """A row of the comparisons' table, for a template; `short` names a cell of the study for people."""
-    show = wording.shower(claim)
-    verdict_p = found["p_like_holm"] if not missing(found.get("p_like_holm")) else found.get("p_like")
+    show, printed = wording.shower(claim), claim.get("quantity") == "printed value"
+    # Of a printed share both are factors in its odds, less 1.
+    sized = (lambda value: f"odds {factor(value)}") if printed else (lambda value: show(value).removeprefix("+"))
     return {
         "verdict": found["verdict"],
         "effect": interval(found["effect"], found["low"], found["high"], wording.one_scale(show, found)) or "none",
@@ -21,12 +22,12 @@ def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]
         "metric": _metric(found, study),
         "a": _side(found, "a", study, short),
         "b": _side(found, "b", study, short),
-        "said": wording.SAID.get(found["expected"], found["expected"]),
+        "said": asked.EXPECTED.get(found["expected"], found["expected"]),
         "n": int(found["n"]),
-        "p": p_value(found.get("p_holm")),
-        "p_alike": p_value(verdict_p),
-        "margin": show(found["margin"]).removeprefix("+") if not missing(found["margin"]) else "",
-        "detectable": show(found["detectable"]).removeprefix("+") if not missing(found["detectable"]) else "",
+        "p": p_value(found.get("p_supports")),
+        "p_against": p_value(found.get("p_opposes_holm")),
+        "margin": sized(found["margin"]) if not missing(found["margin"]) else "",
+        "detectable": sized(found["detectable"]) if not missing(found["detectable"]) else "",
         "test": found["test"],
         "paper_test": "" if missing(found.get("paper_test")) else f"{found['paper_test']}, p {p_value(found['paper_p'])}",
     }

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.claims import book, findings, verdicts
-from plimsoll.pages import comparison_rows, formats, wording
+from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.pages import asked, comparison_rows, formats, wording
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -32,9 +33,10 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
             repeated=len(results) - len(findings.counted(results)),
+            differing=findings.differing(results),
             verdicts=verdicts.VERDICTS[:4],
             marks=MARKS,
-            margin=findings.MARGIN,
+            margin=MARGIN,
             maximum=wording.MAXIMUM,
             designs=sorted({study["design"] for study in studies.values()}),
         )
@@ -53,7 +55,35 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "rows": [comparison_rows.row(result, one, study, study.design.report.short) for one in rows],
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
+        "whole_said": wording.on_the_whole(result),
+        "asked_said": _asked(result, rows),
+        "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
+        "out": _out(result, study),
         "undecided": wording.undecided(result, rows),
+    }
+
+
+def _asked(result: dict, rows: list[dict]) -> str:
+    """The question that was asked; a claim of several parts has one for each."""
+    if result["parts"] or not rows:
+        return ""
+    return asked.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows))
+
+
+def _out(result: dict, study: dict) -> list[str]:
+    """Comparisons that stand out from an average, for people."""
+    short, metrics = study.design.report.short, study["metrics"]
+    named = [(metrics[one["metric"]], one["cell_a"]) for one in result["stands_out"]]
+    return [f"{metric['label']}, {short(cell, metric)}" for metric, cell in named]
+
+
+def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
+    own = [row for row in rows if row["part"] == number]
+    labels = list(dict.fromkeys(row["label"] for row in own))
+    return {
+        **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
+        **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part)},
+        "asked_said": asked.sentence(part["asked"], labels, len(own)) if own else "",
     }
 
 

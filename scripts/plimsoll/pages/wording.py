@@ -7,15 +7,17 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.claims import quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
-from plimsoll.pages.formats import FACTOR, MINUS, factor, missing, percent, significant
+from plimsoll.pages.formats import FACTOR, MINUS, factor, interval, missing, percent, significant
 
 # Repetitions of a cell that `make precise` adds up to (MAXIMUM in the Makefile).
 MAXIMUM = 30
-# What is said of a side, in a reader's words.
-SAID = {"no_difference": "no difference"}
 TOO_FEW = "none: too few"
-# How our interval lies to the paper's size (claims.verdicts.magnitude).
-AGAINST_PAPER = {"overlaps": "as large", "smaller": "smaller", "larger": "larger", "opposite": "of the other sign"}
+# How our interval lies to the paper's size (claims.verdicts.size).
+AGAINST_PAPER = {
+    verdicts.SMALLER: "smaller",
+    verdicts.LARGER: "larger",
+    verdicts.OPPOSITE: "of the other sign",
+}
 
 
 def kind(claim: dict) -> str:
@@ -77,23 +79,37 @@ def _range(least: float, most: float, show: Callable[[float], str]) -> str:
 
 def size(claim: dict) -> str:
     """A sentence on how our effect lies to the size that the paper gives; empty if it gives none."""
-    paper, ours = claim.get("paper_magnitude"), claim.get("magnitudes")
+    paper, ours = claim.get("paper_magnitude"), claim.get("size")
     if not paper or paper.get("low") is None or not ours:
         return ""
     low, high = percent(paper["low"]), percent(paper["high"])
     said = low if low == high else f"{low} to {high}"
-    if list(ours) == ["overlaps"]:
+    if ours == verdicts.AS_LARGE:
         return f"The paper says {said}, which our interval includes."
-    found = " or ".join(AGAINST_PAPER[one] for one in ours) + (", by comparison" if len(ours) > 1 else "")
-    begin = "The direction only: the" if claim["verdict"] == verdicts.REPRODUCED else "The"
-    return f"{begin} paper says {said}; ours is {found}."
+    # A bound can hold, and so be reproduced, by an effect of the other sign.
+    only = claim["verdict"] == verdicts.REPRODUCED and ours != verdicts.OPPOSITE
+    return f"{'The direction only: the' if only else 'The'} paper says {said}; ours is {AGAINST_PAPER[ours]}."
+
+
+def on_the_whole(claim: dict) -> str:
+    """A sentence on the average of a claim's comparisons, and those that stand out from it; empty if there is none."""
+    whole = claim.get("whole")
+    if not whole or whole["cells"] < 2:
+        return ""
+    show = one_scale(shower(claim), whole)
+    effect = interval(whole["effect"], whole["low"], whole["high"], show)
+    return f"On the whole: {effect}, the average of {whole['cells']} comparisons over {whole['n']} blocks."
 
 
 def undecided(claim: dict, rows: list[dict]) -> list[str]:
     """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it."""
     if claim["verdict"] != verdicts.INCONCLUSIVE:
         return []
-    still_open = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
+    decided = [number for number, part in enumerate(claim.get("parts") or [], 1) if part["verdict"] != verdicts.INCONCLUSIVE]
+    still_open = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row.get("part") not in decided]
+    if claim.get("holds") == verdicts.AVERAGE and claim.get("whole"):
+        # It is the average that is open, whatever its comparisons are.
+        still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     return [sentence for sentence in (_could_find(claim, still_open), _would_take(claim, still_open)) if sentence]
 
 
@@ -118,12 +134,14 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
 
 def _between(claim: dict, sizes: list[float]) -> str:
     """The least and the largest of sizes that have no sign."""
+    if quantities.find(claim.get("quantity")).printed:
+        return f"a factor of {1 + max(sizes):.3g} in odds"
     return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
 def _would_take(claim: dict, rows: list[dict]) -> str:
     needed, made = claim.get("needed"), claim["n_most"]
-    if missing(needed):
+    if needed is None or missing(needed):
         return "For this test the number of repetitions that would decide it cannot be estimated."
     needed = int(needed)
     if needed <= made:

@@ -22,7 +22,7 @@ RULE = (
     "from day to day."
 )
 # The effect of these is not a relative difference.
-SHARE, PRINTED = "Wilson's interval", "t against the printed value"
+SHARE, PRINTED = "Wilson's interval", "t of log odds against the printed value"
 
 
 def telling(row: dict) -> float:
@@ -80,6 +80,9 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     """
     counted = findings.counted(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.VERDICTS[:4]]
+    sizes = findings.sizes(counted)
+    if sizes["sized"]:
+        numbers[0] += f" ({sizes['as_large']} of the {sizes['sized']} with a printed size as large as that)"
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
     for result, row in choose(results, comparisons):
         lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]

@@ -8,6 +8,8 @@ python -m tests.bench known         5, 10 and 20 % less processor time by a cgro
 import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
+from plimsoll.claims import verdicts
+from plimsoll.claims.quantities.value import Value
 
 from tests.conftest import PROJECT
 
@@ -26,6 +28,12 @@ def ours(a: np.ndarray, b: np.ndarray, margin: float = MARGIN) -> tuple[float, f
         np.expm1(low),
         np.expm1(high),
     )
+
+
+def verdict(expected: str, a: np.ndarray, b: np.ndarray, margin: float = MARGIN, named: bool = False) -> str:
+    """Verdict on one comparison; `named` says whether the claim names a size."""
+    shown, bounds = blocks.Mean.of(np.log(a) - np.log(b)), Value().bounds(margin)
+    return verdicts.judge(verdicts.strength(expected, shown, bounds, named), ALPHA, ALPHA)
 
 
 def wilson(count: int, number: int) -> tuple[float, float]:

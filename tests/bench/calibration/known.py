@@ -11,7 +11,7 @@ from plimsoll.environments.base import HOST, Node, join
 from plimsoll.environments.confined import Confined, parent
 from plimsoll.host import cgroup
 
-from tests.bench.calibration import ALPHA, CELLS, MARGIN, ours, wilson, write
+from tests.bench.calibration import CELLS, MARGIN, ours, verdict, wilson, write
 from tests.bench.runs import Runner
 
 
@@ -79,9 +79,8 @@ def judge(table: pd.DataFrame) -> pd.DataFrame:
         for share in (0.05, 0.10, 0.20):
             both, margin = wide[[share, 0.0]].dropna(), min(MARGIN, share / 2)
             a, b = both[share].to_numpy(), both[0.0].to_numpy()
-            p, p_like, low, high = ours(a, b, margin)
+            p, _, low, high = ours(a, b, margin)
             effect = np.expm1(np.log(a / b).mean())
-            verdict = verdicts.judge("lower", verdicts.Evidence(len(both), effect, low, high, p, p_like, margin), ALPHA)
             tested.append(
                 {
                     "blocks": blocks,
@@ -92,7 +91,7 @@ def judge(table: pd.DataFrame) -> pd.DataFrame:
                     "low": low,
                     "high": high,
                     "p": p,
-                    "verdict": verdict,
+                    "verdict": verdict("lower", a, b, margin, named=True),
                     "covers": low <= -share <= high,
                 }
             )

@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll.analysis import paper_tests
 from plimsoll.claims import verdicts
 
-from tests.bench.calibration import ALPHA, FOLDER, MARGIN, ours, write
+from tests.bench.calibration import ALPHA, FOLDER, MARGIN, ours, verdict, write
 
 # Coefficient of variation of about 5 %, the spread of an ordinary benchmark; bimodal as the latencies of shared memory are.
 DRAWS = {
@@ -44,13 +44,12 @@ def _simulate(case: tuple[str, int, float, int]) -> dict:
     )
     for x, y in zip(a, b, strict=True):
         p, p_like, low, high = ours(x, y)
-        evidence = verdicts.Evidence(n, np.expm1(np.log(x / y).mean()), low, high, p, p_like, MARGIN)
         counts["paper"] += paper_tests.paper_test(x, y, ALPHA)["p"] < ALPHA
         counts["ours"] += p < ALPHA
         counts["covered"] += low <= effect <= high
         counts["alike"] += p_like < ALPHA
-        counts["difference reproduced"] += verdicts.judge("higher", evidence, ALPHA) == verdicts.REPRODUCED
-        same_verdict = verdicts.judge("no_difference", evidence, ALPHA)
+        counts["difference reproduced"] += verdict("higher", x, y) == verdicts.REPRODUCED
+        same_verdict = verdict("no_difference", x, y)
         counts["likeness reproduced"] += same_verdict == verdicts.REPRODUCED
         counts["likeness contradicted"] += same_verdict == verdicts.CONTRADICTED
     return {

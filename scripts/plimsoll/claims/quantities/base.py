@@ -9,10 +9,13 @@ import numpy as np
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.sides import Side
+from plimsoll.claims.verdicts import Bounds
 
 # How effects are counted: as relative differences of two values; as differences of what are fractions already; as a share of
 # the runs that agree with the claim.
 RATIO, DIFFERENCE, SHARE = "ratio", "difference", "share"
+# Smallest relative difference that matters, where the paper names none.
+MARGIN = 0.05
 
 
 class Observed(Protocol):
@@ -36,7 +39,8 @@ class Quantity(ABC):
     them, and `shown_as` how they print them: `percent`, percentage `points`, a signed `number`, or a `share` of runs.
 
     `says_sides` is false where a claim need not say which of two sides is higher, `relative` true where each side is relative
-    to a reference, `printed` where the other side is a value that the paper prints.
+    to a reference, `printed` where the other side is a value that the paper prints, `one_side` where there is no other side.
+    `usual_margin` is the difference within which two sides are alike, where the claim names none.
     """
 
     name: str
@@ -46,6 +50,8 @@ class Quantity(ABC):
     says_sides = True
     relative = False
     printed = False
+    one_side = False
+    usual_margin = MARGIN
 
     def sample(self, observed: Observed, side: Side) -> Sample:
         """What a side is about, one value per block: the metric's values, unless the quantity is made of them.
@@ -60,9 +66,19 @@ class Quantity(ABC):
         """One row per comparison that is asked for (`compare`); `row(contrast)` gives what every row begins with."""
         return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
 
+    def bounds(self, margin: float) -> Bounds:
+        """Between which differences two sides are alike, on the scale of the test: here that of logarithms."""
+        return Bounds(float(np.log1p(-margin)), float(np.log1p(margin)))
+
+    def back(self, difference: float) -> float:
+        """An effect of a difference on the scale of the test."""
+        return float(np.expm1(difference))
+
     @abstractmethod
     def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
-        """A row with n, test, effect, interval and p; without its verdict, unless the quantity has a verdict of its own."""
+        """A row with n, test, effect, interval and p, and `shown` (plimsoll.claims.verdicts.Shown), from which its verdict
+        follows; a quantity that has nothing to test gives the `verdict` itself. Where an average over comparisons has a
+        meaning, `differences` (Sample) holds their differences by block, on the scale of the test."""
 
 
 def with_reference(observed: Observed, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -30,14 +30,15 @@ class Count(Quantity):
 
 
 def share(count: int, number: int) -> dict:
-    """Share of the runs that agree with a claim, and the verdict: all of them must."""
+    """Share of the runs that agree with a claim, and the verdict: all of them must. It is contradicted if fewer than half do,
+    by the interval; fewer than SMALLEST runs decide nothing."""
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(count, number, method="wilson") if number else (np.nan, np.nan)
-    agrees = verdicts.REPRODUCED if count == number else verdicts.CONTRADICTED
+    verdict = verdicts.REPRODUCED if count == number else verdicts.CONTRADICTED if high < 0.5 else verdicts.INCONCLUSIVE
     return {
         **{"label": "share of the runs", "n": number, "effect": count / max(1, number), "low": low, "high": high},
-        **{"test": "Wilson's interval", "verdict": agrees if number else verdicts.INCONCLUSIVE},
+        **{"test": "Wilson's interval", "verdict": verdict if number >= blocks.SMALLEST else verdicts.INCONCLUSIVE},
     }
 
 

@@ -1,30 +1,66 @@
-"""How much single values spread, relative to their block's mean."""
+"""How much single values spread, relative to their mean: of two sides, or of one."""
+
+import numpy as np
 
 from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.quantities.base import Observed, Quantity
-from plimsoll.claims.quantities.value import of_censored
+from plimsoll.claims.quantities.value import AT_LIMIT, of_censored
 from plimsoll.claims.sides import Contrast
 
+# A spread needs three blocks of several values, or four of one.
+NO_SPREAD = "none: too few blocks with a spread"
+OF_BLOCKS = "paired t of log standard deviations"
 
-class Dispersion(Quantity):
-    """Coefficients of variation: the effect is the relative difference of side a's from side b's."""
+
+class Spread(Quantity):
+    """Coefficients of variation, as standard deviations of logarithms. A spread within 25 % of another is like it: spreads of a
+    few values are known no better."""
+
+    usual_margin = 0.25
+
+    def _row(self, row: dict, found: tuple[np.ndarray, np.ndarray], means: dict, alpha: float) -> dict:
+        which, differences = found
+        row["n"] = len(differences)
+        if row["n"] < blocks.SMALLEST:
+            return {**row, "test": NO_SPREAD}
+        row["differences"] = Sample(differences, which, np.zeros(len(which), bool))
+        return {**row, **means, "test": OF_BLOCKS, **blocks.about_zero(differences, alpha, self.back)}
+
+
+class Dispersion(Spread):
+    """The effect is the relative difference of side a's coefficient of variation from side b's."""
 
     name = "dispersion"
     effect_in_words = "difference of spread"
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """The Brown-Forsythe test."""
+        """A t test of the differences of log standard deviations, block by block (blocks.spread_differences)."""
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
             return of_censored(row, a, b)
+        means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()} if len(a.values) and len(b.values) else {}
         a, b = (observed.single(side.metric, side.cell) for side in (contrast.a, contrast.b))
-        row["n"] = min(len(a.values), len(b.values))
-        if row["n"] < blocks.SMALLEST:
-            return {**row, "test": "none: too few values"}
-        effect, low, high, p = blocks.dispersion(*map(blocks.relative_to_block, (a, b)))
-        means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()}
-        return {**row, **means, "test": "Brown-Forsythe", "effect": effect, "low": low, "high": high, "p": p}
+        return self._row(row, blocks.spread_differences(a, b), means, alpha)
 
 
-QUANTITIES = (Dispersion(),)
+class Variation(Spread):
+    """A side's own coefficient of variation is higher (or lower) than the one that the claim names (`cv`): the effect is the
+    relative difference from that."""
+
+    name = "variation"
+    effect_in_words = "spread, relative to the named one"
+    one_side = True
+
+    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+        """A t test of log standard deviations against the named one."""
+        single = observed.single(contrast.a.metric, contrast.a.cell)
+        row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
+        if single.censored.any():
+            return {**row, "test": AT_LIMIT}
+        which, found = blocks.log_variation(single)
+        return self._row(row, (which, found - np.log(claim["cv"])), {}, alpha)
+
+
+QUANTITIES = (Dispersion(), Variation())

@@ -7,8 +7,9 @@ import numpy as np
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.quantities.base import DIFFERENCE, Observed, with_reference
-from plimsoll.claims.quantities.value import Value
+from plimsoll.claims.quantities.value import AT_LIMIT, Value
 from plimsoll.claims.sides import Side
+from plimsoll.claims.verdicts import Bounds
 
 
 class OfFractions(Value):
@@ -21,15 +22,27 @@ class OfFractions(Value):
         """The fractions, one per block that has both."""
         value, reference, shared = with_reference(observed, side)
         found = self.fraction(value, reference, observed.metrics[side.metric]["better"])
-        return Sample(found, shared, np.zeros(len(found), bool))
+        both = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
+        limited = [blocks.at(sample.censored, sample.blocks, shared) for sample in both]
+        return Sample(found, shared, limited[0] | limited[1])
+
+    def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
+        """No test: a fraction of a limit is no fraction of what the run would have taken."""
+        return {**row, "test": AT_LIMIT}
 
     @abstractmethod
     def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
         """Fractions of values and references of the same blocks; `better` says which way is better, `higher` or `lower`."""
 
-    def evidence(self, in_a: np.ndarray, in_b: np.ndarray, margin: float, alpha: float) -> dict:
-        """Effect, interval and p-values of the differences themselves."""
-        return blocks.about_zero(in_a - in_b, margin, alpha, lambda difference: difference)
+    def differences(self, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
+        """The differences themselves."""
+        return in_a - in_b
+
+    def bounds(self, margin: float) -> Bounds:
+        return Bounds(-margin, margin)
+
+    def back(self, difference: float) -> float:
+        return difference
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
         """Nothing: the paper's procedure is for values of runs."""

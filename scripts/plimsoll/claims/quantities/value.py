@@ -11,6 +11,7 @@ from plimsoll.claims.sides import Contrast, Side
 
 WITHIN_BLOCKS = "paired t within blocks"
 TOO_FEW = "none: too few blocks"
+AT_LIMIT = "none: runs at their limit"
 
 
 class Value(Quantity):
@@ -23,17 +24,24 @@ class Value(Quantity):
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
-            return of_censored(row, a, b)
+            return self.of_censored(row, a, b)
         in_a, in_b = blocks.within_blocks(a, b)
         row["n"] = len(in_a)
         if len(in_a) < blocks.SMALLEST:
             return {**row, "test": TOO_FEW}
         row.update(mean_a=in_a.mean(), mean_b=in_b.mean(), test=WITHIN_BLOCKS)
-        return {**row, **self.evidence(in_a, in_b, row["margin"], alpha), **self.by_the_paper(a, b, alpha)}
+        differences = self.differences(in_a, in_b)
+        shared = np.intersect1d(a.blocks, b.blocks)
+        row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
+        return {**row, **blocks.about_zero(differences, alpha, self.back), **self.by_the_paper(a, b, alpha)}
 
-    def evidence(self, in_a: np.ndarray, in_b: np.ndarray, margin: float, alpha: float) -> dict:
-        """Effect, interval and p-values of values of the same blocks."""
-        return blocks.about_zero(np.log(in_a) - np.log(in_b), np.log1p(margin), alpha, np.expm1)
+    def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
+        """The row of two sides with runs that hit their limit: by ranks."""
+        return of_censored(row, a, b)
+
+    def differences(self, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
+        """Differences of values of the same blocks, on the scale of the test."""
+        return np.log(in_a) - np.log(in_b)
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
         """What the paper's own procedure says of the two sides (liu2020, section 4.3), and effect sizes."""
@@ -58,7 +66,10 @@ def of_censored(row: dict, a: Sample, b: Sample) -> dict:
     """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
     found = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
     effect = found["ratio_of_means"] - 1
-    return {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": effect, "p": found["p"]}
+    row = {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": effect, "p": found["p"]}
+    one, other = found["p"] / 2, 1 - found["p"] / 2
+    # `superiority` is the share of pairs in which the run of side a took longer.
+    return {**row, "shown": blocks.Signs(one, other) if found["superiority"] > 0.5 else blocks.Signs(other, one)}
 
 
 QUANTITIES = (

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from plimsoll import environments, workloads
+from plimsoll.claims import book
 from plimsoll.design import Refer
 from plimsoll.designs.interference.cells import CASES
 from plimsoll.designs.interference.factors import CO_RUNNERS
@@ -31,8 +32,7 @@ def study(study: dict, source: str, refer: Refer) -> None:
 def claim(study: dict, claim: dict, refer: Refer) -> None:
     """Cases and microservices, or words for them."""
     benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
-    for side in ("a", "b", "scope"):
-        levels = claim.get(side, {})
+    for side, levels in book.levels_of(claim):
         refer(f"{side}.case", levels.get("case", []), list(CASES))
         refer(f"{side}.co_runner", levels.get("co_runner", []), [*benchmarks, *CO_RUNNERS])
         refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)

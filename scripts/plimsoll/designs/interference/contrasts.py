@@ -62,17 +62,26 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for view in of_a
         if _is(view, {**scope, **a})
         and (view["case"] != BASELINE or "case" in {**a, **scope})
-        and not ("except" in claim and _is(view, claim["except"]))
+        and not _left_out(view, claim.get("except"))
     ]
+    if quantities.find(claim.get("quantity")).one_side:
+        return [Contrast(Side(metric_a, view["path"]), Side(metric_a, view["path"])) for view in side_a]
     found = []
     for view in side_a:
         for other in of_b:
             if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
                 continue
+            if _left_out(other, claim.get("except_b")):
+                continue
             if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
                 continue
             found += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
     return found
+
+
+def _left_out(view: dict, exceptions: dict | list[dict] | None) -> bool:
+    listed = exceptions if isinstance(exceptions, list) else [exceptions] if exceptions else []
+    return any(_is(view, levels) for levels in listed)
 
 
 def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = None) -> bool:
@@ -115,8 +124,9 @@ def _alone(views_of: list[dict]) -> str:
 
 
 def lacks(plan: dict) -> dict[str, str]:
-    """Nothing: a cell that cannot be measured has a reason of its own."""
-    return {}
+    """What claims may need and is not here: a program that another one stands in for."""
+    named = sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()})
+    return {"own_program": f"{' and '.join(named)} itself, for which another program stands in here"} if named else {}
 
 
 def elsewhere(claim: dict) -> dict | None:

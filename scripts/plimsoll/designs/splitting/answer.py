@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll import environments
-from plimsoll.claims.findings import MARGIN
+from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.pages.formats import missing
 
 COMPARISON, SIZES = "against bare metal", "standard"

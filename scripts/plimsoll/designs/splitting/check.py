@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from plimsoll import environments, instruments, workloads
+from plimsoll.claims import book
 from plimsoll.design import Refer
 from plimsoll.designs.splitting import affinity
 from plimsoll.designs.splitting.factors import OF_EXPERIMENT
@@ -50,8 +51,8 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
     """Levels of the cells' factors; a claim may also name others, such as granularity."""
-    for side in ("a", "b", "scope"):
-        for factor, levels in claim.get(side, {}).items():
+    for side, named in book.levels_of(claim):
+        for factor, levels in named.items():
             if factor in (*OF_EXPERIMENT, "affinity"):
                 refer(f"{side}.{factor}", levels, list(study["factors"][factor]))
 

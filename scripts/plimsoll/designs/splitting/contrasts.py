@@ -11,7 +11,10 @@ from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.designs.splitting.scheme import ALONE
+from plimsoll.host import cpulist
 
+# Ranks of the paper's exactly subscribed runs.
+RANKS = 16
 # A factor that claims have and cells do not: the number of containers, in the claims' words.
 GRANULARITY = "granularity"
 # A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned. One rank alone
@@ -93,11 +96,12 @@ def asking(plan: dict, study: dict):
     cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
 
     def asked(claim: dict) -> list:
+        quantity = quantities.find(claim.get("quantity"))
         if "along" in claim:
             return series(claim, cells)
-        if quantities.find(claim.get("quantity")).printed:
+        if quantity.printed:
             return printed_values(claim, cells, study["factors"])
-        return find(claim, cells)
+        return alone(claim, cells) if quantity.one_side else find(claim, cells)
 
     return asked
 
@@ -108,14 +112,30 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
     varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
     found: dict[Contrast, None] = {}
     for metric_a, metric_b in _metrics(claim):
-        for cell in cells.of(metric_a, {**scope, **a}):
-            for other in cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b)):
+        for cell in without(cells.of(metric_a, {**scope, **a}), claim.get("except")):
+            others = cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b))
+            for other in without(others, claim.get("except_b")):
                 if (metric_a, cell["path"]) == (metric_b, other["path"]):
                     continue
                 for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
                     for side_b in _referred(claim, cells, Side(metric_b, other["path"]), other):
                         found.setdefault(Contrast(side_a, side_b))
     return list(found)
+
+
+def alone(claim: dict, cells: Cells) -> list[Contrast]:
+    """Each cell of side a, for a claim that compares it with nothing."""
+    wanted = {**claim.get("scope", {}), **claim.get("a", {})}
+    found = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
+    return [Contrast(side, side) for side in found]
+
+
+def without(found: list[dict], exceptions: dict | list[dict] | None) -> list[dict]:
+    """Cells that have none of these combinations of levels."""
+    listed = exceptions if isinstance(exceptions, list) else [exceptions] if exceptions else []
+    return [
+        cell for cell in found if not any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in listed)
+    ]
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
@@ -188,14 +208,27 @@ def _has(cell: dict, factor: str, allowed) -> bool:
 
 
 def lacks(plan: dict) -> dict[str, str]:
-    """Memory nodes, where there are none, and what is not sampled."""
-    numa = any(cell["hardware"] == "numa" and not cell["reason"] for cell in plan["cells"].values())
-    samples = "samples of the core that each rank is on, which Plimsoll does not take"
-    return {"core_samples": samples, **({} if numa else {"numa": "two sockets with a memory node each"})}
+    """What claims may need and this host does not have, or nobody measures, in words."""
+    known = [cell for cell in plan["cells"].values() if not cell["reason"]]
+    exact = [cell for cell in known if cell["mode"] == "exact"]
+    most = max((cell["cores"] for cell in exact), default=0)
+    found = {
+        "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
+        "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
+    }
+    if not any(cell["hardware"] == "numa" for cell in known):
+        found["numa"] = "two sockets with a memory node each"
+    if max((cell["ranks"] for cell in exact), default=0) != RANKS:
+        found["ranks_16"] = f"{RANKS} ranks, and here are {most}: shares and counts depend on their number"
+    if most < 4:
+        found["cores_4"] = f"four cores of a socket, and here are {most}"
+    if not any(cell["cores"] < len(cpulist.parse(cell["everything"]["cpus"])) for cell in exact if cell["scheme"] != ALONE):
+        found["free_cores"] = "cores that no rank runs on, to migrate to"
+    return found
 
 
 def elsewhere(claim: dict) -> dict | None:
     """A finding about containers and not about memory nodes can be asked on one socket too."""
-    if claim.get("scope", {}).get("hardware") != ["numa"]:
+    if claim.get("scope", {}).get("hardware") != ["numa"] or not claim.get("transfer", True):
         return None
     return {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}

@@ -1,0 +1,154 @@
+"""From the comparisons of a claim to its verdict: on each of them, or on their average."""
+
+from typing import NamedTuple
+
+from plimsoll.analysis import blocks, paper_tests
+from plimsoll.analysis.blocks import Mean
+from plimsoll.claims import compare, findings, verdicts
+from plimsoll.claims.quantities.base import Quantity
+from plimsoll.claims.verdicts import Bounds, Strength
+
+# What a quantity that has nothing to test says itself, as evidence.
+OWN = {
+    verdicts.REPRODUCED: Strength(0.0, 1.0),
+    verdicts.CONTRADICTED: Strength(1.0, 0.0),
+    verdicts.INCONCLUSIVE: verdicts.NOTHING,
+}
+# What rows hold while they are judged, and tables do not show.
+INNER = ("shown", "deviation", "differences", "better", "pair", "mixed")
+LIKENESS = ("no_difference", "not_lower", "not_higher")
+
+
+class Levels(NamedTuple):
+    """Thresholds of p for a statement and against it; a sentence of several parts is contradicted by any of them."""
+
+    supports: float
+    opposes: float
+
+
+def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> dict:
+    """What the comparisons of a claim come to: its `verdict` with `p_supports` and `p_opposes`, the average (`whole`) where
+    there is one, which comparisons stand out from it, and the `size`. The rows get their own verdicts and p-values.
+
+    `holds` is the rule that was applied: what has no average (a trend, counts) is about each comparison.
+    """
+    own = any("verdict" in row for row in rows)
+    evidence = [_evidence(claim, quantity, row) for row in rows]
+    for row, found in zip(rows, evidence, strict=True):
+        _judge_row(claim, quantity, row, found, levels)
+    _settle_rows(rows, levels)
+    holds = claim.get("holds", verdicts.EACH)
+    if holds == verdicts.AVERAGE and (own or "along" in claim or quantity.printed):
+        holds = verdicts.EACH
+    wholes = _averages(rows, quantity, levels)
+    of_claim = _of_averages(claim, quantity, wholes, rows) if holds == verdicts.AVERAGE else verdicts.together(evidence, holds)
+    verdict = verdicts.judge(of_claim, *levels)
+    told = _told(claim, quantity, wholes[0], levels) if len(wholes) == 1 and wholes[0] else None
+    stands_out = _standing_out(rows, verdict, levels) if holds == verdicts.AVERAGE else []
+    for row in rows:
+        for key in INNER:
+            row.pop(key, None)
+    return {
+        "verdict": verdict,
+        "holds": holds,
+        **({} if own else {"p_supports": of_claim.supports, "p_opposes": of_claim.opposes}),
+        "whole": told,
+        "stands_out": stands_out,
+        "size": _size(claim, told, rows),
+        **({"needed": told["needed"] if told else None} if holds == verdicts.AVERAGE else {}),
+    }
+
+
+def _evidence(claim: dict, quantity: Quantity, row: dict) -> Strength:
+    if "verdict" in row:
+        return OWN[row["verdict"]]
+    if "shown" not in row:
+        return verdicts.NOTHING
+    named = bool((findings.paper_magnitude(claim) or {}).get("low"))
+    return verdicts.strength(row["expected"], row["shown"], _bounds(quantity, row), named)
+
+
+def _bounds(quantity: Quantity, row: dict) -> Bounds:
+    """Those of a comparison; the same in both directions for an average of metrics whose signs were turned."""
+    bounds = quantity.bounds(row["margin"])
+    return Bounds(-bounds.upper, bounds.upper) if row.get("mixed") else bounds
+
+
+def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, levels: Levels) -> None:
+    if "verdict" in row:
+        return
+    row.update(p_supports=evidence.supports, p_opposes=evidence.opposes)
+    if isinstance(row.get("shown"), Mean):
+        row["needed"] = needed(row["expected"], row["shown"].mean, row["deviation"], _bounds(quantity, row), levels)
+    row["size"] = verdicts.size(row.get("low", float("nan")), row.get("high", float("nan")), findings.paper_magnitude(claim))
+
+
+def _settle_rows(rows: list[dict], levels: Levels) -> None:
+    """Verdicts on single comparisons: what contradicts is adjusted for their number (Holm), as one of them would do."""
+    paper_tests.adjust(rows, "p_opposes", "p_opposes_holm")
+    for row in rows:
+        if "verdict" not in row:
+            row["verdict"] = verdicts.judge(Strength(row["p_supports"], row["p_opposes_holm"]), *levels)
+
+
+def _averages(rows: list[dict], quantity: Quantity, levels: Levels) -> list[dict | None]:
+    """The average of the comparisons; in an order, one for each entry against the next."""
+    pairs = sorted({row.get("pair", 0) for row in rows})
+    return [compare.whole([row for row in rows if row.get("pair", 0) == pair], quantity, levels.supports) for pair in pairs]
+
+
+def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], rows: list[dict]) -> Strength:
+    """Evidence of averages: of each, if there are several. Nothing where one is missing.
+
+    Differences of both signs can cancel, so likeness on the whole is not borne out while one comparison contradicts it.
+    """
+    found = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
+    together = verdicts.together(found, verdicts.EACH)
+    likeness = any(row["expected"] in LIKENESS for row in rows)
+    if likeness and any(row["verdict"] == verdicts.CONTRADICTED for row in rows):
+        return together._replace(supports=1.0)
+    return together
+
+
+def _told(claim: dict, quantity: Quantity, whole: dict, levels: Levels) -> dict:
+    """The average as results hold it."""
+    evidence = _evidence(claim, quantity, whole)
+    shown = {key: value for key, value in whole.items() if key not in INNER}
+    return {
+        **shown,
+        **{"p_supports": evidence.supports, "p_opposes": evidence.opposes},
+        "needed": needed(whole["expected"], whole["shown"].mean, whole["deviation"], _bounds(quantity, whole), levels),
+    }
+
+
+def _standing_out(rows: list[dict], verdict: str, levels: Levels) -> list[dict]:
+    """Comparisons that are settled the other way than their average, adjusted for their number in either direction."""
+    keys = ("metric", "cell_a", "cell_b", "effect", "low", "high")
+    if verdict == verdicts.REPRODUCED:
+        out = [row for row in rows if row["verdict"] == verdicts.CONTRADICTED]
+    elif verdict == verdicts.CONTRADICTED:
+        paper_tests.adjust(rows, "p_supports", "adjusted")
+        out = [row for row in rows if row.pop("adjusted", 1.0) < levels.supports]
+    else:
+        out = []
+    return [{key: row.get(key) for key in keys} for row in out]
+
+
+def _size(claim: dict, whole: dict | None, rows: list[dict]) -> str:
+    """How large it is beside what the paper prints: the average, or the only comparison."""
+    if whole:
+        return verdicts.size(whole["low"], whole["high"], findings.paper_magnitude(claim))
+    return rows[0].get("size", "") if len(rows) == 1 else ""
+
+
+def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels: Levels) -> int:
+    """Repetitions that would decide a comparison with a power of 80 % if its true difference and spread are those that were
+    estimated: that would find the difference (or one as large as the margin), show likeness, or the side of a bound."""
+    alpha = levels.supports
+    if expected in ("not_lower", "not_higher"):
+        bound = bounds.lower if expected == "not_lower" else bounds.upper
+        return blocks.needed(deviation, abs(mean - bound), 2 * alpha)
+    if expected == "no_difference":
+        room = min(mean - bounds.lower, bounds.upper - mean)
+        return blocks.needed(deviation, room, alpha, alike=True) if room > 0 else blocks.needed(deviation, -room, alpha)
+    return blocks.needed(deviation, max(abs(mean), bounds.upper), alpha)

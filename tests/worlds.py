@@ -1,0 +1,156 @@
+"""Worlds whose truth is known: observations that are made up on demand, from effects on metrics in cells.
+
+In a world every metric is 100 in every cell (a share 0.2), with noise of 1 % that has no mean, and the effects change that. An
+effect names `metrics`, `where` (levels), and `times`, `set`, `spread` (of the noise) or `carried_by` (of the messages).
+"""
+
+import zlib
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
+from plimsoll.claims.measured import EMPTY, Measured
+from plimsoll.designs.interference.cells import views
+from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
+from plimsoll.planning import availability
+from scipy import special
+
+BLOCKS, ITERATIONS = 12, 6
+NOISE = 0.01
+
+
+class World(Measured):
+    """A study's observations in a world with these effects, on the host of a plan."""
+
+    def __init__(self, study: dict, plan: dict, effects: list[dict], levels: dict | None = None, seed: int | None = None):
+        self.study, self.plan, self.metrics = study, plan, study["metrics"]
+        self.unseen = availability.metrics(plan, study, list(self.metrics))
+        self.effects, self.seed = effects, seed
+        self.several = "pair" in plan["factors"]
+        self.levels = levels or cells_of(plan, study)
+        self._single: dict[tuple[str, str], Sample] = {}
+        self._by_block: dict[tuple[str, str], Sample] = {}
+        self.transports = {path: [self._carried(path)] * BLOCKS for path in plan["cells"]}
+
+    def single(self, metric: str, cell: str) -> Sample:
+        """Every single value."""
+        if (metric, cell) not in self._single:
+            self._single[metric, cell] = self._made(metric, cell)
+        return self._single[metric, cell]
+
+    def values(self, metric: str, cell: str) -> Sample:
+        """One value per block."""
+        if (metric, cell) not in self._by_block:
+            self._by_block[metric, cell] = blocks.by_block(self.single(metric, cell), np.mean)
+        return self._by_block[metric, cell]
+
+    def _made(self, metric: str, cell: str) -> Sample:
+        if metric not in self.metrics or not self._levels(metric, cell):
+            return EMPTY
+        there = [effect for effect in self.effects if metric in effect["metrics"] and self._is(metric, cell, effect)]
+        value = next(
+            (e["set"] for e in there if "set" in e), 0.2 if self.metrics[metric]["unit"].startswith("share") else 100.0
+        )
+        value *= np.prod([e["times"] for e in there if "times" in e])
+        logs, which = noise(f"{metric} {cell}", self.several) if self.seed is None else self._drawn(metric, cell)
+        spread = np.prod([e["spread"] for e in there if "spread" in e])
+        made = value * np.exp(spread * NOISE * logs)
+        if self.metrics[metric]["unit"].startswith("share"):
+            made = special.expit(special.logit(value) + spread * NOISE * logs)
+        return Sample(made, which, np.zeros(len(which), bool))
+
+    def _drawn(self, metric: str, cell: str) -> tuple[np.ndarray, np.ndarray]:
+        """Noise as it comes, with a mean and a spread of its own, a block that is missing now and then, and iterations that
+        differ in number."""
+        random = np.random.default_rng([self.seed, zlib.crc32(f"{metric} {cell}".encode())])
+        kept = [block for block in range(1, BLOCKS + 1) if random.random() > 0.03]
+        number = random.integers(1, ITERATIONS + 1, len(kept)) if self.several else np.ones(len(kept), int)
+        return random.normal(size=number.sum()), np.repeat(kept, number)
+
+    def _carried(self, path: str) -> str:
+        there = [e["carried_by"] for e in self.effects if "carried_by" in e and self._is("", path, e)]
+        return there[0] if there else "shared memory"
+
+    def _levels(self, metric: str, cell: str) -> list[dict]:
+        return self.levels.get((self.metrics[metric]["benchmark"] if self.several and metric else "", cell), [])
+
+    def _is(self, metric: str, cell: str, effect: dict) -> bool:
+        wanted = effect.get("where") or {}
+        listed = wanted if isinstance(wanted, list) else [wanted]
+        return any(_matches(levels, one) for levels in self._levels(metric, cell) for one in listed)
+
+
+class Printed(World):
+    """A world in which each view has the mean and the standard deviation that a paper's tables print of it.
+
+    A table of interference ratios has no deviations; then it is 3 %, as most of those that are printed. The single values
+    spread as much, and the means of blocks as means of that many values do. What no table has was not observed.
+    """
+
+    def __init__(self, study: dict, plan: dict, printed: pd.DataFrame):
+        super().__init__(study, plan, [])
+        keyed = printed.set_index(["metric", "case", "co_runner"])
+        self.printed = keyed[~keyed.index.duplicated()].to_dict("index")
+
+    def reason(self, asked) -> str | None:
+        """Why a comparison cannot be made: no table has one of its cells."""
+        sides = [asked.a, asked.b] if hasattr(asked, "a") else [asked]
+        empty = any(not len(self.single(side.metric, cell).values) for side in sides for cell in side.cells)
+        return super().reason(asked) or ("the paper prints nothing of it" if empty else None)
+
+    def _made(self, metric: str, cell: str) -> Sample:
+        (view,) = self._levels(metric, cell) or [None]
+        row = self.printed.get((metric, view["case"], view["co_runner"])) if view else None
+        better = self.metrics[metric]["better"]
+        if view and view["case"] == "1" and (row is None or row["mean"] != row["mean"]):
+            row = {"mean": 100.0, "sd": 3.0}
+        if row is None:
+            return EMPTY
+        mean, deviation = row["mean"], row["sd"]
+        if mean != mean:
+            ratio = row["interference_ratio"]
+            mean, deviation = 100 * (1 + ratio if better == "higher" else 1 - ratio), 3.0
+        cv = deviation / mean if deviation == deviation else 0.03
+        logs, which = noise(f"{metric} {cell}", True)
+        of_block = logs.reshape(BLOCKS, ITERATIONS).mean(axis=1)
+        within = logs - np.repeat(of_block, ITERATIONS)
+        return Sample(
+            mean * np.exp(cv * (np.repeat(of_block, ITERATIONS) / ITERATIONS**0.5 + within)), which, np.zeros(len(which), bool)
+        )
+
+
+def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
+    """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
+    if "pair" not in plan["factors"]:
+        return {("", path): [{**cell, GRANULARITY: granularities(cell)}] for path, cell in plan["cells"].items()}
+    return {(view["benchmark"], view["path"]): [view] for view in views(plan)}
+
+
+def _matches(levels: dict, wanted: dict) -> bool:
+    return all(_one_of(levels.get(factor), names) for factor, names in wanted.items())
+
+
+def _one_of(level, names) -> bool:
+    if isinstance(names, dict):
+        return not _one_of(level, names["not"])
+    named = [names] if isinstance(names, (str, bool)) else names
+    return bool(level & set(named)) if isinstance(level, set) else level in named
+
+
+@cache
+def noise(name: str, several: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(standard normal noise, blocks) of a metric in a cell. Over blocks it has a mean of 0 and a standard deviation of 1, so
+    that what is alike in a world is exactly alike. Iterations within a block vary as much, by block a little more or less."""
+    random = np.random.default_rng(zlib.crc32(name.encode()))
+    of_block = _standard(random.normal(size=BLOCKS))
+    if not several:
+        return of_block, np.arange(1, BLOCKS + 1)
+    within = np.exp(0.2 * _standard(random.normal(size=BLOCKS)))
+    rows = [of_block[i] + within[i] * _standard(random.normal(size=ITERATIONS)) for i in range(BLOCKS)]
+    return np.concatenate(rows), np.repeat(np.arange(1, BLOCKS + 1), ITERATIONS)
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    return (values - values.mean()) / values.std(ddof=1)
