@@ -107,10 +107,9 @@ def test_every_claim_has_a_verdict(project, everything):
         "jha2018": 33,
     }
     counts = claims.groupby("study")["verdict"].agg(set)
-    # One repetition decides nothing but what is counted: what carried the messages, and calls of MPI functions.
-    assert counts.pop("liu2020") == {"reproduced", "inconclusive", "not testable here"}
+    # One repetition decides nothing.
+    assert counts.pop("liu2020") == {"inconclusive", "not testable here"}
     assert set().union(*counts) == {"study not available"}
-    assert claims[claims["verdict"] == "reproduced"]["id"].tolist() == ["liu2020-c12", "liu2020-c21"]
     page = (project.folder / "results/claims.html").read_text()
     assert all(f'id="{claim}"' in page for claim in claims["id"])
     pages.check(page, project.folder / "results")
