@@ -12,7 +12,6 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.measured import EMPTY, Measured
-from plimsoll.designs.interference.cells import views
 from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
 from plimsoll.planning import availability
 from scipy import special
@@ -125,6 +124,9 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
     """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
     if "pair" not in plan["factors"]:
         return {("", path): [{**cell, GRANULARITY: granularities(cell)}] for path, cell in plan["cells"].items()}
+    # Here, as a design can be taken out.
+    from plimsoll.designs.interference.cells import views
+
     return {(view["benchmark"], view["path"]): [view] for view in views(plan)}
 
 
