@@ -1,4 +1,4 @@
-"""Each claim in worlds whose truth is known: one in which its sentence is true, one in which it is false, and one without effects.
+"""Each claim in worlds whose truth is known: its sentence is true in one, false in another, and there is one without effects.
 
 The worlds (tests/data/worlds) were written from the statements and the papers by another reader than the encodings, who did not
 see these: what an encoding gets wrong they do not share.
