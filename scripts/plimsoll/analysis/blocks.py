@@ -68,13 +68,8 @@ def p_difference(differences: np.ndarray) -> float:
 
 def p_alike(differences: np.ndarray, margin: float) -> float:
     """p of two one-sided t tests (TOST) that the mean lies within [-margin, margin]: the larger one."""
-    n, deviation = len(differences), np.std(differences, ddof=1) if len(differences) > 1 else 0.0
-    if n < SMALLEST or deviation == 0:
-        return float("nan")
-    error = deviation / np.sqrt(n)
-    above = special.stdtr(n - 1, -(differences.mean() + margin) / error)
-    below = special.stdtr(n - 1, -(margin - differences.mean()) / error)
-    return float(max(above, below))
+    found = Mean.of(differences)
+    return math.nan if math.isnan(found.mean) else max(found.above(-margin), found.below(margin))
 
 
 @dataclass(frozen=True)

@@ -77,10 +77,13 @@ def parts_of(claim: dict) -> list[dict]:
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
     """Every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
     found = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
-    for key in ("except", "except_b", "order"):
-        listed = claim.get(key, [])
-        found += [(key, levels) for levels in (listed if isinstance(listed, list) else [listed])]
-    return found
+    return found + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
+
+
+def listed(claim: dict, key: str) -> list:
+    """What a claim has under a key whose value is one mapping of levels, or a list of them; nothing if it has not the key."""
+    found = claim.get(key, [])
+    return found if isinstance(found, list) else [found]
 
 
 def _check_order(study: str, claim: dict) -> None:

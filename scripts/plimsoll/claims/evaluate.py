@@ -50,27 +50,21 @@ def one(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: f
 def _part(claim: dict, measured: Measured, asked: Callable[[dict], list], levels: Levels) -> tuple[dict, list[dict]]:
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
-    result, rows = _tested(claim, measured, _asked(claim, asked), _pairs(claim, asked), levels)
+    result, rows = _tested(claim, measured, *_asked(claim, asked), levels)
     if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
-        result, rows = _tested(moved, measured, _asked(moved, asked), _pairs(moved, asked), levels)
+        result, rows = _tested(moved, measured, *_asked(moved, asked), levels)
         result["transferred"] = bool(rows)
     return result, rows
 
 
-def _asked(claim: dict, asked: Callable[[dict], list]) -> list:
-    """What a claim compares; an order is each of its entries against the next one."""
+def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
+    """What a claim compares, and, if it is an order, which pair of its entries each comparison is of: each entry is set against
+    the next one."""
     if "order" not in claim:
-        return asked(claim)
-    pairs = list(pairwise(claim["order"]))
-    return [one for a, b in pairs for one in asked({**claim, "a": a, "b": b})]
-
-
-def _pairs(claim: dict, asked: Callable[[dict], list]) -> dict:
-    """Which pair of an order's entries each comparison is of."""
-    if "order" not in claim:
-        return {}
+        return asked(claim), {}
     pairs = enumerate(pairwise(claim["order"]))
-    return {one: number for number, (a, b) in pairs for one in asked({**claim, "a": a, "b": b})}
+    found = {one: number for number, (a, b) in pairs for one in asked({**claim, "a": a, "b": b})}
+    return list(found), found
 
 
 def _untestable(claim: dict, measured: Measured) -> str | None:
@@ -79,8 +73,7 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
     quantity = quantities.find(claim.get("quantity"))
     if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
         return "it does not say which side is higher"
-    lacking = measured.study.design.contrasts.lacks(measured.plan)
-    missing = [lacking[need] for need in claim["needs"] if need in lacking]
+    missing = [measured.lacking[need] for need in claim["needs"] if need in measured.lacking]
     return f"it needs {' and '.join(dict.fromkeys(missing))}" if missing else None
 
 

@@ -1,5 +1,7 @@
 """What was observed of a study, as claims ask for it."""
 
+from functools import cached_property
+
 import numpy as np
 import pandas as pd
 
@@ -35,6 +37,11 @@ class Measured:
         cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
         unseen = (str(self.unseen[metric]) for side in sides for metric in side.metrics if metric in self.unseen)
         return next(filter(None, (*cells, *unseen)), None)
+
+    @cached_property
+    def lacking(self) -> dict[str, str]:
+        """What claims may need and is not here, in words."""
+        return self.study.design.contrasts.lacks(self.plan)
 
     def values(self, metric: str, cell: str) -> Sample:
         """Observations of a metric in a cell, one value per block."""

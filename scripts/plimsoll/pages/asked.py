@@ -1,6 +1,6 @@
 """What was asked of the measurements, in one generated sentence: beside the paper's it shows whether both are the same."""
 
-from plimsoll.claims import verdicts
+from plimsoll.claims import book, verdicts
 from plimsoll.pages.formats import percent
 
 # What is said of side a, in a reader's words.
@@ -66,8 +66,5 @@ def _levels(levels: dict | None) -> str:
 
 
 def _left_out(asked: dict) -> str:
-    told = []
-    for key in ("except", "except_b"):
-        exceptions = asked.get(key)
-        told += exceptions if isinstance(exceptions, list) else [exceptions] if exceptions else []
+    told = [*book.listed(asked, "except"), *book.listed(asked, "except_b")]
     return f" Left out: {'; '.join(_levels(levels) for levels in told)}." if told else ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 from plimsoll import workloads
-from plimsoll.claims import quantities
+from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, views
 from plimsoll.designs.interference.factors import OTHERS, REST, SAME
@@ -62,7 +62,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for view in of_a
         if _is(view, {**scope, **a})
         and (view["case"] != BASELINE or "case" in {**a, **scope})
-        and not _left_out(view, claim.get("except"))
+        and not _left_out(view, book.listed(claim, "except"))
     ]
     if quantities.find(claim.get("quantity")).one_side:
         return [Contrast(Side(metric_a, view["path"]), Side(metric_a, view["path"])) for view in side_a]
@@ -71,7 +71,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for other in of_b:
             if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
                 continue
-            if _left_out(other, claim.get("except_b")):
+            if _left_out(other, book.listed(claim, "except_b")):
                 continue
             if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
                 continue
@@ -79,9 +79,8 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     return found
 
 
-def _left_out(view: dict, exceptions: dict | list[dict] | None) -> bool:
-    listed = exceptions if isinstance(exceptions, list) else [exceptions] if exceptions else []
-    return any(_is(view, levels) for levels in listed)
+def _left_out(view: dict, exceptions: list[dict]) -> bool:
+    return any(_is(view, levels) for levels in exceptions)
 
 
 def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = None) -> bool:

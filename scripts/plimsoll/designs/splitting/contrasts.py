@@ -7,7 +7,7 @@ against the cell of side b that is like it in all other factors.
 from collections import defaultdict
 from dataclasses import replace
 
-from plimsoll.claims import quantities
+from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.designs.splitting.scheme import ALONE
@@ -112,9 +112,9 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
     varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
     found: dict[Contrast, None] = {}
     for metric_a, metric_b in _metrics(claim):
-        for cell in without(cells.of(metric_a, {**scope, **a}), claim.get("except")):
+        for cell in without(cells.of(metric_a, {**scope, **a}), book.listed(claim, "except")):
             others = cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b))
-            for other in without(others, claim.get("except_b")):
+            for other in without(others, book.listed(claim, "except_b")):
                 if (metric_a, cell["path"]) == (metric_b, other["path"]):
                     continue
                 for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
@@ -130,12 +130,13 @@ def alone(claim: dict, cells: Cells) -> list[Contrast]:
     return [Contrast(side, side) for side in found]
 
 
-def without(found: list[dict], exceptions: dict | list[dict] | None) -> list[dict]:
+def without(found: list[dict], exceptions: list[dict]) -> list[dict]:
     """Cells that have none of these combinations of levels."""
-    listed = exceptions if isinstance(exceptions, list) else [exceptions] if exceptions else []
-    return [
-        cell for cell in found if not any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in listed)
-    ]
+
+    def left_out(cell: dict) -> bool:
+        return any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in exceptions)
+
+    return [cell for cell in found if not left_out(cell)]
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
