@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <mpi.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,9 +174,8 @@ static void write_cgroups(FILE *out) {
   fprintf(out, "],\n");
 }
 
-static void report(double benchmark_seconds) {
+static void report(double benchmark_seconds, struct scheduling ended) {
   struct traffic after[MAX_INTERFACES];
-  struct scheduling now = read_scheduling();
   struct rusage usage;
   char path[64], temporary[64], host[256] = "", cpus[1024], mems[1024];
   int rank, n, i, j;
@@ -196,9 +196,9 @@ static void report(double benchmark_seconds) {
           usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
   fprintf(out, "\"yields_when_idle\": \"%s\",\n", yields_when_idle());
   fprintf(out, "\"context_switches\": {\"voluntary\": %lld, \"involuntary\": %lld}, \"migrations\": ",
-          now.voluntary - scheduled.voluntary, now.involuntary - scheduled.involuntary);
-  if (now.migrations < 0) fprintf(out, "null,\n");
-  else fprintf(out, "%lld,\n", now.migrations - scheduled.migrations);
+          ended.voluntary - scheduled.voluntary, ended.involuntary - scheduled.involuntary);
+  if (ended.migrations < 0) fprintf(out, "null,\n");
+  else fprintf(out, "%lld,\n", ended.migrations - scheduled.migrations);
   fprintf(out, "\"shared_memory_segments\": %d, \"single_copy\": \"%s\",\n\"network_bytes\": {", mapped_segments(), single_copy());
   n = read_traffic(after);
   for (i = 0; i < n; i++) {
@@ -213,13 +213,23 @@ static void report(double benchmark_seconds) {
   if (!fclose(out)) rename(temporary, path);
 }
 
-/* If something counts events during this run it waits for rank 0's word on when to begin and to end, at the other end of the pipe
- * ranks/control: what starts the ranks would otherwise be counted with them, and is more than they are. */
+/* Something counts events during this run: it made the pipe ranks/control before the ranks were started. */
+static bool counted(void) { return !access("ranks/control", F_OK); }
+
+/* Rank 0 tells the counter, at the other end of the pipe, to begin or to end, and waits for its answer: what starts the ranks would
+ * otherwise be counted with them, and is more than they are. The counter needs a moment on each processor, which the ranks keep
+ * busy. No answer within ten seconds: the counts will be too small, and are compared with the ranks' own. */
 static void tell_counter(const char *command) {
+  struct pollfd answer = {.events = POLLIN};
+  char word[16];
   int rank, pipe;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank != 0 || (pipe = open("ranks/control", O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) return;
+  answer.fd = open("ranks/answer", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (write(pipe, command, strlen(command)) < 0) perror("ranks/control");
+  else if (answer.fd < 0 || poll(&answer, 1, 10000) < 1 || read(answer.fd, word, sizeof word) < 1)
+    fprintf(stderr, "ranks/answer: the counter did not answer\n");
+  if (answer.fd >= 0) close(answer.fd);
   close(pipe);
 }
 
@@ -246,16 +256,24 @@ int MPI_Init(int *argc, char ***argv) {
   init_seconds = started - begun;
   interfaces_before = read_traffic(before);
   mark_beginning();
-  tell_counter("enable\n");
+  if (counted()) {
+    tell_counter("enable\n");
+    PMPI_Barrier(MPI_COMM_WORLD); /* No rank begins before the counter has. */
+  }
   scheduled = read_scheduling();
   return result;
 }
 
 int MPI_Finalize(void) {
   struct timespec now;
+  struct scheduling ended;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  tell_counter("disable\n");
+  ended = read_scheduling();
+  if (counted()) {
+    PMPI_Barrier(MPI_COMM_WORLD); /* The counter does not end before the last rank has. */
+    tell_counter("disable\n");
+  }
   MPI_Pcontrol(0);
-  report(now.tv_sec + now.tv_nsec / 1e9 - started);
+  report(now.tv_sec + now.tv_nsec / 1e9 - started, ended);
   return PMPI_Finalize();
 }

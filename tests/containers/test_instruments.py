@@ -105,7 +105,7 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(workspace, workin
     folder.mkdir()
     script = folder / "naps.sh"
     (folder / "ranks").mkdir()
-    begin = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo enable >{events.CONTROL}\n'
+    begin = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ echo enable >{events.CONTROL}; read -r said <{events.ANSWER}; }}\n'
     script.write_text(f"{begin}sleep 0.2\ni=0\nwhile [ $i -lt {naps} ]; do sleep 0.001; i=$((i+1)); done\n")
     image = json.loads(workspace.image_path.read_text())
     job = Job.of_cell(f"count{abs(hash((runtime, scheme, level))) % 10**6:x}", folder, tmp_path, cell, image)

@@ -20,10 +20,10 @@ DERIVED = {
     "stalls_per_work_cycle": ("cycles", "stall_cycles"),
 }
 GROUP = f"{LABEL}-counted"
-# Rank 0 writes here when counting has to begin and to end (containers/hpcc/rank_report.c).
-CONTROL = "ranks/control"
-# Ranks report their own switches, and perf counts these too. perf takes a moment to begin, so it may miss MISSED of them; of
-# the others it counts at least this share.
+# Rank 0 writes to the first pipe when counting has to begin and to end, and perf answers in the second when it has
+# (containers/hpcc/rank_report.c). No rank goes on before.
+CONTROL, ANSWER = "ranks/control", "ranks/answer"
+# Ranks report their own switches, and perf counts these too: at least this share of them, but for a few of a short run.
 AT_LEAST, MISSED = 0.9, 50
 
 
@@ -64,9 +64,10 @@ class Events(Instrument):
         groups, prefix = self._groups(root, found, nodes, account)
         names = [str(group.relative_to(root)) for group in groups]
         events = ",".join(self.cell["events"].values())
-        control = self.job.folder / CONTROL
-        os.mkfifo(control)
-        window = ["--delay=-1", f"--control=fifo:{control}"]
+        pipes = [str(self.job.folder / name) for name in (CONTROL, ANSWER)]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        window = ["--delay=-1", f"--control=fifo:{','.join(pipes)}"]
         options = ["-a", "-x", ",", "-o", str(self.job.folder / "perf.csv"), "-e", events, "--for-each-cgroup", ",".join(names)]
         return [perf, "stat", *window, *options, "--", *prefix, *command]
 
