@@ -6,6 +6,7 @@
 #   make list                       what there is to make, how far it is, and the command for each part
 #   make setup                      what the two commands install, and nothing else
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
+#   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
 STUDIES ?=
@@ -15,7 +16,7 @@ settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list notebooks reproduce precise test setup lint bench
+.PHONY: list new-system notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	.venv/bin/snakemake --cores 1 all --config $(settings)
@@ -24,6 +25,11 @@ reproduce: setup
 list:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll list $(settings)
+
+# Runs of two systems are never pooled: the workflow says so, and names this command.
+new-system:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-system
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup

@@ -33,7 +33,7 @@ onstart:
     alone_and_at_home()
     keep_quiet()
     WORKFLOW.write_plans()
-    note_queue()
+    note_runs()
     note_figures()
     stop.announce(Path("results"))
 

@@ -106,9 +106,15 @@ def needed(rule):
     return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule]
 
 
-def note_queue():
-    """Tell the progress lines which runs this start of the workflow is about to measure."""
-    WORKFLOW.note_queue([(job.study, job.cell, int(job.repetition)) for job in needed("measure")])
+def note_runs():
+    """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system. End the
+    workflow if it is not the system that their studies were measured on."""
+    runs = [(job.study, job.cell, int(job.repetition)) for job in needed("measure")]
+    try:
+        WORKFLOW.note_systems(runs)
+    except PlimsollError as problem:
+        refuse(problem)
+    WORKFLOW.note_queue(runs)
 
 
 def note_figures():

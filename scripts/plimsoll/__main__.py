@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    stage(_new_system)
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -217,6 +218,19 @@ def _precise(options: argparse.Namespace) -> None:
     config = configuration.read(options.settings)
     for study in studies.selected(options.study or config["studies"]):
         rounds.reach(study, width, maximum, options.settings)
+
+
+def _new_system(options: argparse.Namespace) -> None:
+    """put aside what was measured on another system: before an upgrade, say"""
+    from plimsoll import environments
+    from plimsoll.config import studies
+    from plimsoll.planning import new_system
+    from plimsoll.workflow import hold
+
+    Path(".snakemake").mkdir(exist_ok=True)
+    with hold(Path(".snakemake/plimsoll.lock")):
+        done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
+    print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")
 
 
 def _list(options: argparse.Namespace) -> None:

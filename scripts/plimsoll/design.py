@@ -6,12 +6,11 @@ it, and imports none.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from plimsoll import registry
 
@@ -139,8 +138,7 @@ class Figures(Protocol):
         """What a figure is told of the plan, beyond what all designs tell; `of_cell` names keys of each cell that it needs."""
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(NamedTuple):
     """A design by its name, which is that of its folder in `package`."""
 
     name: str

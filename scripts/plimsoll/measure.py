@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import designs, environments
-from plimsoll.errors import ImageGone, Outage, PlimsollError, guarded
+from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup
-from plimsoll.measuring import lock, noise, progress, record, staleness, status
+from plimsoll.measuring import lock, noise, progress, record, staleness, status, system
 from plimsoll.measuring.attempt import Attempt
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
@@ -54,14 +54,26 @@ def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, imag
             progress.skip(study_folder / "progress", name)
             return kept
         run = Run(plan, cell, repetition, study_folder, json.loads(image_path.read_text()))
-        with lock.machine(environments.known().values()):
+        with lock.machine(environments.known):
             begun = time.monotonic()
-            result = _until_valid(run, tried)
+            known = _system(run)
+            result = {**_until_valid(run, tried), "system": known}
             _write(target, result)
         progress.finish(study_folder / "progress", name, time.monotonic() - begun, result)
     except OSError as error:
         raise _outage_of(error) from error
     return result
+
+
+def _system(run: Run) -> str:
+    """The identity of the system that the run is measured on. Outage if it is another than that of the study's records, or if
+    what runs the nodes does not answer."""
+    environment = environments.find(run.cell["runtime"])
+    try:
+        return system.identity(run.study_folder, environment)
+    except Unavailable as problem:
+        _restore(run, Outage(f"{environment.label} does not answer ({problem})", "install it again (make setup does)"))
+        return system.identity(run.study_folder, environment)
 
 
 def _until_valid(run: Run, tried: dict | None) -> dict:
@@ -208,11 +220,13 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
 
 def _restore(run: Run, problem: Outage) -> None:
-    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away."""
+    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away, or comes
+    back as another version."""
     from plimsoll.measuring import means
 
     means.restore(problem, lambda: _examine(run), lambda found: _mend(run, found))
     lock.sweep(environments.known().values())
+    system.note(run.study_folder, [environments.find(run.cell["runtime"])])
 
 
 def _mend(run: Run, problem: Outage) -> None:

@@ -16,7 +16,7 @@ from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import supplied
-from plimsoll.measuring import progress, record, staleness
+from plimsoll.measuring import progress, record, staleness, system
 from plimsoll.planning import availability, configured, planner
 
 # Snakemake measures what has the highest priority first.
@@ -108,6 +108,15 @@ class Workflow:
         """What is asked of a run; other words than when its job ran last mean that it runs again."""
         seen = _seen(study, cell, repetition)
         return staleness.asked_for(seen, self._fingerprint(study, cell) or "", self._starts(study))
+
+    def note_systems(self, runs: Iterable[tuple[str, str, int]]) -> None:
+        """Note on which system the runs (study, cell, repetition) are about to be measured. Another, which is a PlimsollError,
+        if it is not that of the study's records."""
+        wanted: dict[str, set[str]] = {}
+        for study, cell, _ in runs:
+            wanted.setdefault(study, set()).add(self.plans[study]["cells"][cell]["runtime"])
+        for study, names in wanted.items():
+            system.note_answering(Path("results", study), [environments.find(name) for name in sorted(names)])
 
     def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> None:
         """Tell the progress lines which runs (study, cell, repetition) are about to be measured."""

@@ -237,7 +237,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
     assert not target.exists()
     # After SIGKILL it is the next holder of the lock that sweeps; after SIGTERM there is nothing left to sweep.
     if with_signal == signal.SIGKILL:
-        with lock.machine(environments.known().values()):
+        with lock.machine(environments.known):
             pass
     time.sleep(0.3)
     with alone():
@@ -249,7 +249,7 @@ def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):
     held, released = threading.Event(), threading.Event()
 
     def hold():
-        with lock.machine(environments.known().values()):
+        with lock.machine(environments.known):
             held.set()
             released.wait(10)
 

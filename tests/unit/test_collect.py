@@ -125,3 +125,18 @@ def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
 def test_a_table_of_a_study_in_which_no_run_counts_is_empty(tmp_path):
     (tmp_path / "tests.csv").write_text("\n")
     assert collect.table(tmp_path / "tests.csv", ["runtime"]).empty
+
+
+def test_records_of_two_systems_are_refused(gather):
+    with pytest.raises(PlimsollError, match="were measured on two systems, which are never pooled"):
+        gather(found(CELLS[1], 1, system="a"), found(CELLS[1], 2, system="b"))
+
+
+def test_records_that_say_on_which_system_and_others_that_do_not_are_refused(gather):
+    with pytest.raises(PlimsollError, match="were measured on two systems"):
+        gather(found(CELLS[1], 1, system="a"), found(CELLS[1], 2))
+
+
+def test_each_runtime_has_its_own_system(gather):
+    observations, _ = gather(found(CELLS[0], system="a"), found(CELLS[1], system="b"))
+    assert set(observations["runtime"]) == {"bare", "docker"}

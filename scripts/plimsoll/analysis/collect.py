@@ -18,11 +18,11 @@ def collect(records: Path, plan: dict, study: dict, wanted: list[tuple[str, int]
     """(observations, runs) of the wanted runs, from the records below the folder `records`.
 
     `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
-    the runs did not all run the same bits.
+    the runs did not all run the same bits, or not on the same system.
     """
     columns_of, readings = study.design.factors, study.design.readings
     described = [*columns_of.FACTORS, *columns_of.SIZES]
-    observations, runs, bits = [], [], Bits()
+    observations, runs, bits, systems = [], [], Bits(), Systems()
     for cell_path, repetition in wanted:
         path = record.path_of(records, cell_path, repetition)
         cell = plan["cells"][cell_path]
@@ -36,6 +36,7 @@ def collect(records: Path, plan: dict, study: dict, wanted: list[tuple[str, int]
             reason = "it was measured with other parameters than the plan's: delete the record, and it is measured again"
             runs.append({**row, "status": status.STALE, "reason": reason})
             continue
+        systems.add(path, found)
         runs.append({**row, **_run(found), **readings.of_run(found)})
         if found["status"] == status.VALID:
             bits.add(path, found)
@@ -64,6 +65,22 @@ class Bits:
                     f"{path}: {found['cell']['runtime']} did not run the same bits as {runtime} in {where}: {name} is "
                     f"{build_id[:16]} and not {first[:16]}; delete the records of the older image, and they are measured again."
                 )
+
+
+class Systems:
+    """The system of each runtime's records seen so far; a second one is refused."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[str | None, Path]] = {}
+
+    def add(self, path: Path, found: dict) -> None:
+        """Compare a record's system with that of the records of the same runtime before it."""
+        runtime, own = found["cell"]["runtime"], found.get("system")
+        first, where = self.seen.setdefault(runtime, (own, path))
+        if first != own:
+            raise PlimsollError(
+                f"{path} and {where} were measured on two systems, which are never pooled: delete the records of one of them."
+            )
 
 
 def _run(found: dict) -> dict:

@@ -59,6 +59,12 @@ class ExecNode(Node):
 class Apptainer(Environment):
     """What all environments of Apptainer need."""
 
+    def versions(self) -> dict[str, str]:
+        return {"Apptainer": output([executable(), "--version"]).strip()}
+
+    def programs(self) -> tuple[str, ...]:
+        return (executable(),)
+
     def examine(self, image: dict) -> None:
         """The launcher, Apptainer and the SIF."""
         super().examine(image)

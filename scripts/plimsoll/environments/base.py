@@ -4,8 +4,8 @@ import os
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import ImageGone, Unavailable
@@ -16,16 +16,14 @@ JOIN = Path(__file__).with_name("join-cgroup.sh")
 LABEL = "plimsoll"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Processors and memory nodes that a node is confined to, as lists like a cpuset's."""
 
     cpus: str
     nodes: str
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(NamedTuple):
     """A node that is to be started.
 
     `run` identifies the run on the machine. `name` identifies the node, and is its host name. `image` is the description of a
@@ -130,6 +128,14 @@ class Environment(ABC):
     @abstractmethod
     def check(self) -> str:
         """Version of what runs the nodes; Unavailable with the reason if it does not answer."""
+
+    def versions(self) -> dict[str, str]:
+        """The version of each program that what runs in the nodes depends on; Unavailable if one does not answer."""
+        return {}
+
+    def programs(self) -> tuple[str, ...]:
+        """Names or paths of these programs on this host."""
+        return ()
 
     @abstractmethod
     def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:

@@ -32,6 +32,18 @@ class Docker(Engine):
     def check(self) -> str:
         return f"Docker {self._version(30)}"
 
+    def versions(self) -> dict[str, str]:
+        """Of the engine and its parts, with how it stores images and makes cgroups."""
+        parts = output(
+            [*self.command, "version", "--format", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"], 30
+        )
+        asked = "storage driver={{.Driver}}\ncgroup driver={{.CgroupDriver}}\ndefault runtime={{.DefaultRuntime}}"
+        settings = output([*self.command, "info", "--format", asked], 30)
+        return dict(line.split("=", 1) for line in f"{parts}\n{settings}".splitlines() if line)
+
+    def programs(self) -> tuple[str, ...]:
+        return ("docker", "dockerd", "containerd", "runc")
+
     def examine(self, image: dict) -> None:
         """What every engine needs, and the same image as was built."""
         super().examine(image)

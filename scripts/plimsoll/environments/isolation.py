@@ -18,7 +18,7 @@ NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
     """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError if a required one fails."""
     results = {}
-    with lock.machine(environments.known().values()):
+    with lock.machine(environments.known):
         for name, wish in wishes.items():
             if wish == "off":
                 continue

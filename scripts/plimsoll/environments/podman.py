@@ -43,6 +43,17 @@ class Podman(Engine):
             [*self.command, "info", "--format", "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"], 30
         ).strip()
 
+    def versions(self) -> dict[str, str]:
+        """Of Podman and its parts, with how it stores images and makes cgroups."""
+        asked = (
+            "Podman={{.Version.Version}}\nruntime={{.Host.OCIRuntime.Package}}\nconmon={{.Host.Conmon.Package}}\n"
+            "storage driver={{.Store.GraphDriverName}}\ncgroup manager={{.Host.CgroupManager}}"
+        )
+        return dict(line.split("=", 1) for line in output([*self.command, "info", "--format", asked], 30).splitlines())
+
+    def programs(self) -> tuple[str, ...]:
+        return ("podman", "runc", "conmon", "netavark")
+
     @cached_property
     def options(self) -> tuple[str, ...]:
         """Podman's own limits of processes and open files where they can be set, and this process's where they cannot."""

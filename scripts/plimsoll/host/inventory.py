@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.design import Design
-from plimsoll.host import capabilities, cgroup, cpulist, topology
+from plimsoll.host import capabilities, cgroup, cpulist, system, topology
 from plimsoll.host.topology import read
 
 
@@ -28,7 +28,7 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
         "architecture": platform.machine(),
         **machine,
         "for_designs": {name: value for design in designs for name, value in design.cells.host_facts(machine).items()},
-        "kernel": platform.release(),
+        "system": system.facts(),
         "distribution": _distribution(),
         "cgroup": {
             "version": cgroup.version(found),
@@ -36,10 +36,6 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
             "mounts": {name: str(path) for name, path in found.items()},
         },
         "virtualisation": _virtualisation(),
-        "governor": read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "not readable"),
-        "turbo": _turbo(),
-        "address_space_randomisation": read(Path("/proc/sys/kernel/randomize_va_space"), "not readable"),
-        "transparent_huge_pages": read(Path("/sys/kernel/mm/transparent_hugepage/enabled"), "not readable"),
         "runtimes": tried or {},
     }
 
@@ -64,35 +60,19 @@ def _virtualisation() -> str:
     return "a hypervisor (not identified)" if flags and " hypervisor" in flags[0] else "none seen"
 
 
-def _turbo() -> str:
-    no_turbo = read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo"))
-    boost = read(Path("/sys/devices/system/cpu/cpufreq/boost"))
-    if no_turbo:
-        return "off" if no_turbo == "1" else "on"
-    if boost:
-        return "on" if boost == "1" else "off"
-    return "not readable"
-
-
 def table(host: dict) -> str:
     """The host as aligned text."""
     memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
     rows = [
-        ("processor", host["cpu_model"]),
         ("sockets, cores, hardware threads", f"{host['sockets']}, {host['cores']}, {len(host['cpus'])}"),
         ("memory", memory),
         *[(f"memory node {node['node']}", _node(node)) for node in host["nodes"]],
         *[(name, size) for name, size in _cache_rows(host["caches"])],
         *host["for_designs"].items(),
-        ("kernel", host["kernel"]),
+        *host["system"].items(),
         ("distribution", host["distribution"]),
-        ("cgroup version", host["cgroup"]["version"]),
         ("cgroup controllers", ", ".join(host["cgroup"]["controllers"])),
         ("virtualisation", host["virtualisation"]),
-        ("frequency governor", host["governor"]),
-        ("turbo", host["turbo"]),
-        ("address space randomisation", host["address_space_randomisation"]),
-        ("transparent huge pages", host["transparent_huge_pages"]),
         *[(f"counter {name.replace('_', ' ')}", f"perf's {e}" if e else "not here") for name, e in host["events"].items()],
         *[(f"runtime {name}", _runtime(result)) for name, result in host["runtimes"].items()],
     ]

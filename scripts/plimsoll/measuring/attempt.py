@@ -1,13 +1,12 @@
 """What a design is given to make one attempt at a run."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll.measuring import noise
 
 
-@dataclass
-class Attempt:
+class Attempt(NamedTuple):
     """One attempt at a run: everything that a design needs to make it.
 
     `folder` takes its raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -28,10 +28,10 @@ class Sweepable(Protocol):
 
 
 @contextlib.contextmanager
-def machine(environments: Iterable[Sweepable] = ()) -> Iterator[None]:
+def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
     """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if the last holder was killed.
 
-    `environments` are those that it may have left nodes of.
+    `environments` gives those that it may have left nodes of. They are asked for only then.
     """
     folder = paths.runtime_folder()
     with open(folder / "plimsoll.lock", "a+") as file:
@@ -46,7 +46,7 @@ def machine(environments: Iterable[Sweepable] = ()) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX)
         marker = folder / "plimsoll.measuring"
         if marker.exists():
-            sweep(environments)
+            sweep(environments().values())
         marker.touch()
         # Not in a finally: after an error the marker stays, and the next start sweeps.
         yield

@@ -15,7 +15,7 @@ from plimsoll.measuring import record, status
 
 # What is the record's own and not its last attempt's.
 OF_THE_RUN = (
-    *("format", "study", "cell", "repetition", "block", "place_in_order", "seed", "profile", "fingerprint", "image"),
+    *("format", "study", "cell", "repetition", "block", "place_in_order", "seed", "profile", "fingerprint", "image", "system"),
     *("attempts", "invalid_attempts", "starts"),
 )
 

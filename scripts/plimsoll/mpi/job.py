@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll.environments.base import LABEL, Node, Place, Spec
@@ -23,7 +22,6 @@ exit 125
 """
 
 
-@dataclass
 class Job:
     """Ranks of a program in a working directory `folder`, as many in each node as in the others.
 
@@ -33,17 +31,22 @@ class Job:
     them. `parameters` are Open MPI's, `preload` is a library of the image that every rank loads first.
     """
 
-    identity: str
-    folder: Path
-    temporary: Path
-    image: dict
-    places: Sequence[dict]
-    ranks: int
-    confined: bool
-    parameters: dict
-    preload: str | None = None
-    # When mpirun was started.
-    launched: float = 0.0
+    def __init__(
+        self,
+        identity: str,
+        folder: Path,
+        temporary: Path,
+        image: dict,
+        places: Sequence[dict],
+        ranks: int,
+        confined: bool,
+        parameters: dict,
+        preload: str | None = None,
+    ):
+        self.identity, self.folder, self.temporary, self.image = identity, folder, temporary, image
+        self.places, self.ranks, self.confined, self.parameters, self.preload = places, ranks, confined, parameters, preload
+        # When mpirun was started.
+        self.launched = 0.0
 
     @classmethod
     def of_cell(cls, identity: str, folder: Path, temporary: Path, cell: dict, image: dict) -> "Job":

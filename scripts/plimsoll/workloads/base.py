@@ -3,8 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = "/opt/plimsoll/bin"
 # Where a container sees the folders of programs that the user has supplied (plimsoll.images.supplied).
@@ -15,8 +15,7 @@ class InvalidOutput(Exception):
     """A program's output is truncated, or its own checks failed; the text is the reason."""
 
 
-@dataclass(frozen=True)
-class Role:
+class Role(NamedTuple):
     """A node that a workload needs beside the one that it is measured in: a server, say. `command` stays up in a container of
     the image's `stage`, and is ready when it listens on the TCP `port`. Workloads with the same role share its node."""
 
@@ -74,8 +73,7 @@ class Application(Workload):
         """Values that the benchmark printed, by the name it gives them; InvalidOutput unless its own checks passed."""
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(NamedTuple):
     """What a microservice's problem is sized by, in bytes: the memory of a container with limits, that of all containers
     together, and the sum of the last-level caches."""
 

@@ -1,0 +1,58 @@
+"""What of this host may change between two days and move every number: kernel, processor, firmware and their settings."""
+
+import os
+from pathlib import Path
+
+from plimsoll.host import cgroup
+from plimsoll.host.topology import cpu_model, read
+
+NOT_READABLE = "not readable"
+
+
+def facts(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, str]:
+    """The facts by name, in words for people. One that cannot be read here says so; it is then the same every day."""
+    information = read(proc / "cpuinfo")
+    vulnerabilities = sorted((sysfs / "devices/system/cpu").glob("vulnerabilities/*"))
+    return {
+        "kernel": f"{os.uname().release} {os.uname().version}",
+        "processor": cpu_model(information),
+        "microcode": _microcode(information),
+        **settings(sysfs, proc),
+        "cgroup version": str(cgroup.version(cgroup.mounts())),
+        **{f"mitigation of {file.name}": read(file, NOT_READABLE) for file in vulnerabilities},
+    }
+
+
+def settings(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, str]:
+    """Those of the facts that somebody may change while the host is up."""
+    cpu = sysfs / "devices/system/cpu"
+    return {
+        "processors online": read(cpu / "online", NOT_READABLE),
+        "hyper-threading": read(cpu / "smt/control", NOT_READABLE),
+        "governor": read(cpu / "cpu0/cpufreq/scaling_governor", NOT_READABLE),
+        "turbo": turbo(cpu),
+        "transparent huge pages": read(sysfs / "kernel/mm/transparent_hugepage/enabled", NOT_READABLE),
+        "address space randomisation": read(proc / "sys/kernel/randomize_va_space", NOT_READABLE),
+        "NUMA balancing": read(proc / "sys/kernel/numa_balancing", NOT_READABLE),
+    }
+
+
+def turbo(cpu: Path) -> str:
+    """`on`, `off`, or that it cannot be read, from the folder of the processors in sysfs."""
+    no_turbo = read(cpu / "intel_pstate/no_turbo")
+    boost = read(cpu / "cpufreq/boost")
+    if no_turbo:
+        return "off" if no_turbo == "1" else "on"
+    if boost:
+        return "on" if boost == "1" else "off"
+    return NOT_READABLE
+
+
+def boot() -> str:
+    """Identifies the time since the host was started."""
+    return read(Path("/proc/sys/kernel/random/boot_id"))
+
+
+def _microcode(information: str) -> str:
+    found = [line.partition(":")[2].strip() for line in information.splitlines() if line.startswith("microcode")]
+    return ", ".join(sorted(set(found))) or NOT_READABLE

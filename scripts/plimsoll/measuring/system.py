@@ -1,0 +1,138 @@
+"""The system that a study was measured on: runs of two systems are never pooled.
+
+A system is this host's kernel, processor, firmware and settings, and the versions of what starts a runtime's nodes. The file
+system.json in a study's folder has these, and the identity that the records of each runtime carry.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.measuring import record
+
+FILE = "system.json"
+HOST = "this host"
+NEW = "put aside what it has measured, with its figures and pages (make new-system does)"
+
+
+class Asked(Protocol):
+    """An environment, as far as it is asked here."""
+
+    name: str
+
+    def versions(self) -> dict[str, str]:
+        """The version of each program that its nodes depend on; Unavailable if one does not answer."""
+
+    def programs(self) -> tuple[str, ...]:
+        """The names, or paths, of these programs."""
+
+
+class Another(Outage):
+    """This host is no longer the system that a study was measured on."""
+
+    def __init__(self, study: str, changes: list[str]):
+        super().__init__(f"{study} was measured on another system ({'; '.join(changes)})", NEW)
+
+
+def identity(folder: Path, environment: Asked) -> str:
+    """What the records of a runtime carry. Another if the system is no longer that of the study's records.
+
+    Asked for every run: the whole system is looked at only if a program, a setting, or the time of the last boot has changed
+    since it was noted.
+    """
+    noted = read(folder)
+    if noted and environment.name in noted["identities"] and noted["seen"] == _seen(noted["seen"]["programs"]):
+        return noted["identities"][environment.name]
+    return note(folder, [environment])[environment.name]
+
+
+def note(folder: Path, environments: Iterable[Asked]) -> dict[str, str]:
+    """Look at the whole system and write it into a study's folder; the identity by runtime.
+
+    Another if the study has records of another system, or records that do not say of which. Unavailable if an environment does
+    not answer.
+    """
+    environments = list(environments)
+    return _note(folder, environments, now(environments))
+
+
+def note_answering(folder: Path, environments: Iterable[Asked]) -> None:
+    """`note`, with those environments that answer: an engine that does not is started by the first run that needs it."""
+    parts, there = now([]), []
+    for environment in environments:
+        with contextlib.suppress(Unavailable):
+            parts[environment.name] = environment.versions()
+            there.append(environment)
+    _note(folder, there, parts)
+
+
+def _note(folder: Path, environments: list[Asked], parts: dict[str, dict[str, str]]) -> dict[str, str]:
+    noted = read(folder) or {"parts": {}, "identities": {}, "seen": {"programs": {}}}
+    if not noted["parts"] and any((folder / "runs").rglob("*.json")):
+        raise Another(folder.name, ["its records do not say on which"])
+    if changes := differences(noted["parts"], parts):
+        raise Another(folder.name, changes)
+    merged = {**noted["parts"], **parts}
+    known = {environment.name: _identity_of(merged, environment.name) for environment in environments}
+    programs = [*noted["seen"]["programs"], *(path for each in environments for path in _paths(each))]
+    whole = {"identities": {**noted["identities"], **known}, "parts": merged, "seen": _seen(programs)}
+    record.write(folder / FILE, whole)
+    return whole["identities"]
+
+
+def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
+    """The facts about this host, and the versions of each environment, as they are. Unavailable if one does not answer."""
+    from plimsoll.host import system  # a run whose system is as it was noted does not pay for it
+
+    return {HOST: system.facts(), **{environment.name: environment.versions() for environment in environments}}
+
+
+def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
+    """In words, what differs between the parts that both have."""
+    return [
+        f"{name if part == HOST else f'{part}, {name}'}: {old[part].get(name, 'none')} then, {new[part].get(name, 'none')} now"
+        for part in old.keys() & new.keys()
+        for name in sorted(old[part].keys() | new[part].keys())
+        if old[part].get(name) != new[part].get(name)
+    ]
+
+
+def read(folder: Path) -> dict | None:
+    """What a study's folder says about its system; None if it says nothing that can be read."""
+    try:
+        found = json.loads((folder / FILE).read_text())
+        return found if {"identities", "parts", "seen"} <= found.keys() else None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
+    return record.fingerprint([parts[HOST], parts[runtime]])
+
+
+def _paths(environment: Asked) -> list[str]:
+    return [path for name in environment.programs() if (path := shutil.which(name))]
+
+
+def _seen(programs: Iterable[str]) -> dict:
+    """What is quick to look at: if none of it has changed nothing else has."""
+    from plimsoll.host import system
+
+    return {
+        "boot": system.boot(),
+        "settings": system.settings(),
+        "programs": {path: _signature(path) for path in sorted(set(programs))},
+    }
+
+
+def _signature(path: str) -> list[int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size, found.st_ino]
