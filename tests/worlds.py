@@ -112,12 +112,17 @@ class Printed(World):
             ratio = row["interference_ratio"]
             mean, deviation = 100 * (1 + ratio if better == "higher" else 1 - ratio), 3.0
         cv = deviation / mean if deviation == deviation else 0.03
-        logs, which = noise(f"{metric} {cell}", True)
+        logs, which = noise(f"{metric} {_unplaced(view) if view else cell}", True)
         of_block = logs.reshape(BLOCKS, ITERATIONS).mean(axis=1)
         within = logs - np.repeat(of_block, ITERATIONS)
         return Sample(
             mean * np.exp(cv * (np.repeat(of_block, ITERATIONS) / ITERATIONS**0.5 + within)), which, np.zeros(len(which), bool)
         )
+
+
+def _unplaced(view: dict) -> str:
+    """A cell's name without what the papers leave open: they print one value for all of it."""
+    return "/".join(view[factor] for factor in ("case", "pair", "runtime"))
 
 
 def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:

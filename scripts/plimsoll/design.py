@@ -103,6 +103,10 @@ class Contrasts(Protocol):
         """A function from a claim to what it sets against each other on this host: contrasts, lists of sides along a trend, or
         printed values."""
 
+    def arrangements(self, plan: dict) -> dict[str, dict]:
+        """The plan, once for each way to arrange what the paper leaves open, in words; each has only the cells that are
+        arranged so. A finding holds only where all of them agree."""
+
     def lacks(self, plan: dict) -> dict[str, str]:
         """What is not there of all that a claim may need (its `needs`) beyond the cells that it compares, in words.
         Environments are not among it: a cell of one that does not work here has a reason of its own."""

@@ -220,8 +220,8 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
 
 def _restore(run: Run, problem: Outage) -> None:
-    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away, or comes
-    back as another version."""
+    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away, or
+    comes back as another version."""
     from plimsoll.measuring import means
 
     means.restore(problem, lambda: _examine(run), lambda found: _mend(run, found))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from plimsoll import measure, workloads
 from plimsoll.config import studies
-from plimsoll.designs.interference import attempt, limits
+from plimsoll.designs.interference import attempt, limits, placement
 from plimsoll.errors import Outage
 from plimsoll.host import cpulist, inventory
 from plimsoll.images import builder, supplied
@@ -72,7 +72,7 @@ def test_every_image_holds_the_same_programs_and_no_other_benchmark_s(image):
 
 @pytest.mark.parametrize("name", ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream", "netperf_tcp_rr"])
 def test_each_microservice_runs_alone_with_its_limits(workspace, name):
-    found = workspace.run(f"1/{name}/docker")
+    found = workspace.run(f"1/{name}/docker/free")
     assert found["status"] == "valid", found["reason"]
     assert counted(found) == [True, True]
     wanted = found["cell"]["containers"][0]["limits"]
@@ -100,7 +100,7 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, t
     given = {**config, "profile": "ci", "programs": programs}
     planned = planner.make(workspace.loaded, studies.profile("ci"), inventory.here(), given, {})
     workspace.plan["cells"] = planned["cells"]
-    found = workspace.run("1/y_cruncher/docker")
+    found = workspace.run("1/y_cruncher/docker/free")
     shutil.rmtree(supplied.folder(checksum))
     assert found["status"] == "valid", found["reason"]
     assert found["cell"]["substitutes"] == {}
@@ -109,7 +109,7 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, t
 
 def test_podman_keeps_services_with_their_limits_too(workspace, working):
     working("podman")
-    found = workspace.run("3b/linpack+stream/docker", runtime="podman")
+    found = workspace.run("3b/linpack+stream/docker/free", runtime="podman")
     assert found["status"] == "valid", found["reason"]
     assert any(counted(found, 0)) and any(counted(found, 1))
     limits = [container["limits"] for container in found["cell"]["containers"]]
@@ -138,7 +138,7 @@ def test_a_pair_keeps_each_other_company_and_its_limits(workspace, case):
 
 
 def test_what_bonnie_writes_reaches_the_disk(workspace):
-    found = workspace.run("3b/bonnie+bonnie/docker")
+    found = workspace.run("3b/bonnie+bonnie/docker/free")
     assert found["status"] == "valid", found["reason"]
     data = found["cell"]["parameters"]["bonnie"]["data_megabytes"] * 2**20
     done = [i for member in found["iterations"] for i in member["iterations"] if i["values"]]
@@ -158,14 +158,45 @@ def test_netserver_listens_on_the_study_s_own_network_only(workspace, monkeypatc
         pair(self)
 
     monkeypatch.setattr(attempt._Run, "_pair", looking)
-    found = workspace.run("2/netperf_tcp_stream+netperf_tcp_rr/docker")
+    found = workspace.run("2/netperf_tcp_stream+netperf_tcp_rr/docker/free")
     assert found["status"] == "valid", found["reason"]
     assert seen == {"networks": ["plimsoll"], "ports": {}, "host": []}
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["1/netperf_tcp_rr/docker/same-core", "2/linpack+netperf_tcp_rr/docker/same-core"]
+    + [f"{case}/netperf_tcp_stream+netperf_tcp_rr/docker/other-core" for case in ("2", "3b")],
+)
+def test_client_and_server_run_where_they_are_placed(workspace, monkeypatch, path):
+    looked = []
+    problem = placement.problem
+    monkeypatch.setattr(placement, "problem", lambda groups, needed: looked.append(needed) or problem(groups, needed))
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    assert looked and all(set(needed) == {"netperf", "netserver"} for needed in looked)
+
+
+def test_a_run_whose_server_is_not_where_it_is_placed_is_invalid(workspace, monkeypatch):
+    netperf = type(workloads.find("netperf_tcp_rr"))
+    monkeypatch.setattr(netperf, "bound", lambda self, command, client, server: [*command, "-T", f"{client},{client}"])
+    found = workspace.run("2/linpack+netperf_tcp_rr/docker/other-core")
+    assert found["status"] == "invalid" and "netserver was bound to processor" in found["reason"]
+
+
+def test_on_one_core_requests_are_answered_faster_than_across_cores(workspace):
+    """What makes the placement a factor."""
+    found = {name: workspace.run(f"1/netperf_tcp_rr/docker/{name}-core") for name in ("same", "other")}
+    rates = {
+        name: max(iteration["values"]["transactions"] for iteration in run["iterations"][0]["iterations"])
+        for name, run in found.items()
+    }
+    assert rates["same"] > 1.2 * rates["other"]
+
+
 def test_a_partner_that_fails_always_leaves_nothing_that_counts(workspace, monkeypatch):
     monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: ["/bin/false"])
-    found = workspace.run("3a/linpack+stream/docker")
+    found = workspace.run("3a/linpack+stream/docker/free")
     assert found["status"] == "invalid" and "iterations of linpack count" in found["reason"]
     assert len(counted(found, 0)) > 1 and not any(counted(found, 0))
 
@@ -175,7 +206,7 @@ def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkey
     once = ["/bin/sh", "-c", f"[ -e /tmp/ran ] && exit 1; touch /tmp/ran; exec {' '.join(whole)}"]
     monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: once)
     changed = {"linpack": {"order": 300}, "stream": {"elements": 4_000_000, "times": 30}}
-    found = workspace.run("3a/linpack+stream/docker", parameters=changed)
+    found = workspace.run("3a/linpack+stream/docker/free", parameters=changed)
     assert found["status"] == "valid", found["reason"]
     assert any(counted(found, 0)) and not all(counted(found, 0))
     last = found["iterations"][1]["iterations"][0]["end"]
@@ -185,7 +216,7 @@ def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkey
 def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
     monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: ["/bin/sleep", "100"])
     begun = time.monotonic()
-    found = workspace.run("3a/linpack+stream/docker", iteration_limit_seconds=1.5)
+    found = workspace.run("3a/linpack+stream/docker/free", iteration_limit_seconds=1.5)
     assert time.monotonic() - begun < 12
     assert found["status"] == "invalid"
     assert {i["reason"] for i in found["iterations"][1]["iterations"]} <= {"it took longer than 1.5 s"}
@@ -218,7 +249,7 @@ def in_the_pair(*command: str) -> threading.Thread:
 
 def test_a_member_that_crashes_ends_the_run_and_keeps_what_was_before(workspace):
     acting = in_the_pair("docker", "exec", "NAME", "sh", "-c", CRASH)
-    found = workspace.run("3a/linpack+stream/docker", window_seconds=20.0)
+    found = workspace.run("3a/linpack+stream/docker/free", window_seconds=20.0)
     acting.join()
     assert found["seconds"]["run"] < 15
     assert found["status"] == "valid", found["reason"]
@@ -227,7 +258,7 @@ def test_a_member_that_crashes_ends_the_run_and_keeps_what_was_before(workspace)
 
 def test_a_container_that_is_killed_interrupts_the_run_and_the_run_is_made_again(workspace):
     acting = in_the_pair("docker", "kill", "NAME")
-    found = workspace.run("3a/linpack+stream/docker", window_seconds=5.0)
+    found = workspace.run("3a/linpack+stream/docker/free", window_seconds=5.0)
     acting.join()
     assert found["status"] == "valid", found["reason"]
     (interrupted,) = found["invalid_attempts"]
@@ -241,7 +272,7 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, mo
 
     monkeypatch.setattr(os, "statvfs", lambda _: Full)
     with pytest.raises(Outage, match="GiB free, and the microservices fill"):
-        workspace.run("1/bonnie/docker")
+        workspace.run("1/bonnie/docker/free")
     assert not list((workspace.folder / "runs").rglob("*.json"))
     with lock.machine():
         pass
@@ -250,5 +281,5 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, mo
 def test_other_limits_than_planned_are_refused(workspace, monkeypatch):
     seen = limits.seen
     monkeypatch.setattr(limits, "seen", lambda text: {**seen(text), "memory_bytes": 1})
-    found = workspace.run("1/linpack/docker")
+    found = workspace.run("1/linpack/docker/free")
     assert found["status"] == "failed" and "may use 1 bytes of memory" in found["reason"]

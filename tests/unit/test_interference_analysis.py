@@ -10,6 +10,7 @@ from plimsoll.config import studies
 from plimsoll.designs.interference import papers, readings, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import views
+from plimsoll.designs.interference.factors import FREE, OTHER_CORE, PLACEMENTS, SAME_CORE
 
 # Interference ratios that are put in, by case, microservice and co-runner; 0 for all others.
 EFFECTS = {
@@ -23,12 +24,12 @@ EFFECTS = {
 }
 
 
-def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7):
-    """Observations of every view, each block with a level of its own that hits all cells alike."""
+def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7, placements=(FREE,)):
+    """Observations of every view in the placements, each block with a level of its own that hits all cells alike."""
     random = np.random.default_rng(seed)
     levels = 1 + random.normal(0, 0.05, blocks)
     rows = []
-    for view in views(planned):
+    for view in (view for placement in placements for view in views(planned) if view["placement"] == placement):
         effect = EFFECTS.get((view["case"], view["benchmark"], view["co_runner"]), 0)
         for name, metric in loaded["metrics"].items():
             if metric["benchmark"] != view["benchmark"]:
@@ -38,7 +39,7 @@ def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7):
                 for iteration in range(1, iterations + 1):
                     value = 100 * levels[block] * better * (1 + random.normal(0, spread))
                     described = {key: metric[key] for key in ("label", "unit", "better")}
-                    row = {key: view[key] for key in ("case", "pair", "runtime", "benchmark", "co_runner")}
+                    row = {key: view[key] for key in ("case", "pair", "runtime", "placement", "benchmark", "co_runner")}
                     row.update(described, metric=name, value=value, censored=False)
                     rows.append({**row, "repetition": block + 1, "iteration": iteration, "started": 1000.0 * block})
     return pd.DataFrame(rows)
@@ -129,8 +130,8 @@ def evaluated(planned, loaded, observations):
     return {result["id"]: result for result in results}, rows
 
 
-def test_verdicts_follow_from_what_was_put_in(planned, jha2021, observations):
-    found, rows = evaluated(planned, jha2021, observations)
+def test_verdicts_follow_from_what_was_put_in(planned, jha2021):
+    found, rows = evaluated(planned, jha2021, observed(planned, jha2021, placements=PLACEMENTS))
     verdict = {name: result["verdict"] for name, result in found.items()}
     expected = {
         "c01": verdicts.REPRODUCED,  # Linpack gains with STREAM
@@ -152,18 +153,40 @@ def test_verdicts_follow_from_what_was_put_in(planned, jha2021, observations):
 
 def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asked = designs.find("interference").contrasts.asking(planned, jha2021)(claims["jha2021-c06"])
-    cells = {contrast.a.cell for contrast in asked}
-    assert len(cells) == 15 and "2/linpack+stream/docker" not in cells and "3a/linpack+stream/docker" in cells
+    for placement, asked in evaluate.asking(planned, jha2021).items():
+        cells = {contrast.a.cell for contrast in asked(claims["jha2021-c06"])}
+        assert len(cells) == 15 and "2/linpack+stream/docker/free" not in cells and "3a/linpack+stream/docker/free" in cells
+        assert {PLACEMENTS[cell.rpartition("/")[2]] for cell in cells if "netperf" in cell} == {placement}
 
 
 def test_losses_of_different_microservices_are_compared_beside_the_same_partner(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asking = designs.find("interference").contrasts.asking(planned, jha2021)
+    asking = evaluate.asking(planned, jha2021)[PLACEMENTS[FREE]]
     asked = [contrast for part in book.parts_of(claims["jha2021-c95"]) for contrast in asking(part)]
     short = designs.find("interference").report.short
     assert asked
     for contrast in asked:
-        assert contrast.a.metric == "tcp_stream_throughput" and contrast.a.reference == "1/netperf_tcp_stream/docker"
+        assert contrast.a.metric == "tcp_stream_throughput" and contrast.a.reference == "1/netperf_tcp_stream/docker/free"
         partners = [short(s.cell, jha2021["metrics"][s.metric]).partition("(+")[2] for s in (contrast.a, contrast.b)]
         assert partners[0] == partners[1]
+
+
+def test_what_depends_on_the_placement_of_the_server_is_not_settled(planned, jha2021):
+    """Two TCP_RR in one container gain where the kernel places them and lose where they are bound: that is no finding."""
+    observations = observed(planned, jha2021, placements=PLACEMENTS)
+    of_rr = (observations["benchmark"] == "netperf_tcp_rr") & (observations["case"] == "2")
+    for placement, factor in ((FREE, 2.0), (SAME_CORE, 0.5), (OTHER_CORE, 0.5)):
+        observations.loc[of_rr & (observations["placement"] == placement), "value"] *= factor
+    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    asking = evaluate.asking(planned, jha2021)
+    result, rows = evaluate.one(claims["jha2021-c88"], measured, asking, jha2021["alpha"])
+    assert result["verdict"] == verdicts.INCONCLUSIVE
+    assert result["arrangements"] == {
+        PLACEMENTS[FREE]: verdicts.CONTRADICTED,
+        PLACEMENTS[SAME_CORE]: verdicts.REPRODUCED,
+        PLACEMENTS[OTHER_CORE]: verdicts.REPRODUCED,
+    }
+    assert [row["arrangement"] for row in rows] == list(PLACEMENTS.values())
+    # What has no server is asked once.
+    assert evaluate.one(claims["jha2021-c07"], measured, asking, jha2021["alpha"])[0]["arrangements"] == {}

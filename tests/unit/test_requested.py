@@ -40,8 +40,10 @@ def test_what_is_no_output_of_a_study_is_left_to_snakemake(planned, jha2021):
 
 
 def test_a_misspelt_cell_is_answered_with_the_one_that_is_like_it(planned, jha2021):
-    with pytest.raises(PlimsollError, match=r"has no cell 2/linpack\+strem/docker \(is it 2/linpack\+stream/docker\?\)"):
-        requested.check(["results/jha2021/runs/2/linpack+strem/docker/1.json"], {"jha2021": jha2021}, {"jha2021": planned})
+    with pytest.raises(
+        PlimsollError, match=r"has no cell 2/linpack\+strem/docker/free \(is it 2/linpack\+stream/docker/free\?\)"
+    ):
+        requested.check(["results/jha2021/runs/2/linpack+strem/docker/free/1.json"], {"jha2021": jha2021}, {"jha2021": planned})
 
 
 def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, monkeypatch):
@@ -50,7 +52,7 @@ def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, mon
     studies, plans = {"jha2021": jha2021}, {"jha2021": planned}
     before = requested.summary([target], ["jha2021"], studies, plans)
     assert before.startswith(f"{target}: 95 runs of 19 cells: about ")
-    cell = planned["cells"]["1/linpack/docker"]
+    cell = planned["cells"]["1/linpack/docker/free"]
     for repetition, fingerprint in ((1, cell["fingerprint"]), (2, "another")):
         write(tmp_path / f"results/jha2021/runs/{cell['path']}/{repetition}.json", fingerprint, "valid")
     after = requested.summary([target], ["jha2021"], studies, plans)
@@ -58,8 +60,8 @@ def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, mon
     record_of = f"results/jha2021/runs/{cell['path']}/1.json"
     assert requested.summary([record_of], [], studies, plans) == f"{record_of}: 1 run of 1 cell, all of them measured"
     # For anything but figures, tables and records the plan of the whole study is told.
-    assert requested.summary(["results/jha2021/report.html"], [], studies, plans).startswith("jha2021: 345 runs")
-    assert requested.summary([], ["jha2021"], studies, plans).startswith("jha2021: 345 runs")
+    assert requested.summary(["results/jha2021/report.html"], [], studies, plans).startswith("jha2021: 695 runs")
+    assert requested.summary([], ["jha2021"], studies, plans).startswith("jha2021: 695 runs")
 
 
 def write(path, fingerprint: str, status: str) -> None:

@@ -70,7 +70,7 @@ def described(name):
 @pytest.fixture(scope="module")
 def judged(study, planned, name):
     """A function from the effects of a world, by claim, to the verdicts on these claims."""
-    asked = study.design.contrasts.asking(planned, study)
+    asked = evaluate.asking(planned, study)
     levels = worlds.cells_of(planned, study)
     claims = {claim["id"]: claim for claim in book.load(name)}
 
@@ -121,7 +121,7 @@ def test_liu2020_reproduces_its_printed_shares(liu2020):
             named = metric.format(row["benchmark"].replace("_", ""))
             effects.append({"metrics": [named], "where": where, "set": np.clip(row[column] / 100, 0.001, 0.999)})
     world = worlds.World(liu2020, plan, effects)
-    asked = liu2020.design.contrasts.asking(plan, liu2020)
+    asked = evaluate.asking(plan, liu2020)
     names = {effect["metrics"][0] for effect in effects}
     claims = [c for c in book.load("liu2020") if c.get("quantity") == "printed value" and set(c["metrics"]) <= names]
     # The tables have no pinned runs.

@@ -1,6 +1,6 @@
 """From claims and observations to verdicts, with everything that a reader needs to doubt them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 import pandas as pd
@@ -9,10 +9,13 @@ from plimsoll.claims import book, compare, findings, judging, quantities, verdic
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
 
+# From a claim to its contrasts, for each arrangement in words.
+Asked = Mapping[str, Callable[[dict], list]]
+
 
 def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made."""
-    asked = measured.study.design.contrasts.asking(measured.plan, measured.study)
+    asked = asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
         result, compared = one(claim, measured, asked, alpha)
@@ -20,6 +23,12 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
     return results, compare.with_bootstrap(pd.DataFrame(rows, columns=list(compare.COLUMNS)), measured)
+
+
+def asking(plan: dict, study: dict) -> Asked:
+    """The design's contrasts of a claim, for each arrangement of what the paper leaves open."""
+    contrasts = study.design.contrasts
+    return {words: contrasts.asking(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
 
 
 def _count_once(results: list[dict], rows: list[dict]) -> None:
@@ -35,8 +44,9 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
 
 
-def one(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> tuple[dict, list[dict]]:
-    """Result of a claim, part by part if it has parts, and its comparisons."""
+def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
+    """Result of a claim, part by part if it has parts, and its comparisons. `asked` gives the design's contrasts of a claim for
+    each arrangement of what the paper leaves open."""
     parts = book.parts_of(claim) or [claim]
     # Whatever contradicts one part contradicts the sentence, so that each has its share of the error.
     judged = [_part(part, measured, asked, Levels(alpha, alpha / len(parts))) for part in parts]
@@ -47,9 +57,20 @@ def one(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: f
     return findings.of_parts(claim, results, rows), rows
 
 
-def _part(claim: dict, measured: Measured, asked: Callable[[dict], list], levels: Levels) -> tuple[dict, list[dict]]:
+def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+    if len(asked) == 1:
+        return _arranged(claim, measured, *asked.values(), levels)
+    # Where an arrangement changes nothing about what is compared, the question is asked once.
+    different: dict[tuple, str] = {}
+    for words, ask in asked.items():
+        different.setdefault(tuple(_asked(claim, ask)[0]), words)
+    judged = {words: _arranged(claim, measured, asked[words], levels) for words in different.values()}
+    return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(claim, judged)
+
+
+def _arranged(claim: dict, measured: Measured, asked: Callable[[dict], list], levels: Levels) -> tuple[dict, list[dict]]:
     result, rows = _tested(claim, measured, *_asked(claim, asked), levels)
     if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
         result, rows = _tested(moved, measured, *_asked(moved, asked), levels)
@@ -102,8 +123,6 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
             row["pair"] = pairs[one]
     judged = judging.judge(claim, quantity, rows, levels)
     summary = findings.summary(rows, len(asked) - len(possible), _substitutes(measured.plan, possible))
-    caveats = [measured.metrics.get(row["metric"], {}).get("caveat") for row in rows]
-    summary["caveats"] = sorted(set(filter(None, caveats)))
     result = {**findings.of(claim, judged["verdict"], ""), **summary, **judged}
     result["asked"]["holds"] = judged["holds"]
     return result, rows

@@ -15,7 +15,7 @@ LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
 OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
-    *("p_supports", "p_opposes", "asked"),
+    *("p_supports", "p_opposes", "asked", "arrangements"),
 )
 # A difference in points is no relative one, and is not set against ours.
 OF_RATES = "a - b (difference of rates)"
@@ -36,7 +36,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "transferred": False,
         "counted_in": None,
         "substitutes": [],
-        "caveats": [],
+        "arrangements": {},
         "left_out": 0,
         "comparisons": 0,
         "size": "",
@@ -66,7 +66,6 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         tested = [result for result in results if result["comparisons"]]
         left_out = sum(result["left_out"] for result in tested)
         whole.update(summary(rows, left_out, sorted({name for result in tested for name in result["substitutes"]})))
-        whole["caveats"] = sorted({text for result in tested for text in result["caveats"]})
         whole["transferred"] = any(result["transferred"] for result in tested)
         sizes = {result["size"] for result in tested if result["size"]}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
@@ -76,6 +75,26 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         for part, result in zip(claim["parts"], results, strict=True)
     ]
     return {**whole, "parts": parts}
+
+
+def of_arrangements(claim: dict, judged: dict[str, tuple[dict, list[dict]]]) -> tuple[dict, list[dict]]:
+    """The result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open: the verdict of
+    all of them, or none if they differ. The numbers are those of the arrangement that is furthest from the verdict."""
+    rows = [{**row, "arrangement": words} for words, (_, found) in judged.items() for row in found]
+    results = {words: result for words, (result, _) in judged.items()}
+    agreed = {result["verdict"] for result in results.values()}
+    verdict = agreed.pop() if len(agreed) == 1 else verdicts.INCONCLUSIVE
+    of_verdict = [result for result in results.values() if result["verdict"] == verdict] or list(results.values())
+    p = "p_opposes" if verdict == verdicts.CONTRADICTED else "p_supports"
+    weakest = max(of_verdict, key=lambda result: result.get(p) or 0.0)
+    whole = {**weakest, "verdict": verdict, "arrangements": {words: result["verdict"] for words, result in results.items()}}
+    if rows:
+        tested = [result for result in results.values() if result["comparisons"]]
+        substitutes = sorted({name for result in tested for name in result["substitutes"]})
+        whole.update(summary(rows, sum(result["left_out"] for result in tested), substitutes))
+        sizes = {result["size"] for result in tested}
+        whole["size"] = sizes.pop() if len(sizes) == 1 else ""
+    return whole, rows
 
 
 def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:

@@ -123,6 +123,10 @@ class Microservice(Workload):
         """One iteration: program in the image, and arguments. `number` tells the members of a container apart, `hosts` gives
         the host name of each role's node."""
 
+    def bound(self, command: list[str], client: int, server: int) -> list[str]:
+        """The command of an iteration, with it and its server bound to a processor each: of microservices with roles only."""
+        raise NotImplementedError
+
     @abstractmethod
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Values of one iteration's output; InvalidOutput unless it is complete and its own checks passed."""

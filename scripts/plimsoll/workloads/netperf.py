@@ -26,6 +26,9 @@ class Netperf(Microservice):
         where = ["-H", hosts[SERVER.name], "-4", "-p", str(PORT)]
         return [f"{FOLDER}/netperf", *where, "-t", self.test, "-l", str(parameters["seconds"]), "-P", "0", *self.options]
 
+    def bound(self, command: list[str], client: int, server: int) -> list[str]:
+        return [*command, "-T", f"{client},{server}"]
+
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`throughput` in Mbit/s, or `transactions` per second."""
         rows = [fields for line in text.splitlines() if len(fields := line.split()) == self.fields]

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from plimsoll import environments, workloads
-from plimsoll.designs.interference import company, disk, judge, limits
+from plimsoll.designs.interference import company, disk, judge, limits, placement
 from plimsoll.environments.base import Environment, Node, Place
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.images import supplied
@@ -69,6 +69,8 @@ class _Run:
         # Host names of the nodes of the members' roles.
         self.hosts: dict[str, str] = {}
         self.seen: list[dict] = []
+        # What ran elsewhere than it should have, in words.
+        self.misplaced: str | None = None
         self.end: float | None = None
         self.stopped: list[float | None] = [None, None]
         # Snapshots before and after each time in which something is measured.
@@ -147,6 +149,8 @@ class _Run:
         name = self.cell["members"][place]
         output.mkdir()
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
+        if binding := self.cell["bindings"][place]:
+            program = self.members[place].bound(program, *binding)
         limit = f"{self.cell['iteration_limit_seconds']:g}"
         loop = [f"{FOLDER}/iterate", str(output / "log.jsonl"), str(output), f"{begin:.6f}", limit, str(count), *program]
         with open(output / "loop.err", "wb") as errors:
@@ -160,6 +164,7 @@ class _Run:
             begin = time.monotonic() + START
             loop = self._loop(node, 0, self.folder / f"0-{number}", begin, 1)
             before = self._snapshot_at(begin)
+            self._look_at_placement()
             if not ended_within(loop.pid, limit):
                 loop.kill()
             loop.wait()
@@ -175,6 +180,7 @@ class _Run:
         begin = time.monotonic() + START
         loops = [self._loop(node, place, self.folder / str(place), begin, 0) for place, node in enumerate(where)]
         before = self._snapshot_at(begin)
+        self._look_at_placement()
         self.end = begin + self.cell["window_seconds"]
         last = self.end + self.cell["iteration_limit_seconds"]
         # A loop that ends by itself has died, and the other has no more company.
@@ -190,6 +196,11 @@ class _Run:
             loop.wait()
         if None in self.stopped[: len(loops)]:
             self.services.intact()
+
+    def _look_at_placement(self) -> None:
+        """Note if clients or servers are not bound to the processors that the cell names."""
+        if needed := placement.wanted(self.members, self.cell["bindings"]):
+            self.misplaced = self.misplaced or placement.problem(self.services.groups(), needed)
 
     def _snapshot_at(self, begin: float) -> noise.Snapshot:
         time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
@@ -219,8 +230,8 @@ class _Run:
             ],
             "bits": self.attempt.image["bits"],
         }
-        too_few = judge.too_few(self.cell, members)
-        if problem := too_few or judge.not_on_disk(self.members, self.cell, members, found["device"]):
+        problem = self.misplaced or judge.too_few(self.cell, members)
+        if problem := problem or judge.not_on_disk(self.members, self.cell, members, found["device"]):
             return {**found, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
             return {**found, **noise.disturbed(during)}

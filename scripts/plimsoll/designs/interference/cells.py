@@ -5,9 +5,11 @@ Case 1 is one container with limits and one microservice, the baseline. In case 
 and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
 """
 
+from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 from plimsoll import workloads
+from plimsoll.designs.interference.factors import FREE, SAME_CORE
 from plimsoll.host import cpulist, topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Room
@@ -39,15 +41,23 @@ def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: di
         for runtime in experiment["runtime"]:
             if config["runtimes"].get(runtime, "off") == "off":
                 continue
-            for case in experiment["case"]:
-                for members in _members(case, experiment["benchmark"]):
-                    cell = _cell(study, profile["interference"], case, members, runtime, of_host)
-                    cell["host"] = topology.identity(host)
-                    cell["reason"] = of_host["reason"] or unavailable.get(runtime)
-                    if not of_host["reason"]:
-                        cell["fingerprint"] = fingerprint(cell)
-                    found.append((name, cell))
+            for case, members, placement in _levels(experiment):
+                cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
+                cell["host"] = topology.identity(host)
+                cell["reason"] = of_host["reason"] or unavailable.get(runtime)
+                if not of_host["reason"]:
+                    cell["fingerprint"] = fingerprint(cell)
+                found.append((name, cell))
     return found
+
+
+def _levels(experiment: dict) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """(case, members, placement): only members that have a server can be placed."""
+    for case in experiment["case"]:
+        for members in _members(case, experiment["benchmark"]):
+            placed = any(workloads.find(name).roles for name in members)
+            for placement in experiment.get("placement", [FREE]) if placed else [FREE]:
+                yield case, members, placement
 
 
 def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
@@ -88,17 +98,19 @@ def _two_cores(host: dict) -> list[dict]:
     return []
 
 
-def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime: str, of_host: dict) -> dict:
+def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime: str, placement: str, of_host: dict) -> dict:
     pair, design = "+".join(members), CASES[case]
     protocol = {**study["protocol"], **sizes["protocol"]}
     parameters = {name: of_host["parameters"][name] for name in members}
     alone = len(members) == 1
     seconds = max(workloads.find(name).expected_seconds(parameters[name]) for name in members)
     return {
-        "path": f"{case}/{pair}/{runtime}",
+        "path": f"{case}/{pair}/{runtime}/{placement}",
         "case": case,
         "pair": pair,
         "runtime": runtime,
+        "placement": placement,
+        "bindings": _bindings(members, placement, of_host["cores"]),
         "members": list(members),
         "host_limits": _limits(of_host["cores"], 2 * of_host["memory_bytes"]),
         "containers": [
@@ -122,6 +134,16 @@ def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime
     }
 
 
+def _bindings(members: tuple[str, ...], placement: str, cores: list[dict]) -> list[list[int] | None]:
+    """For each member the processors of its client and of its server; None where it has no server, or is not placed. A member
+    has the core of its place in the pair, which in case 3b is that of its container."""
+    if placement == FREE or len(cores) < 2:
+        return [None] * len(members)
+    own = [core["cpu"] for core in cores]
+    servers = own if placement == SAME_CORE else own[::-1]
+    return [[own[place], servers[place]] if workloads.find(name).roles else None for place, name in enumerate(members)]
+
+
 def _has(design: dict, of_host: dict) -> bool:
     return design["limits"] and not of_host["reason"]
 
@@ -136,7 +158,8 @@ def _limits(cores: list[dict], memory: int) -> dict:
 
 def fingerprint(cell: dict) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    keys = ["path", "host", "host_limits", "containers", "block_io_weight", "parameters", "iterations", "window_seconds"]
+    keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
+    keys += ["parameters", "iterations", "window_seconds"]
     return record.fingerprint([cell[key] for key in keys])
 
 
@@ -159,10 +182,12 @@ def views(plan: dict) -> list[dict]:
 
 
 def shown(plan: dict, study: dict, name: str) -> list[dict]:
-    """The plan's cells that a figure or table shows: all in which a microservice of its metrics runs."""
+    """The plan's cells that a figure or table shows: all in which a microservice of its metrics runs, in the papers' placement
+    unless it names others."""
     item = {**study["figures"], **study.get("tables", {})}[name]
     wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
-    return [cell for cell in plan["cells"].values() if wanted & set(cell["members"])]
+    placements = item.get("placement", [FREE])
+    return [cell for cell in plan["cells"].values() if wanted & set(cell["members"]) and cell["placement"] in placements]
 
 
 def repetitions(profile: dict) -> int:

@@ -11,7 +11,7 @@ from plimsoll import workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, views
-from plimsoll.designs.interference.factors import OTHERS, REST, SAME
+from plimsoll.designs.interference.factors import OTHERS, PLACEMENTS, REST, SAME
 
 # Factors in which the views of one microservice differ.
 FACTORS = ("case", "co_runner", "runtime")
@@ -120,6 +120,18 @@ def _sides(claim, metric_a, view, metric_b, other, of_a, of_b) -> list[Contrast]
 
 def _alone(views_of: list[dict]) -> str:
     return next(view["path"] for view in views_of if view["case"] == BASELINE)
+
+
+def arrangements(plan: dict) -> dict[str, dict]:
+    """One for each placement of clients and servers. What has no server is the same in all of them."""
+    cells = plan["cells"]
+    placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
+    found = {}
+    for name, words in PLACEMENTS.items():
+        if any(cell["placement"] == name for cell in cells.values()):
+            kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
+            found[words] = {**plan, "cells": kept}
+    return found
 
 
 def lacks(plan: dict) -> dict[str, str]:

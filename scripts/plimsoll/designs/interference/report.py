@@ -6,6 +6,7 @@ import pandas as pd
 
 from plimsoll import workloads
 from plimsoll.designs.interference import cells
+from plimsoll.designs.interference.factors import FREE, PLACEMENTS
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
@@ -73,9 +74,9 @@ def shares(runs: pd.DataFrame) -> list[dict]:
 
 
 def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
-    """Path of the cell that was run, by case and the names of its members; the first runtime's."""
+    """Path of the cell that was run, by case and the names of its members; the first runtime's, in the papers' placement."""
     found: dict[tuple, str] = {}
-    for row in runs[factors].drop_duplicates().to_dict("records"):
+    for row in runs.loc[runs["placement"] == FREE, factors].drop_duplicates().to_dict("records"):
         found.setdefault((row["case"], frozenset(row["pair"].split("+"))), "/".join(row[factor] for factor in factors))
     return found
 
@@ -116,12 +117,13 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
 
 
 def short(path: str, metric: dict) -> str:
-    """As in the papers: 2 L(+S)."""
-    case, pair, _ = path.split("/")
+    """As in the papers: 2 L(+S); with the placement of client and server if the kernel did not choose it."""
+    case, pair, _, placement = path.split("/")
+    placed = "" if placement == FREE else f", {PLACEMENTS[placement]}"
     members = pair.split("+")
     own = metric["benchmark"]
     letter = workloads.find(own).short
     if len(members) == 1:
-        return f"{case} {letter}"
+        return f"{case} {letter}{placed}"
     members.remove(own)
-    return f"{case} {letter}(+{workloads.find(members[0]).short})"
+    return f"{case} {letter}(+{workloads.find(members[0]).short}){placed}"

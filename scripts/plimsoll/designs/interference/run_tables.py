@@ -4,6 +4,7 @@ import pandas as pd
 
 from plimsoll.analysis.tables import Asked
 from plimsoll.designs.interference import papers, recommend
+from plimsoll.designs.interference.factors import FREE
 from plimsoll.designs.interference.tests import OF_PAPER, statistics_of
 
 # What a table of statistics has of ours, and the column of the reference beside it.
@@ -31,7 +32,9 @@ def recommendation(asked: Asked) -> pd.DataFrame:
 
 def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataFrame:
     """One row per metric, case and co-runner that the paper prints or that was measured: our statistics, and the paper's."""
-    found = statistics_of(observations[observations["metric"].isin(table["metrics"])])
+    # The papers bind nothing.
+    of_papers = observations[observations["placement"] == FREE]
+    found = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
     printed = papers.printed({**study, "references": [table["reference"]]})
     printed = printed[printed["metric"].isin(table["metrics"])][[*keys, "unit", *BESIDE.values()]]

@@ -7,11 +7,12 @@ from plimsoll.analysis import blocks, summary
 from plimsoll.analysis.blocks import Sample
 from plimsoll.designs.interference import statistics
 from plimsoll.designs.interference.cells import BASELINE
+from plimsoll.designs.interference.factors import FREE
 
 RATIO = ("interference_ratio", "ratio_low", "ratio_high", "interval_of")
 # What the papers and we tell apart.
 OF_PAPER = ["metric", "benchmark", "case", "co_runner"]
-VIEW = [*OF_PAPER, "runtime"]
+VIEW = [*OF_PAPER, "runtime", "placement"]
 
 
 def by_block(view: pd.DataFrame) -> Sample:
@@ -26,20 +27,22 @@ def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric, microservice, case and co-runner: `analysis.summary.summary` of its iterations, and how it compares
-    with the microservice alone: the `interference_ratio` (equation 1) of the means, and its 95 % interval.
+    """One row per metric, microservice, case, co-runner and placement: `analysis.summary.summary` of its iterations, and how it
+    compares with the microservice alone: the `interference_ratio` (equation 1) of the means, and its 95 % interval.
 
     With three blocks or more the interval is Student's of the logarithms of ratios within blocks, otherwise a bootstrap of the
     iterations, which does not know how much one start differs from the next: `interval_of` says which.
     """
     rows = []
-    alone = dict(iter(observations[observations["case"] == BASELINE].groupby(["metric", "runtime"])))
+    alone = dict(iter(observations[observations["case"] == BASELINE].groupby(["metric", "runtime", "placement"])))
     for key, view in observations.groupby(VIEW, sort=False):
         described = dict(zip(VIEW, key, strict=True))
         label, unit, better = view[["label", "unit", "better"]].iloc[0]
         row = {**described, "label": label, "unit": unit, "better": better, "blocks": view["repetition"].nunique()}
         row.update(summary.summary(view["value"].to_numpy(float)))
-        baseline = alone.get((described["metric"], described["runtime"]))
+        of_metric = (described["metric"], described["runtime"])
+        # What has no server is alone the same in all placements.
+        baseline = alone.get((*of_metric, described["placement"]), alone.get((*of_metric, FREE)))
         if baseline is not None and described["case"] != BASELINE:
             row.update(_ratio(view, baseline, better))
         rows.append(row)

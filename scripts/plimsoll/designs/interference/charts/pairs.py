@@ -7,6 +7,7 @@ import pandas as pd
 
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import BASELINE as ALONE
+from plimsoll.designs.interference.factors import FREE
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
@@ -30,7 +31,7 @@ def summarise(data: FigureData) -> pd.DataFrame:
     found = statistics_table.statistics_of(data.observations)
     benchmark_of, metrics = data.options["benchmark_of"], list(data.metrics)
     rows = [
-        {**view, "metric": metric, "runtime": data.options["runtime"]}
+        {**view, "metric": metric, "runtime": data.options["runtime"], "placement": FREE}
         for metric in metrics
         for view in views(data, benchmark_of[metric])
     ]
