@@ -122,7 +122,8 @@ def test_no_cell_is_set_against_itself_where_levels_coincide(claims, liu2020, ma
 
 def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu2020, made, paper_host):
     cells = cells_of(made(paper_host, "paper"), liu2020)
-    found = [contrast for part in by_part(by_id(claims, 28)) for contrast in contrasts.find(part, cells)]
+    of_losses = [part for part in by_part(by_id(claims, 28)) if "relative_to" in part]
+    found = [contrast for part in of_losses for contrast in contrasts.find(part, cells)]
     assert {contrast.a.metric for contrast in found} == {"ptrans_bandwidth"}
     for contrast in found:
         for side in (contrast.a, contrast.b):
@@ -244,9 +245,70 @@ def test_a_smaller_loss_of_one_benchmark_is_seen(judged):
     def little(cell, metric):
         return several(cell, metric) and metric == "ptrans_bandwidth"
 
-    results, table = judged([28], [(little, 0.9), (several, 0.3)])
+    def few(cell, metric):
+        return metric == "ptrans_calls"
+
+    results, table = judged([28], [(little, 0.9), (few, 0.1), (several, 0.3)])
     assert results[0]["verdict"] == verdicts.REPRODUCED
-    assert table["effect"].to_numpy() == pytest.approx(0.1 - 0.7, abs=0.05)
+    losses = table[table["part"] < 3]
+    assert losses["effect"].to_numpy() == pytest.approx(0.1 - 0.7, abs=0.05)
+    assert (table[table["part"] == 3]["effect"] == 1).all() and len(losses) < len(table)
+
+
+# Of a sentence of several halves, the one about what takes the time or makes the calls: its number, and what is small there.
+HALVES = {
+    5: (2, "stream_other_share"),
+    6: (2, "dgemm_other_share"),
+    9: (1, "ptrans_other_transfers_share"),
+    28: (3, "ptrans_calls"),
+}
+
+
+@pytest.mark.parametrize("number", HALVES)
+def test_what_a_benchmark_mostly_does_is_set_against_all_else_that_it_does(judged, number):
+    part, little = HALVES[number]
+
+    def verdict(factor):
+        result, table = judged([number], [(lambda cell, metric: metric == little, factor)])
+        assert set(table[table["part"] == part]["n"]) == {10}
+        assert all("/bare/pin/" in cell for cell in table[table["part"] == part]["cell_a"])
+        return result[0]["parts"][part - 1]["verdict"]
+
+    assert verdict(0.2) == verdicts.REPRODUCED
+    assert verdict(2.0) == verdicts.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.97, verdicts.REPRODUCED), (0.9, verdicts.INCONCLUSIVE), (0.7, verdicts.CONTRADICTED)]
+)
+def test_almost_only_through_collectives_leaves_a_tenth_to_others(judged, share, verdict):
+    results, _ = judged([11], [(lambda cell, metric: metric == "fft_collective_share", share)])
+    assert results[0]["parts"][0]["verdict"] == verdict
+
+
+def test_a_part_that_is_all_there_is_in_every_run_is_like_the_whole(judged):
+    results, table = judged([11], [], spread=0.0)
+    rows = table[table["part"] == 1]
+    assert results[0]["parts"][0]["verdict"] == verdicts.REPRODUCED
+    assert set(rows["test"]) == {"none: the same in every run"} and set(rows["effect"]) == {0.0}
+    # Two metrics that are no part and whole of one run, or of which a difference is said, are not shown to be alike by that.
+    assert results[0]["parts"][1]["verdict"] == verdicts.INCONCLUSIVE
+    assert judged([33], [], spread=0.0)[0][0]["verdict"] == verdicts.INCONCLUSIVE
+
+
+def test_functions_that_were_not_called_have_a_share_that_can_be_compared(judged):
+    results, table = judged([9], [(lambda cell, metric: metric == "ptrans_other_transfers_share", 0.0)])
+    assert results[0]["parts"][0]["verdict"] == verdicts.REPRODUCED
+    assert table["mean_b"].to_numpy() == pytest.approx(1e-6) and np.isfinite(table["effect"]).all()
+
+
+def test_what_was_collected_before_a_metric_was_there_decides_nothing(claims, liu2020, made, small_host):
+    planned = made(small_host)
+    observations, runs = observed(planned, liu2020, [])
+    new = {name for number in (5, 6, 9, 11, 28) for part in by_part(by_id(claims, number)) for name in part["metrics"]}
+    measured = Measured(liu2020, planned, observations[~observations["metric"].isin(new)], runs)
+    results, _ = evaluate.evaluate([by_id(claims, number) for number in (5, 6, 9)], measured, 0.05)
+    assert {result["verdict"] for result in results} == {verdicts.INCONCLUSIVE}
 
 
 def test_what_carried_the_messages_is_counted(judged, claims):

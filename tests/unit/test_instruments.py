@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from plimsoll import instruments
 from plimsoll.claims.quantities import memory_contention as contention
-from plimsoll.designs.splitting import profiles, run_tables, watching
+from plimsoll.designs.splitting import profiles, readings, run_tables, watching
 from plimsoll.designs.splitting.charts import profile
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.instruments import events, mpi_profile
@@ -63,6 +63,54 @@ def test_shares_are_of_all_ranks_together_and_calls_their_sum():
     assert values["mpi_share/all"] == pytest.approx(1.2 / 4)
     assert values["mpi_share/point_to_point"] + values["mpi_share/collective"] == pytest.approx(values["mpi_share/all"])
     assert values["mpi_share/alltoall"] == 0 and values["mpi_calls/alltoall"] == 0
+
+
+# What two ranks of a section left: calls and seconds of each function.
+PROFILED = {
+    "stream": {"MPI_Barrier": [81, 0.02], "MPI_Bcast": [4, 0.001], "MPI_Gather": [1, 0.002], "MPI_Allreduce": [15, 0.003]},
+    "dgemm": {"MPI_Barrier": [1, 0.001], "MPI_Bcast": [1, 0.002], "MPI_Allreduce": [4, 0.03], "MPI_Reduce": [1, 0.01]},
+    "ptrans": {"MPI_Send": [5, 0.004], "MPI_Sendrecv": [5, 0.05], "MPI_Barrier": [6, 0.02], "MPI_Allreduce": [36, 0.1]},
+    "fft": {"MPI_Alltoall": [6, 0.1], "MPI_Bcast": [1, 0.01], "MPI_Allreduce": [2, 0.02]},
+    "randomaccess": {"MPI_Isend": [300, 0.01], "MPI_Testany": [9000, 0.4], "MPI_Alltoall": [9, 0.02]},
+    "beff": {"MPI_Send": [700, 0.1], "MPI_Recv": [700, 0.1], "MPI_Sendrecv": [9000, 0.3], "MPI_Bcast": [300, 0.01]},
+}
+DERIVED = {
+    **{"stream_mpi_share": 0.026, "stream_barrier_share": 0.02, "stream_other_share": 0.006},
+    **{"dgemm_mpi_share": 0.043, "dgemm_reduce_share": 0.04, "dgemm_other_share": 0.003},
+    **{"ptrans_sendrecv_share": 0.05, "ptrans_other_transfers_share": 0.004, "ptrans_calls": 104},
+    **{
+        "fft_mpi_share": 0.13,
+        "fft_collective_share": 0.13,
+        "fft_alltoall_share": 0.1,
+        "fft_other_share": 0.03,
+        "fft_calls": 18,
+    },
+    **{"randomaccess_nonblocking_share": 0.41, "randomaccess_calls": 18618},
+    **{"beff_calls": 21400, "beff_pingpong_calls": 2800, "beff_pingpong_seconds": 0.2},
+}
+
+
+def test_metrics_of_mpi_functions_are_made_of_what_records_hold(tmp_path, liu2020):
+    found = {}
+    for section, functions in PROFILED.items():
+        outside = 1.0 - sum(seconds for _, seconds in functions.values())
+        for rank in (0, 1):
+            leave(tmp_path, rank, part(section, functions, outside=outside))
+        values = mpi_profile.summarise([mpi_profile.section(tmp_path, rank, section) for rank in (0, 1)])
+        row = {"section": section, "sizes": "standard", "instrument": "mpi"}
+        # The record goes through a file.
+        made = readings.observations(liu2020, row, {"status": "valid", "values": json.loads(json.dumps(values))})
+        found |= {one["metric"]: one["value"] for one in made}
+    assert {name: found[name] for name in DERIVED} == pytest.approx(DERIVED)
+    assert set(found) == {name for name, metric in liu2020["metrics"].items() if metric["instrument"] == "mpi"}
+
+
+def test_a_record_that_lacks_a_value_has_the_other_metrics(liu2020):
+    row = {"section": "fft", "sizes": "standard", "instrument": "mpi"}
+    values = mpi_profile.summarise([part(functions=PROFILED["fft"])])
+    del values["mpi_share/collective"]
+    made = readings.observations(liu2020, row, {"status": "valid", "values": values})
+    assert {one["metric"] for one in made} == {"fft_mpi_share", "fft_alltoall_share", "fft_other_share", "fft_calls"}
 
 
 def test_every_wrapped_function_belongs_to_a_pattern_and_the_other_way_round():

@@ -87,6 +87,20 @@ def test_effects_are_said_metric_by_metric_on_one_scale(quantity, compared, text
     assert wording.effects({"quantity": quantity}, compared) == text
 
 
+def test_effects_of_parts_are_each_of_the_quantity_of_their_part():
+    claim = {"quantity": None, "parts": [{"quantity": "relative loss"}, {"quantity": "count"}, {"quantity": None}]}
+    compared = [{"label": "m", "effect": effect, "part": part} for effect, part in ((-0.72, 1), (1.0, 2), (0.5, 3))]
+    said = "difference of losses: −72 points; share of the runs that agree: 1; difference: +50 %"
+    assert wording.effects(claim, compared) == said
+    found = {
+        **dict.fromkeys(("low", "high", "detectable", "cell_a", "cell_b")),
+        **open_row(metric="m", margin=0.05, expected="lower"),
+    }
+    shown = [comparison_rows.row(claim, {**found, **one}, {"metrics": {}}, None) for one in compared]
+    # Only a relative difference has a place on a strip.
+    assert [(row["effect"], row["strip"] is None) for row in shown] == [("−72 points", True), ("1", True), ("+50 %", False)]
+
+
 def open_claim(needed, **given) -> dict:
     return {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, **given}
 

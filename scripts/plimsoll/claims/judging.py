@@ -16,7 +16,6 @@ OWN = {
 }
 # What rows hold while they are judged, and tables do not show.
 INNER = ("shown", "deviation", "differences", "better", "pair", "mixed")
-LIKENESS = ("no_difference", "not_lower", "not_higher")
 
 
 class Levels(NamedTuple):
@@ -104,7 +103,7 @@ def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], row
     """
     found = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
     together = verdicts.together(found, verdicts.EACH)
-    likeness = any(row["expected"] in LIKENESS for row in rows)
+    likeness = any(row["expected"] in verdicts.LIKENESS for row in rows)
     if likeness and any(row["verdict"] == verdicts.CONTRADICTED for row in rows):
         return together._replace(supports=1.0)
     return together

@@ -14,6 +14,8 @@ UNAVAILABLE = "study not available"
 VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, UNAVAILABLE)
 # How many of a claim's comparisons it is about.
 EACH, MOST, SOME, AVERAGE = "each", "most", "some", "average"
+# What the paper may say of side a that is no difference.
+LIKENESS = ("no_difference", "not_lower", "not_higher")
 # p above which nothing points in a direction.
 LOOSE = 0.5
 # How the measured size lies to the one that the paper prints.

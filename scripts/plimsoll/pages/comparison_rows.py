@@ -12,7 +12,8 @@ PAPER = "the paper"
 
 def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]) -> dict:
     """A row of the comparisons' table, for a template; `short` names a cell of the study for people."""
-    show, printed = wording.shower(claim), claim.get("quantity") == "printed value"
+    claim = {**claim, "quantity": wording.quantity_of(claim, found)}
+    show, printed = wording.shower(claim), claim["quantity"] == "printed value"
     # Of a printed share both are factors in its odds, less 1.
     sized = (lambda value: f"odds {factor(value)}") if printed else (lambda value: show(value).removeprefix("+"))
     return {

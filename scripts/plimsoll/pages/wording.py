@@ -20,6 +20,12 @@ AGAINST_PAPER = {
 }
 
 
+def quantity_of(claim: dict, row: dict) -> str | None:
+    """The quantity that a comparison of a claim is of: that of its part, where the claim has parts."""
+    parts, number = claim.get("parts"), row.get("part")
+    return (parts[int(number) - 1] if parts and not missing(number) else claim).get("quantity")
+
+
 def kind(claim: dict) -> str:
     """What the effects of a claim are, in words."""
     return quantities.find(claim.get("quantity")).effect_in_words
@@ -49,13 +55,27 @@ def points(value: float) -> str:
 
 def effects(claim: dict, rows: list[dict]) -> str:
     """The range of a claim's effects for each metric: metrics differ in scale and direction, so one range over all of them says
-    nothing. `rows` are the claim's comparisons."""
+    nothing. `rows` are the claim's comparisons; those of parts of other quantities are told one after the other."""
+    told = [_of_quantity(one, own) for one, own in _by_quantity(claim, rows)]
+    return "; ".join(filter(None, told)) or "no effect could be estimated"
+
+
+def _by_quantity(claim: dict, rows: list[dict]) -> list[tuple[dict, list[dict]]]:
+    """The comparisons by their quantity, each with the claim as one of that quantity."""
+    groups: dict[str | None, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(quantity_of(claim, row), []).append(row)
+    return [({**claim, "quantity": quantity}, own) for quantity, own in groups.items()]
+
+
+def _of_quantity(claim: dict, rows: list[dict]) -> str:
+    """The ranges of effects that are all of the claim's quantity; empty if there are none."""
     by_metric: dict[str, list[float]] = {}
     for row in rows:
         if not missing(row.get("effect")):
             by_metric.setdefault(row["label"], []).append(row["effect"])
     if not by_metric:
-        return "no effect could be estimated"
+        return ""
     show = shower(claim)
     ranges = {label: _range(min(values), max(values), show) for label, values in by_metric.items()}
     if len(ranges) == 1:
@@ -110,7 +130,8 @@ def undecided(claim: dict, rows: list[dict]) -> list[str]:
     if claim.get("holds") == verdicts.AVERAGE and claim.get("whole"):
         # It is the average that is open, whatever its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
-    return [sentence for sentence in (_could_find(claim, still_open), _would_take(claim, still_open)) if sentence]
+    could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
+    return [sentence for sentence in (*could_find, _would_take(claim, still_open)) if sentence]
 
 
 def _could_find(claim: dict, rows: list[dict]) -> str:

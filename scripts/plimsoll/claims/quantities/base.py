@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,8 @@ from plimsoll.claims.verdicts import Bounds
 RATIO, DIFFERENCE, SHARE = "ratio", "difference", "share"
 # Smallest relative difference that matters, where the paper names none.
 MARGIN = 0.05
+# A share of 0 has no logarithm, and one of 0 or 1 no odds; no share is measured this finely.
+LEAST = 1e-6
 
 
 class Observed(Protocol):
@@ -56,11 +59,12 @@ class Quantity(ABC):
     def sample(self, observed: Observed, side: Side) -> Sample:
         """What a side is about, one value per block: the metric's values, unless the quantity is made of them.
 
-        Half a count is added to counts, so that 0 has a logarithm too.
+        Half a count is added to counts, and a share is at least LEAST, so that 0 has a logarithm too.
         """
-        own = observed.values(side.metric, side.cell)
-        half = 0.5 if observed.metrics[side.metric]["unit"] == "count" else 0.0
-        return Sample(own.values + half, own.blocks, own.censored) if half else own
+        own, unit = observed.values(side.metric, side.cell), observed.metrics[side.metric]["unit"]
+        if unit == "count":
+            return replace(own, values=own.values + 0.5)
+        return replace(own, values=np.maximum(own.values, LEAST)) if unit.startswith("share") else own
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence, row: dict, alpha: float) -> list[dict]:
         """One row per comparison that is asked for (`compare`); `row(contrast)` gives what every row begins with."""

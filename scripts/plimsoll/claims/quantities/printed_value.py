@@ -4,12 +4,9 @@ import numpy as np
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims.quantities.base import DIFFERENCE, Observed, Quantity
+from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observed, Quantity
 from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import Printed
-
-# A share of 0 or 1 has no odds; no share is measured this finely.
-LEAST = 1e-6
 
 
 class PrintedValue(Quantity):

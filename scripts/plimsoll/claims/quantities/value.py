@@ -6,12 +6,14 @@ import numpy as np
 
 from plimsoll.analysis import blocks, paper_tests, summary
 from plimsoll.analysis.blocks import Sample
+from plimsoll.claims import verdicts
 from plimsoll.claims.quantities.base import Observed, Quantity
 from plimsoll.claims.sides import Contrast, Side
 
 WITHIN_BLOCKS = "paired t within blocks"
 TOO_FEW = "none: too few blocks"
 AT_LIMIT = "none: runs at their limit"
+SAME = "none: the same in every run"
 
 
 class Value(Quantity):
@@ -20,7 +22,8 @@ class Value(Quantity):
     name = "value"
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """A paired t test within blocks; runs that hit their limit are compared by ranks."""
+        """A paired t test within blocks; runs that hit their limit are compared by ranks. Two metrics of one cell that are the
+        same in every run, as a part and its whole are where there is nothing else, are alike without a test."""
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
@@ -30,6 +33,8 @@ class Value(Quantity):
         if len(in_a) < blocks.SMALLEST:
             return {**row, "test": TOO_FEW}
         row.update(mean_a=in_a.mean(), mean_b=in_b.mean(), test=WITHIN_BLOCKS)
+        if row["expected"] in verdicts.LIKENESS and _of_one_run(contrast) and (in_a == in_b).all():
+            return {**row, "test": SAME, "effect": 0.0, "verdict": verdicts.REPRODUCED}
         differences = self.differences(in_a, in_b)
         shared = np.intersect1d(a.blocks, b.blocks)
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
@@ -50,6 +55,10 @@ class Value(Quantity):
             **{"paper_test": found["test"], "paper_p": found["p"], "paper_p_exact": found["p_exact"]},
             **{"hedges_g": found["hedges_g"], "cliffs_delta": blocks.cliffs_delta(a.values, b.values)},
         }
+
+
+def _of_one_run(contrast: Contrast) -> bool:
+    return contrast.a.cell == contrast.b.cell and contrast.a.metric != contrast.b.metric
 
 
 class Statistic(Value):
