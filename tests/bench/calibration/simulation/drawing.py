@@ -9,20 +9,20 @@ from plimsoll.claims import verdicts
 # By number of blocks: colour (Okabe and Ito's) and marker.
 BLOCKS = {3: ("#d55e00", "v"), 5: ("#e69f00", "s"), 10: ("#56b4e9", "o"), 20: ("#0072b2", "^")}
 LINES = {verdicts.REPRODUCED: "-", verdicts.CONTRADICTED: "--"}
-OF_SIZES = {verdicts.AS_LARGE: "-", verdicts.SMALLER: "--", verdicts.LARGER: ":"}
-# Panels of the first figure: title, what selects the rows, whether a size is printed, and the lines.
+OF_SIZES = {verdicts.AS_LARGE: "-", verdicts.SMALLER: "--", verdicts.LARGER: ":", verdicts.OPPOSITE: "-."}
+# Panels of the first figure: title, what is expected, whether a size is printed, the lines, and the numbers of blocks.
 PANELS = (
-    ("Claim: higher", "higher", False, LINES),
-    ("Claim: 10 % higher", "higher", True, LINES),
-    ("Claim: no difference (within 5 %)", "no_difference", False, LINES),
-    ("Claim: 10 % higher; the answer about the size", "higher", True, OF_SIZES),
+    ("Claim: higher", "higher", False, LINES, tuple(BLOCKS)),
+    ("Claim: 10 % higher", "higher", True, LINES, tuple(BLOCKS)),
+    ("Claim: no difference (within 5 %)", "no_difference", False, LINES, tuple(BLOCKS)),
+    ("Claim: 10 % higher; the answer about the size", "higher", True, OF_SIZES, (5, 20)),
 )
 # Rows of the second figure: the label, and what selects the rows of the table.
 ROWS = {
     "difference": "family == 'one comparison' and noise in @good and expected == 'higher' and named == ''",
     "difference with a size": "family == 'one comparison' and noise in @good and named != ''",
     "likeness": "family == 'one comparison' and noise in @good and expected == 'no_difference'",
-    "not lower": "family == 'one comparison' and noise in @good and expected == 'not_lower'",
+    "not lower": "family == 'by effect' and cells == 1 and expected == 'not_lower'",
     "each of 4 to 64": "family == 'several' and holds == 'each'",
     "most of 4 to 64": "family == 'several' and holds == 'most'",
     "some of 4 to 64": "family == 'several' and holds == 'some'",
@@ -32,9 +32,14 @@ ROWS = {
     "relative loss": "family == 'relative loss'",
     "memory contention ratio": "family == 'memory contention ratio'",
     "dispersion, 6 values a block": "family == 'spread, 6 in a block' and quantity == 'dispersion'",
-    "dispersion, 1 value a block": "family == 'spread, 1 in a block' and quantity == 'dispersion'",
-    "variation, 6 values a block": "family == 'spread, 6 in a block' and quantity == 'variation'",
-    "variation, 1 value a block": "family == 'spread, 1 in a block' and quantity == 'variation'",
+    "dispersion, 2 values a block": "family == 'spread, 2 in a block' and quantity == 'dispersion'",
+    "dispersion, 1 value a block": "family == 'spread, 1 in a block' and quantity == 'dispersion' and noise == 'log-normal'",
+    "    bimodal or skewed": "family == 'spread, 1 in a block' and quantity == 'dispersion' and noise != 'log-normal'",
+    "variation, 6 values a block": "family == 'spread, 6 in a block' and quantity == 'variation' and noise == 'log-normal'",
+    "    bimodal or skewed ": "family == 'spread, 6 in a block' and quantity == 'variation' and noise != 'log-normal'",
+    "variation, 2 values a block": "family == 'spread, 2 in a block' and quantity == 'variation'",
+    "variation, 1 value a block": "family == 'spread, 1 in a block' and quantity == 'variation' and noise == 'log-normal'",
+    "    bimodal or skewed  ": "family == 'spread, 1 in a block' and quantity == 'variation' and noise != 'log-normal'",
     "printed share": "quantity == 'printed value'",
     "counts of events": "family.str.startswith('events')",
     "trend": "family == 'trend'",
@@ -60,11 +65,11 @@ def _by_effect(table: pd.DataFrame, style):
 
     figure, axes = plt.subplots(2, 2, figsize=(2 * style.COLUMN_INCHES, 4.6), sharex=True, sharey=True, layout="constrained")
     of_one = table[(table["family"] == "by effect") & (table["cells"] == 1)]
-    for axis, (title, expected, sized, lines) in zip(axes.flat, PANELS, strict=True):
+    for axis, (title, expected, sized, lines, numbers) in zip(axes.flat, PANELS, strict=True):
         named = "0.1 to 0.1" if sized else ""
         chosen = of_one[(of_one["expected"] == expected) & (of_one["named"] == named)]
-        for blocks, group in chosen.groupby("blocks"):
-            colour, marker = BLOCKS[blocks]
+        for blocks in numbers:
+            (colour, marker), group = BLOCKS[blocks], chosen[chosen["blocks"] == blocks]
             for column, line in lines.items():
                 x = group["truth"].str.rstrip("%").astype(float)
                 axis.plot(x, 100 * group[column], color=colour, linestyle=line, marker=marker, markersize=2.5, linewidth=1)
@@ -72,9 +77,9 @@ def _by_effect(table: pd.DataFrame, style):
         axis.axvline(0, color="#808080", linewidth=0.5)
         axis.legend(
             handles=[plt.Line2D([], [], color="#404040", linestyle=line, label=name) for name, line in lines.items()],
-            frameon=False,
-            loc="center left" if expected == "higher" else "upper left",
+            **{"frameon": False, "loc": "upper center", "ncols": len(lines), "columnspacing": 1.2},
         )
+        axis.set(ylim=(-4, 118), yticks=range(0, 101, 20))
     for axis in axes[1]:
         axis.set_xlabel("true difference (%)")
     for axis in axes[:, 0]:
@@ -91,7 +96,7 @@ def _keys(plt) -> list:
 
 
 def _errors(table: pd.DataFrame, style):
-    """Of each row the worst error rate of its truths over its nominal level, and the worst coverage."""
+    """Of each row the worst error rate of its worlds over its nominal level, and the worst coverage."""
     import matplotlib.pyplot as plt
 
     good = ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"]  # noqa: F841 (asked by queries)
@@ -103,15 +108,16 @@ def _errors(table: pd.DataFrame, style):
             look = {"color": BLOCKS[blocks][0], "marker": BLOCKS[blocks][1], "markersize": 4, "linestyle": "", "alpha": 0.9}
             y = place + 0.3 - 0.2 * list(BLOCKS).index(blocks)
             for axis, kind in zip(axes, ("found", "refused"), strict=False):
-                axis.plot(100 * group[f"wrongly_{kind}"].max(), y, **look)
+                axis.plot((group[f"wrongly_{kind}"] / group[f"nominal_{kind}"]).max(), y, **look)
             axes[2].plot(100 * group["covers"].min(), y, **look)
     for axis, title in zip(axes, ("wrongly reproduced", "wrongly contradicted", "interval covers the truth"), strict=True):
         axis.set_title(title, loc="left")
         axis.grid(axis="x")
-        axis.set_xlabel("share of the draws (%)")
-    for axis, nominal in zip(axes, ((2.5, 5), (2.5,), (95,)), strict=True):
-        for level in nominal:
-            axis.axvline(level, color="#404040", linewidth=0.8, linestyle="--")
+    for axis, level, unit in zip(axes, (1, 1, 95), (*["times the nominal level"] * 2, "share of the draws (%)"), strict=True):
+        axis.axvline(level, color="#404040", linewidth=0.8, linestyle="--")
+        axis.set_xlabel(unit)
+    for axis in axes[:2]:
+        axis.set_xlim(left=0)
     axes[0].set_yticks(places, ROWS)
     style.legend_below(figure, _keys(plt), ncols=4)
     return figure

@@ -29,15 +29,17 @@ def fractions() -> Iterator[World]:
                 yield World(quantity, truth, levels(more), asked, blocks, values=values)
 
 
-def spreads() -> Iterator[World]:
-    """How much values spread: of two sides, and of one against a number; six iterations in a block, and one."""
+def spreads(
+    iterations: tuple[int, ...] = (6, 1), noises: tuple[str, ...] = ("log-normal", "bimodal", "skewed")
+) -> Iterator[World]:
+    """How much values spread: of two sides, and of one against a number; several iterations in a block, or one."""
     two = tuple(claim(expected, [0], [1], quantity="dispersion") for expected in ("higher", "no_difference", "not_higher"))
     one = tuple(claim(e, [0], quantity="variation", cv=SPREAD) for e in ("higher", "no_difference", "not_higher"))
     truths = {"no effect": 0.0, "at the margin": WIDER, "as claimed": np.log(2), "the other way": -np.log(2)}
-    for iterations, noise, blocks in product((6, 1), ("log-normal", "bimodal", "skewed"), BLOCKS):
+    for number, noise, blocks in product(iterations, noises, BLOCKS):
         for truth, more in truths.items():
-            name = f"spread, {iterations} in a block"
-            common = {"values": made.spreading, "iterations": iterations}
+            name = f"spread, {number} in a block"
+            common = {"values": made.spreading, "iterations": number}
             yield World(name, truth, (more, 0.0), (*two, *one), blocks, noise, **common)
 
 
@@ -95,4 +97,4 @@ def without_differences() -> Iterator[World]:
 
 def worlds() -> list[World]:
     """All of them."""
-    return [*fractions(), *spreads(), *shares(), *statistics(), *without_differences()]
+    return [*fractions(), *spreads(), *shares(), *statistics(), *without_differences(), *spreads((2,), ("log-normal",))]
