@@ -19,8 +19,8 @@ POWER = 0.8
 MOST = 10_000  # repetitions beyond which we say only "more than"
 # Fewer blocks give no verdict.
 SMALLEST = 3
-# Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the standard
-# deviation of equal numbers is not always exactly 0.
+# Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the
+# standard deviation of equal numbers is not always exactly 0.
 ROUNDING = 1e-12
 
 
