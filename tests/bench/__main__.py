@@ -1,9 +1,9 @@
-"""Run every bench and print its figures; the long ones (instruments, same, simulation, known) only by name."""
+"""Run every bench and print its figures; the long ones, and those that write to docs/, only by name."""
 
 import sys
 
 from tests.bench import agreement, analysis, instruments, overhead, precise, starting
-from tests.bench.calibration import known, same, simulation
+from tests.bench.calibration import known, rejudge, same, simulation
 
 BENCHES = {
     "overhead": overhead.main,
@@ -12,7 +12,13 @@ BENCHES = {
     "analysis": analysis.main,
     "precise": precise.main,
 }
-LONG = {"instruments": instruments.main, "same": same.main, "simulation": simulation.main, "known": known.main}
+LONG = {
+    "instruments": instruments.main,
+    "same": same.main,
+    "known": known.main,
+    "rejudge": rejudge.main,
+    "simulation": simulation.main,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHES:

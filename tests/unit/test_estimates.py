@@ -44,6 +44,14 @@ def test_values_that_are_all_the_same_or_too_few_prove_nothing():
     assert np.isnan(blocks.t_interval(np.array([0.1, 0.2]))).all()
 
 
+def test_equal_counts_prove_nothing_however_their_logarithms_are_rounded():
+    # Of many equal numbers the mean is not always the number, and then their standard deviation is not 0.
+    equal = [np.full(n, np.log((count + 0.5) / 1.5)) for n in (3, 7, 20) for count in range(200)]
+    assert any(differences.std(ddof=1) > 0 for differences in equal)
+    assert all(np.isnan(blocks.p_difference(differences)) for differences in equal)
+    assert {blocks.Mean.of(differences).above(0) for differences in equal} == {1.0}
+
+
 @pytest.mark.parametrize("size", [0.5, 1.0, 2.0])
 def test_repetitions_needed_are_those_of_the_power_of_the_t_test(size):
     known = TTestPower().solve_power(effect_size=size, alpha=0.05, power=blocks.POWER)

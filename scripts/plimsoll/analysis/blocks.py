@@ -19,6 +19,9 @@ POWER = 0.8
 MOST = 10_000  # repetitions beyond which we say only "more than"
 # Fewer blocks give no verdict.
 SMALLEST = 3
+# Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the
+# standard deviation of equal numbers is not always exactly 0.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,14 @@ def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, flo
 def p_difference(differences: np.ndarray) -> float:
     """Two-sided p of the paired t test. NaN for fewer than SMALLEST differences, or for differences that are all the same,
     which no clock gives."""
-    n, deviation = len(differences), np.std(differences, ddof=1) if len(differences) > 1 else 0.0
-    if n < SMALLEST or deviation == 0:
+    n = len(differences)
+    if n < SMALLEST or not _vary(differences):
         return float("nan")
-    return float(2 * special.stdtr(n - 1, -abs(differences.mean()) / (deviation / np.sqrt(n))))
+    return float(2 * special.stdtr(n - 1, -abs(differences.mean()) / (differences.std(ddof=1) / np.sqrt(n))))
+
+
+def _vary(differences: np.ndarray) -> bool:
+    return bool(np.ptp(differences) > ROUNDING)
 
 
 def p_alike(differences: np.ndarray, margin: float) -> float:
@@ -85,7 +92,7 @@ class Mean:
         """Of differences, one per block. Nothing is known (NaN) of fewer than SMALLEST, or of some that are all the same."""
         n = len(differences)
         deviation = differences.std(ddof=1) if n > 1 else 0.0
-        known = n >= SMALLEST and deviation > 0
+        known = n >= SMALLEST and _vary(differences)
         return Mean(float(differences.mean()) if known else math.nan, float(deviation / math.sqrt(max(n, 1))), n - 1)
 
     def above(self, value: float) -> float:

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from plimsoll.claims import verdicts
 from plimsoll.environments.bare import Bare
 from plimsoll.environments.base import HOST, Node, join
 from plimsoll.environments.confined import Confined, parent
 from plimsoll.host import cgroup
 
-from tests.bench.calibration import CELLS, MARGIN, ours, verdict, wilson, write
+from tests.bench.calibration import CELLS, read, wilson, write
+from tests.bench.calibration.claims import claim, named
+from tests.bench.calibration.study import of_values, whole
 from tests.bench.runs import Runner
+
+LOSSES = (0.05, 0.10, 0.20)
 
 
 class Limited(Bare):
@@ -44,7 +47,7 @@ class Limited(Bare):
 
 
 def main(experiments: int = 40, blocks: int = 5) -> None:
-    """Measure, judge as a claim with that magnitude would be, and print what was found of what was done."""
+    """Measure, and judge what was measured."""
     random = np.random.default_rng(20)
     rows = []
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
@@ -53,7 +56,7 @@ def main(experiments: int = 40, blocks: int = 5) -> None:
         processors = runner.plan["cells"][cell]["cores"]
         # The quota is on in every run, so that what a limited group costs at all is on both sides. A quota of exactly all
         # processors is used up now and then by a few microseconds; half as much again never is.
-        levels = {share: Limited(1 - share if share else 1.5, processors) for share in (0.0, 0.05, 0.10, 0.20)}
+        levels = {share: Limited(1 - share if share else 1.5, processors) for share in (0.0, *LOSSES)}
         for experiment in range(experiments):
             for block in range(blocks):
                 for share in random.permutation(list(levels)):
@@ -61,48 +64,38 @@ def main(experiments: int = 40, blocks: int = 5) -> None:
                     if values:
                         row = {"experiment": experiment, "block": block, "less": share, "throttled": levels[share].throttled}
                         rows.append({**row, "value": values["dgemm_gflops"]})
-    table = pd.DataFrame(rows)
-    write(table, "known_runs")
+    write(pd.DataFrame(rows), "known_runs")
+    judge(read("known_runs"))
+
+
+def judge(table: pd.DataFrame) -> None:
+    """Judge runs that were measured, as a claim that prints the true loss would be; print and write what came out. The same
+    runs are also taken as half as many experiments of twice as many blocks."""
     print(f"throttled periods in all runs without a loss: {table.loc[table['less'] == 0, 'throttled'].sum()}")
-    # The same runs as half as many experiments of twice as many blocks.
-    pairs = table.assign(experiment=table["experiment"] // 2, block=table["block"] + blocks * (table["experiment"] % 2))
-    tested = pd.concat([judge(table), judge(pairs)])
-    write(tested, "known")
-
-
-def judge(table: pd.DataFrame) -> pd.DataFrame:
-    """Print what the verdicts are on runs that were measured; one row per experiment and loss."""
-    tested = []
     blocks = table["block"].nunique()
+    pairs = table.assign(experiment=table["experiment"] // 2, block=table["block"] + blocks * (table["experiment"] % 2))
+    found = pd.concat([_judged(table), _judged(pairs)])
+    write(found, "known")
+    for (number, less), group in found.groupby(["blocks", "less"]):
+        low, high = wilson(group["covers"].sum(), len(group))
+        told = ", ".join(f"{name} {count}" for name, count in group["size"].value_counts().items())
+        print(
+            f"{number} blocks, {less:.0%} less: mean effect {group['effect'].mean():+.4f}; of {len(group)}: "
+            f"{', '.join(f'{name} {count}' for name, count in group['verdict'].value_counts().items())}; size: {told}; "
+            f"interval covers the truth in {group['covers'].sum()} [{low:.2f}, {high:.2f}]"
+        )
+
+
+def _judged(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per experiment and loss."""
+    rows = []
     for experiment, group in table.groupby("experiment"):
         wide = group.pivot(index="block", columns="less", values="value")
-        for share in (0.05, 0.10, 0.20):
-            both, margin = wide[[share, 0.0]].dropna(), min(MARGIN, share / 2)
-            a, b = both[share].to_numpy(), both[0.0].to_numpy()
-            p, _, low, high = ours(a, b, margin)
-            effect = np.expm1(np.log(a / b).mean())
-            tested.append(
-                {
-                    "blocks": blocks,
-                    "experiment": experiment,
-                    "less": share,
-                    "n": len(both),
-                    "effect": effect,
-                    "low": low,
-                    "high": high,
-                    "p": p,
-                    "verdict": verdict("lower", a, b, margin, named=True),
-                    "covers": low <= -share <= high,
-                }
-            )
-    found = pd.DataFrame(tested)
-    for share, group in found.groupby("less"):
-        count = int(group["covers"].sum())
-        low, high = wilson(count, len(group))
-        signs = int((group["verdict"] == verdicts.REPRODUCED).sum())
-        print(
-            f"{blocks} blocks, {share:.0%} less: mean effect {group['effect'].mean():+.4f}, "
-            f"sign found in {signs} of {len(group)}, "
-            f"interval covers the truth in {count} ({count / len(group):.2f} [{low:.2f}, {high:.2f}])"
-        )
-    return found
+        for less in LOSSES:
+            both = wide[[less, 0.0]].set_axis([0, 1], axis=1)
+            found = whole(claim("lower", [0], [1], **named(-less)), of_values(both))
+            row = {"blocks": table["block"].nunique(), "experiment": experiment, "less": less, "n": len(both.dropna())}
+            effect = np.expm1(np.log(both[0] / both[1]).mean())
+            row |= {"effect": effect, "low": found.low, "high": found.high, "verdict": found.verdict, "size": found.size}
+            rows.append({**row, "covers": found.low <= -less <= found.high})
+    return pd.DataFrame(rows)

@@ -1,0 +1,120 @@
+"""Every rule and every quantity on simulated observations: how often a verdict is wrong, and an interval misses the truth."""
+
+import multiprocessing
+import time
+
+import numpy as np
+import pandas as pd
+from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims.measured import Measured
+
+from tests.bench.calibration import FOLDER, study, wilson, write
+from tests.bench.calibration.simulation import kinds, rules, truths
+from tests.bench.calibration.simulation.judged import Inner
+from tests.bench.calibration.simulation.worlds import Quick, World, observed
+from tests.bench.calibration.study import ALPHA, Judged, contrasts
+
+# Draws of each world that also go the whole way, from a table of observations to the verdict.
+WHOLE = 3
+SIZES = (verdicts.AS_LARGE, verdicts.SMALLER, verdicts.LARGER, verdicts.OPPOSITE)
+
+
+def main(processes: int | None = None) -> None:
+    """Simulate, write the table and the figures, and print what is worse than it should be."""
+    began = time.monotonic()
+    listed = list(enumerate([*rules.worlds(), *kinds.worlds()]))
+    with multiprocessing.Pool(processes) as pool:
+        table = pd.DataFrame([row for rows in pool.imap(simulate, listed, chunksize=1) for row in rows])
+    write(table.round(4), "simulation")
+    report(table)
+    from tests.bench.calibration.simulation import drawing
+
+    drawing.draw(table, FOLDER / "simulation")
+    print(f"{(time.monotonic() - began) / 60:.1f} minutes")
+
+
+def simulate(numbered: tuple[int, World]) -> list[dict]:
+    """One row per claim of a world; its number seeds what is drawn."""
+    number, world = numbered
+    values = world.drawn(np.random.default_rng([2020, number]))
+    inner, whole = Inner(world, values), [observed(world, one) for one in values[:WHOLE]]
+    return [_row(world, claim, *_judged(world, claim, inner, whole)) for claim in world.claims]
+
+
+def _judged(world: World, claim: dict, inner: Inner, whole: list[Measured]) -> tuple[list[Judged], int]:
+    """(what came of each draw, in how many of the first draws the `whole` path says the same)."""
+    own = "sound" in claim
+    found = [study.whole(claim, Quick(world, values)) for values in inner.values] if own else inner.judge(claim)
+    return found, sum(_same(one, study.whole(claim, measured)) for one, measured in zip(found, whole, strict=False))
+
+
+def _same(one: Judged, other: Judged) -> bool:
+    ends = ((one.low, other.low), (one.high, other.high))
+    return one[:2] == other[:2] and all(np.isclose(a, b, equal_nan=True) for a, b in ends)
+
+
+def _row(world: World, claim: dict, found: list[Judged], agreeing: int) -> dict:
+    given, draws = [one.verdict for one in found], len(found)
+    row = {
+        **{"family": world.family, "quantity": claim.get("quantity", "value"), "holds": claim.get("holds", "each")},
+        **{"expected": claim["expected"], "says": claim.get("says", ""), "named": _named(claim), "truth": world.truth},
+        **{"noise": world.noise, "reference": world.reference, "blocks": world.blocks, "cells": _cells(claim), "draws": draws},
+    }
+    sound = dict(zip((verdicts.REPRODUCED, verdicts.CONTRADICTED), truths.asserted(world, claim), strict=True))
+    for verdict in verdicts.VERDICTS[:3]:
+        row[verdict] = given.count(verdict) / draws
+    for verdict, so in sound.items():
+        low, high = (np.nan, np.nan) if so else wilson(given.count(verdict), draws)
+        short = {verdicts.REPRODUCED: "found", verdicts.CONTRADICTED: "refused"}[verdict]
+        row |= {f"wrongly_{short}": np.nan if so else row[verdict], f"wrongly_{short}_low": low, f"wrongly_{short}_high": high}
+    row["nominal_found"] = _nominal(claim)
+    row["nominal_refused"] = ALPHA / 2
+    return {**row, **_coverage(world, claim, found), **_sizes(found), "whole": min(WHOLE, draws), "agree": agreeing}
+
+
+def _nominal(claim: dict) -> float:
+    """How often a claim may be wrongly reproduced: alpha if it, or one of its parts, is of likeness; a difference has two
+    directions."""
+    expected = {part["expected"] for part in book.parts_of(claim) or [claim]}
+    return ALPHA / 2 if expected <= set(findings.DIFFERENCES) else ALPHA
+
+
+def _coverage(world: World, claim: dict, found: list[Judged]) -> dict:
+    known = [one for one in found if np.isfinite(one.low)]
+    if not known or "sound" in claim or "parts" in claim:
+        return {"covers": np.nan, "covers_low": np.nan, "covers_high": np.nan}
+    true = truths.back(claim, truths.quantities.find(claim.get("quantity")))(truths.effects(world, claim).mean())
+    count = sum(one.low <= true <= one.high for one in known)
+    low, high = wilson(count, len(known))
+    return {"covers": count / len(known), "covers_low": low, "covers_high": high}
+
+
+def _sizes(found: list[Judged]) -> dict:
+    """Shares of the answers about the size: of all draws, and of those that are reproduced."""
+    borne_out = [one.size for one in found if one.verdict == verdicts.REPRODUCED]
+    row = {}
+    for size in SIZES if any(one.size for one in found) else ():
+        row[size] = sum(one.size == size for one in found) / len(found)
+        row[f"{size} of reproduced"] = borne_out.count(size) / len(borne_out) if borne_out else np.nan
+    return row
+
+
+def _named(claim: dict) -> str:
+    given = findings.paper_magnitude(claim) if "magnitude" in claim else None
+    return f"{given['low']} to {given['high']}" if given else ""
+
+
+def _cells(claim: dict) -> int:
+    return sum(len(part["a"]["cell"]) for part in claim["parts"]) if "parts" in claim else len(list(contrasts(claim)))
+
+
+def report(table: pd.DataFrame) -> None:
+    """Print how often the two paths agree, and each error rate whose interval is above its nominal level."""
+    print(f"{len(table)} rows; the whole path agrees in {table['agree'].sum()} of {table['whole'].sum()} draws")
+    shown = ["family", "quantity", "holds", "expected", "says", "named", "truth", "noise", "reference", "blocks", "cells"]
+    with pd.option_context("display.width", 250, "display.max_rows", None, "display.max_columns", None):
+        for kind in ("found", "refused"):
+            high = table[table[f"wrongly_{kind}_low"] > table[f"nominal_{kind}"]]
+            print(f"\nwrongly {kind}, above the nominal level:\n{high[[*shown, f'wrongly_{kind}']].to_string(index=False)}")
+        missed = table[table["covers_high"] < 0.95]
+        print(f"\ncoverage below 95 %:\n{missed[[*shown, 'covers']].to_string(index=False)}")

@@ -1,0 +1,95 @@
+"""From drawn values to verdicts: by the judge's inner functions, many draws at once."""
+
+import numpy as np
+from plimsoll.analysis import blocks, paper_tests
+from plimsoll.analysis.blocks import Mean
+from plimsoll.claims import book, findings, judging, quantities, verdicts
+from plimsoll.claims.judging import Levels
+from scipy import special
+
+from tests.bench.calibration.simulation import truths
+from tests.bench.calibration.simulation.worlds import World
+from tests.bench.calibration.study import ALPHA, Judged, contrasts
+
+
+class Inner:
+    """The claims of a world on all draws, by the functions that evaluate.one calls: the quantity's differences, Mean,
+    strength, together and judge. What is the same for several claims is computed once."""
+
+    def __init__(self, world: World, values: np.ndarray):
+        self.world, self.values, self.known = world, values, {}
+
+    def judge(self, claim: dict) -> list[Judged]:
+        """One result per draw."""
+        parts = book.parts_of(claim) or [claim]
+        judged = [self._part(part, Levels(ALPHA, ALPHA / len(parts))) for part in parts]
+        if len(parts) == 1:
+            return judged[0]
+        return [Judged(verdicts.of_parts([one.verdict for one in of]), "", np.nan, np.nan) for of in zip(*judged, strict=True)]
+
+    def _part(self, claim: dict, levels: Levels) -> list[Judged]:
+        quantity, holds = quantities.find(claim.get("quantity")), claim.get("holds", verdicts.EACH)
+        found = self._differences(claim)
+        if found.shape[-1] < blocks.SMALLEST:
+            return [Judged(verdicts.INCONCLUSIVE, "", np.nan, np.nan)] * len(found)
+        average = holds == verdicts.AVERAGE and not quantity.printed
+        rows = None if average and claim["expected"] not in judging.LIKENESS else self._evidence(claim, found)
+        of_average = _strengths(claim, found.mean(axis=1)) if average else None
+        judged, magnitude = [], findings.paper_magnitude(claim)
+        # An order has no one average to tell.
+        ends = [(np.nan, np.nan)] * len(found) if "order" in claim else _intervals(found.mean(axis=1), claim)
+        for draw, (low, high) in enumerate(ends):
+            if average:
+                evidence = of_average[draw]
+                if rows and _one_against(rows[draw], levels):
+                    evidence = evidence._replace(supports=1.0)
+            else:
+                evidence = verdicts.together(rows[draw], holds)
+            judged.append(Judged(verdicts.judge(evidence, *levels), verdicts.size(low, high, magnitude), low, high))
+        return judged
+
+    def _differences(self, claim: dict) -> np.ndarray:
+        """Of shape (draws, comparisons, blocks), on the scale of the test."""
+        key = repr([claim.get(name) for name in ("a", "b", "order", "relative_to", "quantity", "cv", "value")])
+        if key not in self.known:
+            of = truths.QUANTITIES[claim.get("quantity", "value")].differences
+            pairs = [tuple(None if c is None else self.values[:, c] for c in one) for one in contrasts(claim)]
+            self.known[key] = np.stack([of(claim, *one) for one in pairs], axis=1)
+        return self.known[key]
+
+    def _evidence(self, claim: dict, found: np.ndarray) -> list[list[verdicts.Strength]]:
+        key = repr([id(found), claim["expected"], findings.margin(claim), findings.paper_magnitude(claim)])
+        if key not in self.known:
+            flat = _strengths(claim, found.reshape(-1, found.shape[-1]))
+            self.known[key] = [flat[i : i + found.shape[1]] for i in range(0, len(flat), found.shape[1])]
+        return self.known[key]
+
+
+def _strengths(claim: dict, differences: np.ndarray) -> list[verdicts.Strength]:
+    """Evidence of each row of differences; Mean.of for all of them at once."""
+    n = differences.shape[-1]
+    middle, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
+    known = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, middle, np.nan)
+    bounds = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+    named = bool((findings.paper_magnitude(claim) or {}).get("low"))
+    means = (Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True))
+    return [verdicts.strength(claim["expected"], mean, bounds, named) for mean in means]
+
+
+def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:
+    """Whether one comparison by itself is contradicted, adjusted for their number."""
+    opposes = [row.opposes for row in rows]
+    if min(opposes) >= levels.opposes:
+        return False
+    adjusted = paper_tests.holm(opposes)
+    found = (verdicts.judge(verdicts.Strength(r.supports, p), *levels) for r, p in zip(rows, adjusted, strict=True))
+    return verdicts.CONTRADICTED in found
+
+
+def _intervals(differences: np.ndarray, claim: dict) -> list[tuple[float, float]]:
+    """blocks.t_interval of each row of differences at once, as effects."""
+    n = differences.shape[-1]
+    half = differences.std(axis=-1, ddof=1) / np.sqrt(n) * special.stdtrit(n - 1, 0.975)
+    back = truths.back(claim, quantities.find(claim.get("quantity")))
+    middle = differences.mean(axis=-1)
+    return [(back(low), back(high)) for low, high in zip(middle - half, middle + half, strict=True)]

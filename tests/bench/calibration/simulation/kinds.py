@@ -1,0 +1,100 @@
+"""Worlds for the quantities that claims may be about."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from scipy import special
+
+from tests.bench.calibration.claims import claim
+from tests.bench.calibration.simulation import worlds as made
+from tests.bench.calibration.simulation.rules import BLOCKS, UP
+from tests.bench.calibration.simulation.worlds import SPREAD, World
+
+WIDER = np.log(1.25)
+
+
+def fractions() -> Iterator[World]:
+    """Losses, and memory contention ratios, of two sides with a shared reference."""
+    for quantity, values, levels in (
+        ("relative loss", made.speed, lambda more: (np.log(0.8 - more), np.log(0.8), 0.0)),
+        ("memory contention ratio", made.stalls, lambda more: (np.log(2 + 2 * more), np.log(2.0), 0.0)),
+    ):
+        asked = tuple(
+            claim(expected, [0], [1], relative_to={"cell": [2]}, quantity=quantity)
+            for expected in ("higher", "no_difference", "not_higher")
+        )
+        for blocks in BLOCKS:
+            for truth, more in (("no effect", 0.0), ("at the margin", 0.05), ("as claimed", 0.1), ("the other way", -0.1)):
+                yield World(quantity, truth, levels(more), asked, blocks, values=values)
+
+
+def spreads(
+    iterations: tuple[int, ...] = (6, 1), noises: tuple[str, ...] = ("log-normal", "bimodal", "skewed")
+) -> Iterator[World]:
+    """How much values spread: of two sides, and of one against a number; several iterations in a block, or one."""
+    two = tuple(claim(expected, [0], [1], quantity="dispersion") for expected in ("higher", "no_difference", "not_higher"))
+    one = tuple(claim(e, [0], quantity="variation", cv=SPREAD) for e in ("higher", "no_difference", "not_higher"))
+    truths = {"no effect": 0.0, "at the margin": WIDER, "as claimed": np.log(2), "the other way": -np.log(2)}
+    for number, noise, blocks in product(iterations, noises, BLOCKS):
+        for truth, more in truths.items():
+            name = f"spread, {number} in a block"
+            common = {"values": made.spreading, "iterations": number}
+            yield World(name, truth, (more, 0.0), (*two, *one), blocks, noise, **common)
+
+
+def shares() -> Iterator[World]:
+    """A printed share, in the middle and near 0 and 1; noise of log odds, and of the share itself."""
+    for printed in (0.02, 0.5, 0.98):
+        asked = (claim("no_difference", [0], quantity="printed value", value=printed),)
+        for values, spread in ((made.share, 0.2), (made.rough_share, 0.2)):
+            for blocks in BLOCKS:
+                for truth, factor in (("no effect", 1.0), ("at the margin", 1.5), ("the other way", 3.0)):
+                    level = (float(special.logit(printed) + np.log(factor)),)
+                    name = f"printed value {printed}"
+                    yield World(name, truth, level, asked, blocks, values=values, spread=spread, reference=values.__name__)
+
+
+def statistics() -> Iterator[World]:
+    """The mean of a block's values against their median, where they are the same; and counts of events, many and few."""
+    sides = {"a": {"cell": [0], "statistic": "mean"}, "b": {"cell": [0], "statistic": "median"}}
+    asked = ({**claim("no_difference", [0]), **sides},)
+    for blocks in BLOCKS:
+        yield World("mean and median", "no effect", (0.0,), asked, blocks, iterations=9)
+    counted = tuple(claim(expected, [0], [1], counts=True) for expected in ("higher", "no_difference"))
+    for mean in (1, 3, 30):
+        for blocks in BLOCKS:
+            for truth, factor in (("no effect", 1.0), ("as claimed", 2.0), ("the other way", 0.5)):
+                levels = (float(np.log(mean * factor)), float(np.log(mean)))
+                yield World(f"events, {mean} a run", truth, levels, counted, blocks, values=made.events)
+
+
+SIGNS = {"no effect": (0.0, (False, False)), "as claimed": (UP, (True, False)), "the other way": (-UP, (False, True))}
+# The share of the runs that agree with a claim. It asserts that all do, and `contradicted` that fewer than half do.
+AGREEING = {
+    "all runs": (1.0, (True, False)),
+    "nine runs of ten": (0.9, (False, False)),
+    "half of the runs": (0.5, (False, False)),
+    "no run": (0.0, (False, True)),
+}
+
+
+def without_differences() -> Iterator[World]:
+    """What has no differences to test: trends, runs at their limit, counts and transports run by run. These claims say
+    themselves what is true (`sound`), and each draw goes through evaluate.one."""
+    along = {"factor": "cell", "direction": "increasing", "cells": [0, 1, 2, 3]}
+    for blocks in BLOCKS:
+        for truth, (effect, sound) in SIGNS.items():
+            plain = claim("higher", [0], [1], sound=sound)
+            yield World("trend", truth, tuple(effect * step for step in range(4)), ({**plain, "along": along},), blocks)
+            yield World("at their limit", truth, (effect, 0.0), (plain,), blocks, limit=104.0)
+        for truth, (share, sound) in AGREEING.items():
+            counted = claim("higher", [0], [1], quantity="count", sound=sound)
+            yield World("count", truth, (share, 0.0), (counted,), blocks, values=made.above_or_below)
+            carried = claim("higher", [0], [1], quantity="transport", values={"a": "shared memory"}, sound=sound)
+            yield World("transport", truth, (share, 0.0), (carried,), blocks, values=made.agreeing)
+
+
+def worlds() -> list[World]:
+    """All of them."""
+    return [*fractions(), *spreads(), *shares(), *statistics(), *without_differences(), *spreads((2,), ("log-normal",))]

@@ -1,0 +1,124 @@
+"""What is true in a simulated world: the true effects of comparisons, and whether what a verdict asserts is so."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
+from plimsoll.claims import book, findings, quantities, verdicts
+from plimsoll.claims.quantities.memory_contention import ratio
+from plimsoll.claims.quantities.printed_value import LEAST
+from scipy import special
+
+from tests.bench.calibration.simulation.worlds import SPREAD, World
+from tests.bench.calibration.study import contrasts
+
+# Differences as small as this are a matter of rounding.
+TINY = 1e-9
+
+
+class Known(NamedTuple):
+    """Of a quantity: differences by block of values (draws, blocks, iterations) of side a, of side b and of their reference;
+    and the true difference of levels. Both on the scale of the test."""
+
+    differences: Callable
+    true: Callable
+
+
+def _of_values(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
+    half = 0.5 if claim.get("counts") else 0.0
+    sides = [
+        {"": np.mean, "median": np.median, "mean": np.mean}[claim[side].get("statistic", "")](values, axis=-1)
+        if side in claim
+        else values.mean(axis=-1)
+        for side, values in (("a", a), ("b", b))
+    ]
+    return np.log(sides[0] + half) - np.log(sides[1] + half)
+
+
+def _of_fractions(fraction: Callable) -> Callable:
+    return lambda claim, a, b, reference: (fraction(a, reference) - fraction(b, reference))[..., 0]
+
+
+def _sample(values: np.ndarray) -> Sample:
+    which = np.repeat(np.arange(len(values)), values.shape[1])
+    return Sample(values.reshape(-1), which, np.zeros(values.size, bool))
+
+
+def _of_spreads(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
+    return np.stack([blocks.spread_differences(_sample(x), _sample(y))[1] for x, y in zip(a, b, strict=True)])
+
+
+def _of_variation(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
+    return np.stack([blocks.log_variation(_sample(x))[1] for x in a]) - np.log(claim["cv"])
+
+
+def _of_odds(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
+    return special.logit(np.clip(a[..., 0], LEAST, 1 - LEAST)) - special.logit(claim["value"])
+
+
+def _loss(value, reference):
+    return 1 - value / reference
+
+
+QUANTITIES = {
+    "value": Known(_of_values, lambda claim, a, b, reference: a - b),
+    "relative loss": Known(
+        _of_fractions(_loss), lambda claim, a, b, r: _loss(np.exp(a), np.exp(r)) - _loss(np.exp(b), np.exp(r))
+    ),
+    "memory contention ratio": Known(
+        _of_fractions(ratio),
+        lambda claim, a, b, r: ratio(np.exp(a), np.exp(r)) - ratio(np.exp(b), np.exp(r)),
+    ),
+    "dispersion": Known(_of_spreads, lambda claim, a, b, r: a - b),
+    "variation": Known(_of_variation, lambda claim, a, b, r: a + np.log(SPREAD) - np.log(claim["cv"])),
+    "printed value": Known(_of_odds, lambda claim, a, b, r: a - special.logit(claim["value"])),
+}
+
+
+def effects(world: World, claim: dict) -> np.ndarray:
+    """True differences of a claim's comparisons, on the scale of the test."""
+    known = QUANTITIES[claim.get("quantity", "value")]
+    return np.array(
+        [known.true(claim, *(None if cell is None else world.levels[cell] for cell in one)) for one in contrasts(claim)]
+    )
+
+
+def asserted(world: World, claim: dict) -> tuple[bool, bool]:
+    """(whether what `reproduced` asserts is true, whether what `contradicted` asserts is). Both are false where there is just
+    no difference, or one of just the margin.
+
+    A difference that is claimed with a size is contradicted by one below the bound. Between that and 0 neither verdict is
+    wrong: the sign is as the paper says, the size is not.
+    """
+    if "sound" in claim:
+        return claim["sound"]
+    parts = [_asserted(world, part) for part in book.parts_of(claim) or [claim]]
+    return all(part[0] for part in parts), any(part[1] for part in parts)
+
+
+def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
+    found, holds = effects(world, claim), claim.get("holds", verdicts.EACH)
+    if holds == verdicts.AVERAGE:
+        found, holds = found.mean(keepdims=True), verdicts.EACH
+    lower, upper = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+    named = (findings.paper_magnitude(claim) or {}).get("low")
+    expected = claim["expected"]
+    if expected in ("lower", "not_higher"):
+        found, expected, lower, upper = -found, {"lower": "higher", "not_higher": "not_lower"}[expected], -upper, -lower
+    so, against = {
+        "higher": (found > TINY, found < (upper if named else 0) - TINY),
+        "not_lower": (found > lower + TINY, found < lower - TINY),
+        "no_difference": ((found > lower + TINY) & (found < upper - TINY), (found < lower - TINY) | (found > upper + TINY)),
+    }[expected]
+    m = len(found)
+    u = {verdicts.EACH: m, verdicts.MOST: m // 2 + 1, verdicts.SOME: 1}[holds]
+    return so.sum() >= u, against.sum() >= m - u + 1
+
+
+def back(claim: dict, quantity) -> Callable[[float], float]:
+    """From the scale of the test to effects."""
+    if not quantity.printed:
+        return quantity.back
+    return lambda difference: special.expit(special.logit(claim["value"]) + difference) - claim["value"]

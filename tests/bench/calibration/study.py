@@ -1,0 +1,88 @@
+"""The smallest study: one metric, in cells that are numbers; claims name cells by number."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from plimsoll.claims import evaluate, quantities
+from plimsoll.claims.measured import Measured
+from plimsoll.claims.quantities.value import Value
+from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.config.studies import Study
+
+METRIC = "measured"
+ALPHA = 0.05
+
+
+def contrasts(claim: dict) -> Iterator[tuple[int, int, int | None]]:
+    """(cell of side a, of side b, of their reference) of each comparison of a claim; an order sets each entry against the
+    next."""
+    if "a" not in claim:
+        for a, b in pairwise(claim["order"]):
+            yield a["cell"][0], b["cell"][0], None
+        return
+    a, b = claim["a"]["cell"], claim.get("b", claim["a"])["cell"]
+    number = max(len(a), len(b))
+    reference = claim.get("relative_to", {"cell": [None]})["cell"][0]
+    for one, other in zip(a * (number // len(a)), b * (number // len(b)), strict=True):
+        yield one, other, reference
+
+
+def asking(plan: dict, study: dict):
+    """The function from a claim to what it compares that a design offers (Measured asks it of the study)."""
+
+    def asked(claim: dict) -> list:
+        if "along" in claim:
+            return [[Side(METRIC, str(cell)) for cell in claim["along"]["cells"]]]
+        if quantities.find(claim.get("quantity")).printed:
+            return [Printed(METRIC, str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+        of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
+        found = []
+        for a, b, reference in contrasts(claim):
+            before = None if reference is None else str(reference)
+            found.append(Contrast(Side(METRIC, str(a), before, of["a"]), Side(METRIC, str(b), before, of["b"])))
+        return found
+
+    return asked
+
+
+DESIGN = SimpleNamespace(
+    contrasts=SimpleNamespace(asking=asking, elsewhere=lambda claim: None, lacks=lambda plan: {}),
+    cells=SimpleNamespace(unseen=lambda plan, study, names: {}),
+)
+
+
+def study_of(cells: int, unit: str = "", better: str = "higher") -> tuple[Study, dict]:
+    """The study and its plan."""
+    described = {"label": METRIC, "unit": unit, "better": better}
+    planned = {str(cell): {"reason": None} for cell in range(cells)}
+    return Study({"id": "simulated", "metrics": {METRIC: described}}, DESIGN), {"factors": ["cell"], "cells": planned}
+
+
+def of_values(table: pd.DataFrame) -> Measured:
+    """What was observed, of values with blocks as rows and cells as columns, 0 to their number; a value may be missing."""
+    long = table.rename_axis("repetition").reset_index().melt("repetition", var_name="cell").dropna()
+    long = long.assign(metric=METRIC, cell=long["cell"].astype(str), censored=False)
+    return Measured(*study_of(len(table.columns)), long, pd.DataFrame())
+
+
+class Judged(NamedTuple):
+    """What came of one claim in one draw; the interval is of the average, or of the only comparison, as an effect."""
+
+    verdict: str
+    size: str
+    low: float
+    high: float
+
+
+def whole(claim: dict, measured: Measured) -> Judged:
+    """By the function that judges the papers' claims. The paper's own procedure is left out: it is told beside a comparison,
+    decides nothing, and would take most of the time."""
+    with mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
+        result, rows = evaluate.one(claim, measured, asking(measured.plan, measured.study), ALPHA)
+    told = result.get("whole") or (rows[0] if len(rows) == 1 else {})
+    return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan))
