@@ -43,7 +43,9 @@ notebooks: setup
 test: setup lint
 	@bash scripts/setup/guest.sh
 	@bash scripts/setup/environments.sh all
-	.venv/bin/python -m pytest
+# Unit tests measure nothing and may run side by side; all others have the machine to themselves.
+	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit
+	.venv/bin/python -m pytest tests/containers tests/guest tests/workflow
 
 setup:
 	@bash scripts/setup/all.sh

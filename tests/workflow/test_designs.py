@@ -24,7 +24,7 @@ def test_a_design_can_be_taken_out(fresh):
     assert planned.returncode == 0, planned.stderr
     assert "liu2020: " in planned.stderr and "jha" not in planned.stderr
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/unit"],
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/unit"],
         cwd=fresh.folder,
         env=fresh.environment,
         capture_output=True,

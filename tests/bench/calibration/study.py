@@ -51,7 +51,9 @@ def asking(plan: dict, study: dict):
 
 
 DESIGN = SimpleNamespace(
-    contrasts=SimpleNamespace(asking=asking, elsewhere=lambda claim: None, lacks=lambda plan: {}),
+    contrasts=SimpleNamespace(
+        arrangements=lambda plan: {"": plan}, asking=asking, elsewhere=lambda claim: None, lacks=lambda plan: {}
+    ),
     cells=SimpleNamespace(unseen=lambda plan, study, names: {}),
 )
 
@@ -83,6 +85,6 @@ def whole(claim: dict, measured: Measured) -> Judged:
     """By the function that judges the papers' claims. The paper's own procedure is left out: it is told beside a comparison,
     decides nothing, and would take most of the time."""
     with mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
-        result, rows = evaluate.one(claim, measured, asking(measured.plan, measured.study), ALPHA)
+        result, rows = evaluate.one(claim, measured, {"": asking(measured.plan, measured.study)}, ALPHA)
     told = result.get("whole") or (rows[0] if len(rows) == 1 else {})
     return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan))
