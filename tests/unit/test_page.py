@@ -1,11 +1,9 @@
 """Numbers and sentences as people read them, and what single parts of the pages hold."""
 
-import math
 import re
 
 import pandas as pd
 import pytest
-from plimsoll.designs.splitting import answer
 from plimsoll.measuring import record
 from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
 
@@ -234,28 +232,3 @@ def test_a_figure_of_one_column_has_most_of_the_page_s_width():
         return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big")
 
     assert figure_list.width(png(1050)) == 46 and figure_list.width(png(2100)) == 92
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "mark"), [(0.5, 0.94, "loss"), (0.5, 0.96, ""), (1.06, 2.0, "gain"), (1.04, 2.0, ""), (NAN, NAN, "")]
-)
-def test_the_answer_marks_a_ratio_whose_whole_interval_is_beyond_the_margin(liu2020, low, high, mark):
-    usual = {"hardware": "uma", "mode": "exact", "affinity": "any", "yield": "default", "sizes": "standard", "better": "higher"}
-    row = {**usual, "comparison": "against bare metal", "scheme": "E2", "runtime": "docker", "metric": "fft_gflops"}
-    row |= {"label": "G-FFT", "ratio": math.sqrt(low * high), "ratio_low": low, "ratio_high": high, "cell": "c"}
-    others = [
-        {**row, "mode": "over"},
-        {**row, "affinity": "pin"},
-        {**row, "better": "lower"},
-        {**row, "runtime": "docker-ptrace"},
-    ]
-    (table,) = answer.table(pd.DataFrame([row, *others]), liu2020, {"cells": {"c": {"containers": 2}}})
-    assert table["metrics"] == ["G-FFT"] and [answer.name(one) for one in table["rows"]] == ["Docker, 2 containers"]
-    assert table["rows"][0]["cells"][0]["mark"] == mark
-    losing, rest = answer.sentences(table)
-    assert [one["name"] for one in losing] == (["Docker, 2 containers"] if mark == "loss" else [])
-    assert rest == ([] if mark == "loss" else ["Docker, 2 containers"])
-
-
-def test_without_tests_there_is_no_answer(liu2020):
-    assert answer.table(pd.DataFrame(), liu2020, {}) == []

@@ -57,7 +57,7 @@ def made(tmp_path_factory):
         )
         (results / "image.json").write_text(json.dumps(IMAGE))
         write_records(folder, plan)
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons")}
+        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons", "answer")}
         return report.Sources(
             **files,
             plan=folder / "plan.json",
@@ -120,9 +120,12 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
         (tmp_path / f"{name}.json").write_text(json.dumps(verdicts_of(name)))
     verdicts = [str(tmp_path / f"{name}.json") for name in measured]
     comparisons = [str(REFERENCE / name / "comparisons.csv") for name in measured]
+    answers = [str(REFERENCE / name / "answer.csv") for name in measured]
     made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv"}
     outputs = [word for name, path in made.items() for word in (f"--{name}", str(path))]
-    assert stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, *outputs]) == 0
+    assert (
+        stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, "--answers", *answers, *outputs]) == 0
+    )
     page = pages.check(made["page"].read_text(), tmp_path, tuple(f"{name}/" for name in measured))
     claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
     assert {section["id"] for section in page.select("section.claim")} == set(claims)

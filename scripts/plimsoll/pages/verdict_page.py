@@ -7,7 +7,8 @@ import pandas as pd
 
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.pages import asked, comparison_rows, formats, wording
+from plimsoll.config.studies import Study
+from plimsoll.pages import answer, asked, comparison_rows, formats, wording
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -19,8 +20,11 @@ MARKS = {
 }
 
 
-def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: dict[str, dict]) -> str:
-    """The page; `results` the verdicts of all studies, `comparisons` by study, `studies` the measured ones by name."""
+def render(
+    results: list[dict], comparisons: dict[str, pd.DataFrame], answers: dict[str, pd.DataFrame], studies: dict[str, Study]
+) -> str:
+    """The page; `results` the verdicts of all studies, `comparisons` and `answers` by study, `studies` the measured ones by
+    name."""
     rows = {claim: found for table in comparisons.values() for claim, found in wording.by_claim(table).items()}
     summary = findings.summarise(results)
     return (
@@ -29,6 +33,7 @@ def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: d
         .render(
             claims=[_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results],
             studies=studies,
+            answers={name: answer.shown(table, studies[name]) for name, table in answers.items()},
             elsewhere=sorted({result["study"] for result in results} - set(studies)),
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],

@@ -5,11 +5,12 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import workloads
-from plimsoll.designs.interference import cells
+from plimsoll.designs.interference import cells, words
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "interference/report.html.j2"
+short, level, row = words.cell, words.level, words.row
 
 
 def content(
@@ -113,15 +114,3 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
         number = name.removeprefix("table").lstrip("0")
         found.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
     return found
-
-
-def short(path: str, metric: dict) -> str:
-    """As in the papers: 2 L(+S)."""
-    case, pair, _ = path.split("/")
-    members = pair.split("+")
-    own = metric["benchmark"]
-    letter = workloads.find(own).short
-    if len(members) == 1:
-        return f"{case} {letter}"
-    members.remove(own)
-    return f"{case} {letter}(+{workloads.find(members[0]).short})"

@@ -1,0 +1,46 @@
+"""Levels and cells of an interference study in words: Linpack beside STREAM, one shared container."""
+
+from plimsoll import workloads
+from plimsoll.designs.interference.factors import OTHERS, REST, SAME
+from plimsoll.workloads.base import Microservice
+
+CASES = {
+    "1": "running alone",
+    "2": "one shared container",
+    "3a": "two containers without limits",
+    "3b": "two containers with limits",
+}
+COMPANY = {
+    REST: "beside any other",
+    **dict.fromkeys(SAME, "beside those that want the same resource"),
+    **dict.fromkeys(OTHERS, "beside those that want other resources"),
+}
+STATISTICS = {"mean": "mean", "median": "median", "trimmed_mean": "trimmed mean"}
+
+
+def level(factor: str, name: str) -> str:
+    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    if factor == "case":
+        return CASES.get(name, name)
+    if factor == "co_runner" and name in COMPANY:
+        return COMPANY[name]
+    if factor in ("co_runner", "benchmark") and name in workloads.of_kind(Microservice):
+        return ("beside " if factor == "co_runner" else "") + workloads.find(name).label
+    return STATISTICS.get(name, name.replace("_", " "))
+
+
+def cell(path: str, metric: dict) -> str:
+    """A cell for people, as the benchmark of a metric sees it."""
+    case, pair, _ = path.split("/")
+    members = pair.split("+")
+    own = metric["benchmark"]
+    label = workloads.find(own).label
+    if len(members) == 1:
+        return f"{label}, {CASES[case]}"
+    members.remove(own)
+    return f"{label} {level('co_runner', members[0])}, {CASES[case]}"
+
+
+def row(levels: dict[str, str], path: str | None) -> str:
+    """A row of the study's answer: its levels."""
+    return ", ".join(level(factor, name) for factor, name in levels.items())

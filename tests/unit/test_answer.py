@@ -1,0 +1,125 @@
+"""The answer to a study's question: ratios with known truths, and sentences that follow from them."""
+
+import math
+
+import pandas as pd
+import pytest
+from plimsoll import designs
+from plimsoll.claims import answer
+from plimsoll.claims.measured import Measured
+from plimsoll.config import studies
+from plimsoll.pages import answer as answer_page
+from plimsoll.pages import answer_words
+from plimsoll.planning import planner
+
+from tests.unit.test_claims import observed, several
+from tests.unit.test_interference_analysis import observed as observed_pairs
+
+KEYS = ["against", "runtime", "granularity", "metric"]
+
+
+@pytest.fixture
+def answered(liu2020, config, small_host):
+    """A function from effects to the table of liu2020's answer on two cores."""
+
+    def answered(effects, spread=0.005, repetitions=10):
+        plan = {**planner.make(liu2020, studies.profile("quick"), small_host, config, {}), "repetitions": repetitions}
+        return answer.table(Measured(liu2020, plan, *observed(plan, liu2020, effects, spread)), 0.05)
+
+    return answered
+
+
+def one(table: pd.DataFrame, *key: str) -> pd.Series:
+    return table[(table[KEYS] == list(key)).all(axis=1) & (table["hardware"] == "uma")].iloc[0]
+
+
+def test_ratios_are_within_blocks_and_cover_the_truth(answered):
+    table = answered([(several, 0.5)])
+    split = one(table, "baseline", "docker", "finest", "fft_gflops")
+    # Blocks differ by 20 %; what a block does to all its runs cancels.
+    assert 0.48 < split["low"] < 0.5 < split["high"] < 0.52 and split["n"] == 10
+    assert split["cell_a"].startswith("uma/exact/E2/docker/any/") and split["cell_b"].startswith("uma/exact/E1/bare/any/")
+    step = one(table, "first", "docker", "finest", "fft_gflops")
+    assert step["cell_b"].startswith("uma/exact/E1/docker/any/") and step["ratio"] == pytest.approx(0.5, abs=0.01)
+    assert one(table, "baseline", "singularity", "finest", "fft_gflops")["ratio"] == pytest.approx(1, abs=0.01)
+
+
+def test_p_is_adjusted_for_all_ratios_of_a_table(answered):
+    table = answered([(several, 0.5)]).query("hardware == 'uma' and against == 'baseline'")
+    assert len(table) == 4 * 2 * 7
+    smallest = table.loc[table["p_beyond"].idxmin()]
+    assert smallest["p_beyond_holm"] == pytest.approx(56 * smallest["p_beyond"])
+
+
+def test_the_sentences_follow_from_the_ratios(answered, liu2020):
+    shown = answer_page.shown(answered([(several, 0.5)]), liu2020)
+    (part,) = shown["parts"]
+    assert part["name"] == "UMA, exactly subscribed, any processor" and part["baseline"] == "bare metal"
+    assert part["steps"]["lead"] == "One container per core instead of one container"
+    assert part["steps"]["headline"] == (
+        "is shown to cost more than 5 % with Docker and Singularity instance, and not with Singularity and Singularity+cgroup."
+    )
+    assert part["steps"]["items"][0]["text"].startswith("slower by more than 5 % in 7 of 7 metrics (most in ")
+    assert part["steps"]["items"][-1]["text"] == "a loss of more than 5 % is ruled out in every benchmark."
+    assert part["sentences"][0].startswith("Slower than bare metal by more than 5 %: two Docker containers: 7 of 7 metrics")
+    # What cannot be measured here is said, and once.
+    (numa,) = shown["not_here"]
+    assert numa["name"].startswith("NUMA") and "2 sockets" in numa["reason"]
+
+
+def test_without_a_loss_nothing_is_called_one_and_without_precision_nothing_is_ruled_out(answered, liu2020):
+    (part,) = answer_page.shown(answered([], spread=0.3, repetitions=5), liu2020)["parts"]
+    assert part["steps"]["headline"] == "is not shown to cost more than 5 % anywhere."
+    assert all("cannot be ruled out" in item["text"] for item in part["steps"]["items"])
+    assert part["sentences"][0] == "Nothing is shown to be slower than bare metal by more than 5 %."
+
+
+def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
+    shown = answer_page.shown(answered([], repetitions=2), liu2020)
+    assert shown["parts"] == [] and shown["notes"] == []
+    assert shown["not_here"][0]["reason"] == "none: too few blocks"
+
+
+def test_company_is_averaged_and_the_worst_of_it_is_named(planned, jha2021):
+    runs = pd.DataFrame(columns=[*planned["factors"], "status"])
+    table = answer.table(Measured(jha2021, planned, observed_pairs(planned, jha2021), runs), 0.05)
+    linpack = table[(table["case"] == "2") & (table["metric"] == "floating_point_rate")].iloc[0]
+    # Of six partners one costs 40 %, one is worth 30 %, and four cost nothing.
+    assert linpack["comparisons"] == 6 and linpack["ratio"] == pytest.approx((0.6 * 1.3) ** (1 / 6), abs=0.01)
+    assert linpack["worst_cell"] == "2/linpack+linpack/docker" and linpack["worst_ratio"] == pytest.approx(0.6, abs=0.01)
+    (part,) = answer_page.shown(table, jha2021)["parts"]
+    assert part["rows"][0]["name"] == "one shared container" and part["baseline"] == "running alone"
+    assert part["rows"][0]["cells"][0]["worst"] == "Linpack beside Linpack, one shared container"
+    # Less time is better: twice the time is a loss of a half.
+    slower = part["rows"][0]["cells"][1]
+    assert slower["better"] == "lower" and slower["ratio"] > 1 and slower["open_loss"] == 1 - 1 / slower["high"]
+
+
+def test_a_study_that_asks_for_no_step_has_none(liu2020, answered):
+    table = answered([])
+    assert answer_page.shown(table[table["against"] == "baseline"], liu2020)["parts"][0]["steps"] is None
+
+
+@pytest.mark.parametrize(
+    ("better", "low", "high", "loss"), [("higher", 0.8, 1.3, 0.2), ("lower", 0.8, 1.25, 0.2), ("higher", 1.1, 1.3, 0.0)]
+)
+def test_the_loss_that_is_open_is_the_far_end_of_the_interval(better, low, high, loss):
+    assert answer_page.open_loss({"better": better, "low": low, "high": high}) == pytest.approx(loss)
+    assert answer_page.open_loss({"better": better, "low": math.nan, "high": math.nan}) is None
+
+
+def test_names_are_listed_as_people_do():
+    assert [answer_words.listed(list(names)) for names in ("A", "AB", "ABC")] == ["A", "A and B", "A, B and C"]
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_the_table_survives_its_file(tmp_path, name, config, small_host):
+    study = studies.load(name, designs.known())
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    empty = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
+    table = answer.table(Measured(study, plan, empty, pd.DataFrame(columns=[*plan["factors"], "status"])), 0.05)
+    table.to_csv(tmp_path / "answer.csv", index=False)
+    read = answer.read(tmp_path / "answer.csv")
+    named = answer.factors(study["answer"])
+    pd.testing.assert_frame_equal(read[named], table[named])
+    assert answer_page.shown(read, study)["parts"] == []
