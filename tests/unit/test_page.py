@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll.measuring import record
 from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
+from plimsoll.planning import precision
 
 from tests.conftest import PROJECT
 
@@ -85,12 +86,16 @@ def test_effects_are_said_metric_by_metric_on_one_scale(quantity, compared, text
     assert wording.effects({"quantity": quantity}, compared) == text
 
 
-def open_claim(needed, **given) -> dict:
-    return {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, **given}
+def open_claim(needed, undecidable="", **given) -> dict:
+    decide = {"undecidable": undecidable, "repetitions": needed, "cells": 2, "runs": 14, "seconds": 100.0, "profile": "quick"}
+    decide |= {"all_seconds": 9000.0, "width": 0.1}
+    base = {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, "decide": decide, "study": "liu2020"}
+    return {**base, "holds": "each", "whole": None, "parts": [], **given}
 
 
 def open_row(**given) -> dict:
-    return {"verdict": "inconclusive", "n": 5, "detectable": 0.22, "margin": 0.05, "needed": 12, "test": "paired t", **given}
+    base = {"verdict": "inconclusive", "n": 5, "detectable": 0.22, "margin": 0.05, "needed": 12, "test": "paired t", "part": 1}
+    return {**base, **given}
 
 
 @pytest.mark.parametrize(
@@ -100,44 +105,48 @@ def open_row(**given) -> dict:
             open_claim(12),
             {},
             "5 runs of each side can find differences of 22 %, and the margin is 5.0 %",
-            "About 12 .*make precise would help",
+            r"^About 12 repetitions should decide it: 14 more runs of its 2 cells, which take about 2 minutes\..* 2\.5 hours:$",
         ),
-        (open_claim(3), {}, "22 %", "estimate is 3.*narrowly did not: make precise would help"),
-        (
-            open_claim(400),
-            {"needed": 400},
-            "22 %",
-            "about 400 repetitions: make precise goes up to 30 and would not decide it.$",
-        ),
-        (open_claim(10001), {"needed": 10001}, "22 %", "more than 10,000 repetitions"),
-        (open_claim(400), {}, "22 %", "It would decide 1 of the 1 open comparisons"),
+        (open_claim(3), {}, "22 %", "though as many as were made should have been enough"),
+        (open_claim(400, "it would take 400"), {"needed": 400}, "22 %", r"^Undecidable here: it would take 400\.$"),
         (open_claim(8), {"detectable": 0.02}, "the interval reaches over the margin of 5.0 %", "About 8"),
-        (
-            open_claim(None),
-            {"detectable": NAN, "test": "Brown-Forsythe"},
-            "for this test none can be excluded",
-            "cannot be estimated",
-        ),
-        (
-            open_claim(None),
-            {"detectable": NAN, "test": "none: too few blocks"},
-            "fewer than 3 runs of a side",
-            "cannot be estimated",
-        ),
+        (open_claim(None, "x"), {"detectable": NAN, "test": "Brown-Forsythe"}, "for this test none can be excluded", "x"),
+        (open_claim(None, "x"), {"detectable": NAN, "test": "none: too few blocks"}, "fewer than 3 runs of a side", "x"),
     ],
 )
 def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decide_it(claim, row, could, would):
     found, take = wording.undecided(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
-    assert found.startswith("Cannot be decided here: ") and could in found
+    assert found.startswith("Not decided by these runs: ") and could in found
     assert re.search(would, take)
+
+
+def test_a_claim_of_which_some_comparisons_could_be_decided_says_so():
+    rows = [open_row(), open_row(needed=400)]
+    assert wording.undecided(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
 
 
 def test_a_decided_claim_says_nothing_of_the_kind():
     assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
 
 
-def test_the_largest_number_of_repetitions_is_the_makefile_s():
-    assert f"MAXIMUM ?= {wording.MAXIMUM}\n" in (PROJECT / "Makefile").read_text()
+def test_the_command_is_one_that_the_makefile_has():
+    made = wording.command(open_claim(12))
+    assert made == "make precise STUDIES=liu2020 MAXIMUM=12"
+    finer = open_claim(12)
+    finer["decide"] |= {"width": 0.04, "profile": "paper"}
+    assert wording.command(finer) == "make precise STUDIES=liu2020 PROFILE=paper WIDTH=0.04 MAXIMUM=12"
+    assert wording.command(open_claim(400, "too many")) == ""
+    makefile = (PROJECT / "Makefile").read_text()
+    assert f"\nMAXIMUM ?= {precision.MAXIMUM}\n" in makefile and f"\nWIDTH ?= {precision.WIDTH}\n" in makefile
+    assert f"\nPROFILE ?= {wording.USUAL_PROFILE}\n" in makefile and "\nSTUDIES ?=\n" in makefile and "\nprecise:" in makefile
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 second"), (40, "40 seconds"), (89, "89 seconds"), (720, "12 minutes"), (9000, "2.5 hours"), (90000, "25 hours")],
+)
+def test_a_time_for_people(seconds, text):
+    assert formats.duration(seconds) == text
 
 
 @pytest.mark.parametrize(

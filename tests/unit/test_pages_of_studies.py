@@ -29,7 +29,18 @@ IMAGE = {"tag": "plimsoll", "id": "sha256:0123", "files": {"libmpi.so.40": {"sha
 def verdicts_of(study: str) -> list[dict]:
     """The verdicts of the reference, as a study's claims.json has them."""
     table = pd.read_csv(REFERENCE / study / "claims.csv").astype(object)
-    nested = ("shown_in", "paper_p", "paper_magnitude", "substitutes", "caveats", "asked", "whole", "stands_out", "parts")
+    nested = (
+        "shown_in",
+        "paper_p",
+        "paper_magnitude",
+        "substitutes",
+        "caveats",
+        "asked",
+        "whole",
+        "stands_out",
+        "parts",
+        "decide",
+    )
     found = []
     for row in table[table["study"] == study].to_dict("records"):
         known = {key: None if pd.isna(value) else value for key, value in row.items()}

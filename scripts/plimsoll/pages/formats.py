@@ -92,6 +92,15 @@ def ratio(value: float | None) -> str:
     return f"{value:.2f}" if 0.095 <= value < 9.995 else significant(value, 2 if value < 1 else 3)
 
 
+def duration(seconds: float) -> str:
+    """A time for people: 40 seconds, 12 minutes, 2.5 hours; an estimate, so two digits."""
+    for size, name in ((3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= 1.5 * size or size == 1:
+            number = significant(seconds / size, 2) if size == 3600 else str(max(1, round(seconds / size)))
+            return f"{number} {name}{'' if number == '1' else 's'}"
+    return ""
+
+
 def prose(text: str | None) -> str:
     """A text of the configuration, the plan or a record as it is printed: 20 % and not 20%, 1 socket and not 1 socket(s)."""
     if missing(text):

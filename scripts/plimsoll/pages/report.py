@@ -92,6 +92,7 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             "effects": wording.effects(result, rows.get(result["id"], [])),
             "size": wording.size(result),
             "undecided": wording.undecided(result, rows.get(result["id"], [])),
+            "command": wording.command(result),
         }
         for result in findings.counted(results)
         if result["comparisons"]

@@ -9,6 +9,7 @@ from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import Study
 from plimsoll.pages import answer, asked, comparison_rows, formats, wording
+from plimsoll.planning import precision
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -42,7 +43,7 @@ def render(
             verdicts=verdicts.VERDICTS[:4],
             marks=MARKS,
             margin=MARGIN,
-            maximum=wording.MAXIMUM,
+            maximum=precision.MAXIMUM,
             designs=sorted({study["design"] for study in studies.values()}),
         )
     )
@@ -65,6 +66,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
         "undecided": wording.undecided(result, rows),
+        "command": wording.command(result),
     }
 
 
