@@ -187,8 +187,15 @@ def test_what_is_off_the_strip_is_an_arrow_with_its_number_and_no_dot_at_the_end
     near = comparison_rows.strip(compared(1.0, 0.0, 3.0))
     assert near["arrow"] == 0 and near["interval"][0] == 60 and near["at"] == pytest.approx(60 + 55 / 3, abs=0.1)
     # An interval that goes over an end is drawn to the end.
-    assert comparison_rows.strip(compared(5.0, 0.0, 40.0))["interval"] == (60, 115)
+    over = comparison_rows.strip(compared(5.0, 0.0, 40.0))
+    assert over["interval"] == (60, 115) and over["over"] == (False, True) and near["over"] == (False, False)
     assert comparison_rows.strip(compared(NAN, NAN, NAN)) is None
+
+
+def test_of_the_other_side_only_what_differs_is_named():
+    name = "two Docker containers, exactly subscribed, any processor, UMA"
+    assert comparison_rows.differing(name, "bare metal, exactly subscribed, any processor, UMA") == "bare metal"
+    assert comparison_rows.differing(name, name) == "the same"
 
 
 def write(folder, path: str, repetition: int, status: str, reason, attempts: list[dict]) -> dict:

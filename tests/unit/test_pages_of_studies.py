@@ -1,6 +1,7 @@
 """Whole pages, from the measurements that are kept in results/reference."""
 
 import json
+import re
 import shutil
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.host import inventory
 from plimsoll.measuring import record
-from plimsoll.pages import report
+from plimsoll.pages import claim_filter, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
@@ -142,7 +143,37 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     assert {section["id"] for section in page.select("section.claim")} == set(claims)
     # What was not measured is folded away at the end, behind all that was.
     assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 1 :] == [*measured, "elsewhere"]
+    statements_can_be_filtered(page)
+    comparisons_are_few_and_readable(page)
     table = pd.read_csv(made["table"]).set_index("id")
     assert set(table.index) == set(claims)
     unavailable = table["verdict"] == "study not available"
     assert {claims[one] for one in table.index[unavailable]} == set(book.names()) - set(measured)
+
+
+def statements_can_be_filtered(page) -> None:
+    """Every choice has a statement, and every measured statement has what it can be chosen by."""
+    claims = page.select("section.claim[data-verdict]")
+    chosen = {
+        select["name"]: [one["value"] for one in select.find_all("option")]
+        for select in page.find(id="filter").find_all("select")
+    }
+    assert list(chosen) == list(claim_filter.BY)
+    for key, values in chosen.items():
+        had = {value for claim in claims for value in claim[f"data-{key}"].split("|")} - {""}
+        assert values[0] == "" and sorted(values[1:]) == sorted(had), key
+    for claim in claims:
+        assert claim["data-study"] in claim["id"] and claim["data-verdict"] in claim.get_text()
+
+
+def comparisons_are_few_and_readable(page) -> None:
+    """Six columns, the contradicted first, no more rows than are shown, and words in the place of names of levels."""
+    order = ["contradicted", "inconclusive", "reproduced"]
+    for table in page.select("section.claim table"):
+        rows = table.tbody.find_all("tr")
+        assert len(table.thead.find_all("th")) == 6 and 0 < len(rows) <= verdict_page.SHOWN
+        found = [order.index(row.b.get_text()) for row in rows]
+        assert found == sorted(found)
+        text = table.tbody.get_text()
+        assert not re.search(r"\b[EO]\d\b|no_difference|\bnot_|\b(exact|cpumem|docker|bare)\b(?! metal)", text), text
+        assert "comparisons.csv" in table.parent.parent.get_text()

@@ -38,6 +38,7 @@ def environment() -> jinja2.Environment:
         interval=interval,
         ratio=ratio,
         sections=sections,
+        capital=capital,
     )
     return made
 
@@ -109,6 +110,11 @@ def prose(text: str | None) -> str:
     return re.sub(
         r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", spaced
     )
+
+
+def capital(text: str) -> str:
+    """A text that begins a sentence; its other letters stay as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def unit(name: str) -> str:
