@@ -123,6 +123,7 @@ class Report(Protocol):
     """`report`: what a study's page says."""
 
     TEMPLATE: str  # below plimsoll/designs
+    GLOSSARY: tuple  # plimsoll.pages.glossary.Term, for the words that only this design's pages use
 
     def content(self, sources: Any, study: dict, plan: dict, observations, runs, tests) -> dict:
         """What the template is told, beyond what all designs tell; `sources` are the paths that the page is made from

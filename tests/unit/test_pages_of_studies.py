@@ -108,6 +108,7 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     assert stages.main(["report", "--study", name, *given, "--output", str(target)]) == 0
     page = pages.check(target.read_text(), target.parent, NOT_KEPT)
     assert page.h1.get_text() == studies.load(name, designs.known())["question"]
+    words_are_explained_where_they_are_used(page)
     first = page.find_all("h2")[0]
     assert first["id"] == "answer"
     # Every run that was repeated has its record, and the reason and the raw output of each attempt.
@@ -141,8 +142,9 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     page = pages.check(made["page"].read_text(), tmp_path, tuple(f"{name}/" for name in measured))
     claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
     assert {section["id"] for section in page.select("section.claim")} == set(claims)
-    # What was not measured is folded away at the end, behind all that was.
-    assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 1 :] == [*measured, "elsewhere"]
+    words_are_explained_where_they_are_used(page)
+    # What was not measured is folded away behind all that was.
+    assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 2 :] == [*measured, "elsewhere", "words"]
     statements_can_be_filtered(page)
     comparisons_are_few_and_readable(page)
     table = pd.read_csv(made["table"]).set_index("id")
@@ -177,3 +179,10 @@ def comparisons_are_few_and_readable(page) -> None:
         text = table.tbody.get_text()
         assert not re.search(r"\b[EO]\d\b|no_difference|\bnot_|\b(exact|cpumem|docker|bare)\b(?! metal)", text), text
         assert "comparisons.csv" in table.parent.parent.get_text()
+
+
+def words_are_explained_where_they_are_used(page) -> None:
+    """The glossary holds what is linked to, once each, and nothing else."""
+    explained = [term["id"] for term in page.select("dt[id^=word-]")]
+    assert explained and sorted(link["href"][1:] for link in page.select("a.word")) == sorted(explained)
+    assert "word-cell" in explained and "word-block" in explained

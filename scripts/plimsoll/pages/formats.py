@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from plimsoll import paths
+from plimsoll.pages import glossary
 
 # What all pages share, and what each design adds.
 TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
@@ -39,6 +40,7 @@ def environment() -> jinja2.Environment:
         ratio=ratio,
         sections=sections,
         capital=capital,
+        explained=glossary.explained,
     )
     return made
 

@@ -12,7 +12,7 @@ from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
-from plimsoll.pages import answer, figure_list, formats, run_list, verdict_page, wording
+from plimsoll.pages import answer, figure_list, formats, glossary, run_list, verdict_page, wording
 from plimsoll.planning import planner
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
@@ -48,6 +48,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "study": loaded,
         "plan": plan,
         "version": version("plimsoll"),
+        "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": json.loads(sources.image.read_text()),
         **_host(json.loads(sources.host.read_text())),
         "answer": answer.shown(claims_answer.read(sources.answer), loaded),

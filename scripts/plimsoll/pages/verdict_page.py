@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import Study
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, wording
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, wording
 from plimsoll.planning import precision
 
 # Classes of the verdicts in the page's style sheet.
@@ -50,7 +50,10 @@ def render(
             marks=MARKS,
             margin=MARGIN,
             maximum=precision.MAXIMUM,
-            designs=sorted({study["design"] for study in studies.values()}),
+            terms=[
+                *glossary.SHARED,
+                *dict.fromkeys(term for study in studies.values() for term in study.design.report.GLOSSARY),
+            ],
         )
     )
 

@@ -10,7 +10,7 @@ from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "interference/report.html.j2"
-short, level, row = words.cell, words.level, words.row
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(

@@ -2,6 +2,7 @@
 
 from plimsoll import workloads
 from plimsoll.designs.interference.factors import OTHERS, REST, SAME
+from plimsoll.pages.glossary import Term
 from plimsoll.workloads.base import Microservice
 
 CASES = {
@@ -16,6 +17,37 @@ COMPANY = {
     **dict.fromkeys(OTHERS, "beside those that want other resources"),
 }
 STATISTICS = {"mean": "mean", "median": "median", "trimmed_mean": "trimmed mean"}
+
+GLOSSARY = (
+    Term("microservice", "A benchmark that runs over and over in a container, alone or beside another."),
+    Term("iteration", "One run of the benchmark in such a loop."),
+    Term(
+        "running alone (case 1)",
+        "A microservice alone in a container with limits: the baseline.",
+        ("running alone", "Case 1", "case 1"),
+    ),
+    Term("one shared container (case 2)", "Two microservices in one container.", ("one shared container", "case 2", "cases 2")),
+    Term(
+        "two containers (cases 3a, 3b)",
+        "Two microservices in two containers, without limits (3a) and with limits (3b).",
+        ("two containers without limits", "two containers with limits", "case 3a", "case 3b", "cases 3a"),
+    ),
+    Term(
+        "limits",
+        "A container with limits has a core of its own and half of the memory that a run may use.",
+        ("with limits", "without limits"),
+    ),
+    Term(
+        "letters: L, Y, S, B, NS, NR",
+        "L is Linpack, Y Y-Cruncher, S STREAM, B Bonnie++, NS and NR Netperf's TCP_STREAM and TCP_RR; a star says that another "
+        "program stands in. L(+S) is Linpack, measured while STREAM runs.",
+        ("The letters", "L(+S)"),
+    ),
+    Term(
+        "interference ratio",
+        "What company costs: the relative difference from running alone, signed so that less than 0 is a loss.",
+    ),
+)
 
 
 def level(factor: str, name: str) -> str:

@@ -14,7 +14,7 @@ from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "splitting/report.html.j2"
-short, level, row = words.cell, words.level, words.row
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(

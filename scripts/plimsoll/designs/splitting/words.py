@@ -3,6 +3,7 @@
 from plimsoll import environments
 from plimsoll.designs.splitting.scheme import ALONE
 from plimsoll.instruments.base import Instrument
+from plimsoll.pages.glossary import Term
 
 BARE = "bare"
 NUMBERS = {1: "one", 2: "two", 4: "four", 8: "eight", 16: "sixteen"}
@@ -33,6 +34,59 @@ LEVELS = {
     "mems": {"bound": "memory bound to its node", "free": "memory of any node"},
     "ipc": {"private": "IPC namespaces of their own", "shared": "the host's IPC namespace"},
 }
+GLOSSARY = (
+    Term("UMA", "A hardware setting: the cores of one socket, with one memory."),
+    Term("NUMA", "A hardware setting: the cores of two sockets, each with a memory (a node) of its own."),
+    Term("rank", "One of the processes of an MPI program. Ranks are spread over containers."),
+    Term("exactly subscribed", "As many ranks as cores."),
+    Term("over-subscribed", "Twice as many ranks as cores."),
+    Term(
+        "scheme (E1, E2, ...; O1, O2, ...)",
+        "Over how many containers the ranks are split: E1 is exactly subscribed in one container, E2 in two, E3 in four, and "
+        "so on; O1, O2 and so on are over-subscribed. S1 is one rank alone.",
+        ("scheme", *(f"{letter}{number}" for letter in "EO" for number in range(1, 7)), "S1"),
+    ),
+    Term("any processor (ANY)", "No affinity: the ranks may use all cores of the setting.", ("any processor", "ANY")),
+    Term("PIN", "Each rank is bound to a core of its own.", ("each rank on a core of its own", "PIN")),
+    Term("CPU (affinity)", "Each container has cores of its own.", ("each container on cores of its own",)),
+    Term(
+        "CPUMEM, CPUMEMPIN",
+        "Each container has cores and a memory node of its own; with PIN, each rank is bound to one of these cores too.",
+        ("each container on cores and memory of its own", "CPUMEM", "CPUMEMPIN"),
+    ),
+    Term("affinity", "Which cores and memory containers and ranks may use.", ("affinity",)),
+    Term(
+        "yielding",
+        "A rank that waits for a message gives its core to others instead of asking over and over.",
+        ("yielding", "without yielding", "with yielding"),
+    ),
+    Term(
+        "instance",
+        "A container of Singularity that stays up, into which ranks are started. It has namespaces of its own, and ranks of "
+        "two instances see each other as on two hosts.",
+        ("Singularity instance", "instances"),
+    ),
+    Term(
+        "plain Singularity",
+        "Singularity as it is usually started: anew for each program, in the namespaces of the host. There is no container "
+        "that ranks share, so that the number of its containers only says how its ranks are counted.",
+    ),
+    Term(
+        "Singularity+cgroup",
+        "Plain Singularity with one cgroup for each container, which schedules processor time among them.",
+        ("Singularity+cgroup",),
+    ),
+    Term(
+        "watched, under an instrument",
+        "Runs of their own that are watched: by a library that times MPI functions, or by perf, which counts events.",
+        ("watched by the MPI profile", "watched by perf", "under an instrument", "runs with an instrument"),
+    ),
+    Term(
+        "local, remote",
+        "Memory of the socket that a core belongs to, or of the other.",
+        ("local loads", "local memory", "remote memory"),
+    ),
+)
 # Factors that only claims name.
 CLAIMED = ("granularity", "mems", "ipc")
 # Yielding is as usual with the standard sizes: study.yield_by_mode.
