@@ -15,7 +15,7 @@ from plimsoll.pages.formats import missing
 
 def shown(table: pd.DataFrame, study: Study) -> dict:
     """What the template is told of a study's answer: `parts`, one per level of `answer.each`, and those that are `not_here`;
-    `columns` with the metrics' labels, and `notes` that must be known. `table` is that of plimsoll.claims.answer."""
+    `columns` with the metrics' labels, and `notes` on these. `table` is that of plimsoll.claims.answer."""
     named = study["answer"]
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     each = list(named.get("each", {}))
@@ -26,19 +26,23 @@ def shown(table: pd.DataFrame, study: Study) -> dict:
         "parts": measured,
         "not_here": [part for part in parts if part["reason"]],
         "columns": [f"{metric['label']}{'' if metric['better'] == 'higher' else ' (less is better)'}" for metric in columns],
-        "notes": _notes(named, columns) if measured else [],
+        "notes": _caveats(columns) if measured else [],
         "margin": MARGIN,
     }
 
 
-def _notes(named: dict, metrics: list[dict]) -> list[str]:
-    """What is to be known of levels and of metrics, each once; a caveat names its metrics."""
+def _notes_of(named: dict, levels: dict[str, str]) -> list[str]:
+    """What is to be known of a row with these levels."""
+    return [texts[levels[factor]] for factor, texts in named.get("notes", {}).items() if levels.get(factor) in texts]
+
+
+def _caveats(metrics: list[dict]) -> list[str]:
+    """What metrics must not be read without, each once, after the metrics that it is about."""
     caveats: dict[str, list[str]] = {}
     for metric in metrics:
         if "caveat" in metric:
             caveats.setdefault(metric["caveat"], []).append(metric["label"])
-    said = [text for factor in named.get("notes", {}).values() for text in factor.values()]
-    return said + [f"{answer_words.listed(labels)}: {text[0].lower()}{text[1:]}" for text, labels in caveats.items()]
+    return [f"{answer_words.listed(labels)}: {text[0].lower()}{text[1:]}" for text, labels in caveats.items()]
 
 
 def _part(rows: list[dict], study: Study) -> dict:
@@ -51,6 +55,12 @@ def _part(rows: list[dict], study: Study) -> dict:
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
     against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
     table = _rows(against[answer.BASELINE], study)
+    notes = [
+        note
+        for row in table
+        if any(not missing(cell["ratio"]) for cell in row["cells"])
+        for note in _notes_of(named, row["levels"])
+    ]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
     steps = _steps(against[answer.FIRST], study)
@@ -59,6 +69,8 @@ def _part(rows: list[dict], study: Study) -> dict:
         "rows": table,
         "baseline": baseline,
         "steps": steps,
+        # With steps each stands beside its own.
+        "notes": [] if steps else list(dict.fromkeys(notes)),
         "sentences": answer_words.against(baseline, table),
         "sure": answer_words.sure([cell for row in table for cell in row["cells"]], study["alpha"]),
     }
@@ -70,7 +82,7 @@ def _rows(rows: list[dict], study: Study) -> list[dict]:
     for levels, of_row in groupby(rows, lambda row: {factor: row[factor] for factor in factors}):
         cells = [_cell(row, study) for row in of_row]
         path = next((cell["cell_a"] for cell in cells if cell["cell_a"]), None)
-        found.append({"name": study.design.report.row(levels, path), "levels": levels, "cells": cells})
+        found.append({"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""})
     return found
 
 
@@ -83,6 +95,7 @@ def _steps(rows: list[dict], study: Study) -> dict | None:
     ends, level = study["answer"]["rows"][last], study.design.report.level
     for row in found:
         row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
+        row["note"] = " ".join(_notes_of(study["answer"], row["levels"]))
     first, final = level(last, ends[0]), level(last, ends[-1])
     return {"lead": f"{final[0].upper()}{final[1:]} instead of {first}", **answer_words.steps(found)}
 

@@ -20,7 +20,7 @@ def steps(rows: list[dict]) -> dict:
         )
         headline += f", and not with {listed(others)}." if losing and others else "."
     ordered = sorted(rows, key=lambda row: not _has(row, LOSS))
-    return {"headline": headline, "items": [{"name": row["name"], "text": of_row(row["cells"])} for row in ordered]}
+    return {"headline": headline, "items": [{**row, "text": of_row(row["cells"])} for row in ordered]}
 
 
 def against(baseline: str, rows: list[dict]) -> list[str]:
