@@ -13,7 +13,6 @@ from plimsoll.pages import answer_words
 from plimsoll.planning import planner
 
 from tests.unit.test_claims import observed, several
-from tests.unit.test_interference_analysis import observed as observed_pairs
 
 KEYS = ["against", "runtime", "granularity", "metric"]
 
@@ -80,21 +79,6 @@ def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
     shown = answer_page.shown(answered([], repetitions=2), liu2020)
     assert shown["parts"] == [] and shown["notes"] == []
     assert shown["not_here"][0]["reason"] == "none: too few blocks"
-
-
-def test_company_is_averaged_and_the_worst_of_it_is_named(planned, jha2021):
-    runs = pd.DataFrame(columns=[*planned["factors"], "status"])
-    table = answer.table(Measured(jha2021, planned, observed_pairs(planned, jha2021), runs), 0.05)
-    linpack = table[(table["case"] == "2") & (table["metric"] == "floating_point_rate")].iloc[0]
-    # Of six partners one costs 40 %, one is worth 30 %, and four cost nothing.
-    assert linpack["comparisons"] == 6 and linpack["ratio"] == pytest.approx((0.6 * 1.3) ** (1 / 6), abs=0.01)
-    assert linpack["worst_cell"] == "2/linpack+linpack/docker" and linpack["worst_ratio"] == pytest.approx(0.6, abs=0.01)
-    (part,) = answer_page.shown(table, jha2021)["parts"]
-    assert part["rows"][0]["name"] == "one shared container" and part["baseline"] == "running alone"
-    assert part["rows"][0]["cells"][0]["worst"] == "Linpack beside Linpack, one shared container"
-    # Less time is better: twice the time is a loss of a half.
-    slower = part["rows"][0]["cells"][1]
-    assert slower["better"] == "lower" and slower["ratio"] > 1 and slower["open_loss"] == 1 - 1 / slower["high"]
 
 
 def test_a_study_that_asks_for_no_step_has_none(liu2020, answered):

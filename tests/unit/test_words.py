@@ -1,9 +1,9 @@
-"""Cells and levels as people call them."""
+"""Cells and levels of a splitting study as people call them."""
 
 import pytest
 from plimsoll import designs
 
-SPLITTING, PAIRS = (designs.find(name).report for name in ("splitting", "interference"))
+REPORT = designs.find("splitting").report
 
 
 @pytest.mark.parametrize(
@@ -28,26 +28,10 @@ SPLITTING, PAIRS = (designs.find(name).report for name in ("splitting", "interfe
     ],
 )
 def test_a_deployment_in_words(path, name):
-    assert SPLITTING.short(path, {}) == name
+    assert REPORT.short(path, {}) == name
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("1/linpack/docker", "Linpack, running alone"),
-        ("2/linpack+stream/docker", "Linpack beside STREAM, one shared container"),
-        ("3b/linpack+linpack/docker", "Linpack beside Linpack, two containers with limits"),
-    ],
-)
-def test_a_pair_in_words(path, name):
-    assert PAIRS.short(path, {"benchmark": "linpack"}) == name
-
-
-def test_every_level_of_the_studies_has_words(liu2020, jha2021):
+def test_every_level_of_the_study_has_words(liu2020):
     for factor, levels in liu2020["factors"].items():
         for name in levels if factor != "processes" else ():
-            assert SPLITTING.level(factor, name) not in (name, "")
-    for case in jha2021["experiments"]["interference"]["case"]:
-        assert PAIRS.level("case", case) != case
-    for name in jha2021["experiments"]["interference"]["benchmark"]:
-        assert PAIRS.level("co_runner", name).startswith("beside ") and PAIRS.level("benchmark", name) != name
+            assert REPORT.level(factor, name) not in (name, "")

@@ -44,6 +44,7 @@ def render(
             elsewhere=sorted({result["study"] for result in results} - set(studies)),
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
+            spelled_out={f"{row['study']}-{row['question']}" for row in summary},
             repeated=len(results) - len(findings.counted(results)),
             differing=findings.differing(results),
             verdicts=verdicts.VERDICTS[:4],
