@@ -95,6 +95,17 @@ def test_the_loss_that_is_open_is_the_far_end_of_the_interval(better, low, high,
     assert answer_page.open_loss({"better": better, "low": math.nan, "high": math.nan}) is None
 
 
+def test_without_the_baseline_it_is_said_and_what_was_measured_is_still_told(answered, liu2020):
+    table = answered([(several, 0.5)])
+    numbers = ["ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"]
+    table.loc[table["against"] == "baseline", numbers] = math.nan
+    table.loc[(table["against"] == "baseline") & (table["hardware"] == "uma"), "reason"] = "bare metal failed"
+    (part,) = answer_page.shown(table, liu2020)["parts"]
+    assert part["sentences"] == ["Nothing was measured that could be set against bare metal."]
+    assert part["sure"] == "" and part["lacking"] == ["bare metal failed"]
+    assert part["steps"]["headline"].startswith("is shown to cost more than 5 % with Docker and Singularity instance")
+
+
 def test_names_are_listed_as_people_do():
     assert [answer_words.listed(list(names)) for names in ("A", "AB", "ABC")] == ["A", "A and B", "A, B and C"]
 

@@ -55,12 +55,9 @@ def _part(rows: list[dict], study: Study) -> dict:
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
     against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
     table = _rows(against[answer.BASELINE], study)
-    notes = [
-        note
-        for row in table
-        if any(not missing(cell["ratio"]) for cell in row["cells"])
-        for note in _notes_of(named, row["levels"])
-    ]
+    known = [row for row in table if any(not missing(cell["ratio"]) for cell in row["cells"])]
+    notes = [note for row in known for note in _notes_of(named, row["levels"])]
+    lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
     steps = _steps(against[answer.FIRST], study)
@@ -71,6 +68,7 @@ def _part(rows: list[dict], study: Study) -> dict:
         "steps": steps,
         # With steps each stands beside its own.
         "notes": [] if steps else list(dict.fromkeys(notes)),
+        "lacking": list(dict.fromkeys(lacking)),
         "sentences": answer_words.against(baseline, table),
         "sure": answer_words.sure([cell for row in table for cell in row["cells"]], study["alpha"]),
     }

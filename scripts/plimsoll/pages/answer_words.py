@@ -26,6 +26,8 @@ def steps(rows: list[dict]) -> dict:
 def against(baseline: str, rows: list[dict]) -> list[str]:
     """Which rows are slower than the baseline, which are faster, and how large a loss is left open for the others."""
     known = [row for row in rows if any(not missing(cell["ratio"]) for cell in row["cells"])]
+    if not known:
+        return [f"Nothing was measured that could be set against {baseline}."]
     losing, gaining = ([row for row in known if _has(row, mark)] for mark in (LOSS, GAIN))
     said = [
         _compared("Slower", baseline, losing, LOSS)
@@ -57,8 +59,10 @@ def _left_open(rows: list[dict]) -> str:
 
 
 def sure(cells: list[dict], alpha: float) -> str:
-    """How sure the ratios are: blocks, adjustment, and what so many blocks can find."""
+    """How sure the ratios are: blocks, adjustment, and what so many blocks can find; empty if there are none."""
     known = [cell for cell in cells if not missing(cell["ratio"])]
+    if not known:
+        return ""
     blocks = sorted({int(cell["n"]) for cell in known})
     number = str(blocks[0]) if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
     before = sum(cell["p_beyond"] < alpha for cell in known)
