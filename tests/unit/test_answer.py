@@ -56,7 +56,8 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
     assert part["name"] == "UMA, exactly subscribed, any processor" and part["baseline"] == "bare metal"
     assert part["steps"]["lead"] == "One container per core instead of one container"
     assert part["steps"]["headline"] == (
-        "is shown to cost more than 5 % with Docker and Singularity instance, and not with Singularity and Singularity+cgroup."
+        "is shown to cost more than 5 % with Docker and Singularity instance; no such cost is shown with Singularity and "
+        "Singularity+cgroup."
     )
     assert part["steps"]["items"][0]["text"].startswith("slower by more than 5 % in 7 of 7 metrics (most in ")
     assert part["steps"]["items"][-1]["text"] == "a loss of more than 5 % is ruled out in every benchmark."

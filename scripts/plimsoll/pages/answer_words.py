@@ -18,7 +18,7 @@ def steps(rows: list[dict]) -> dict:
             if losing
             else f"is not shown to cost more than {PERCENT} anywhere"
         )
-        headline += f", and not with {listed(others)}." if losing and others else "."
+        headline += f"; no such cost is shown with {listed(others)}." if losing and others else "."
     ordered = sorted(rows, key=lambda row: not _has(row, LOSS))
     return {"headline": headline, "items": [{**row, "text": of_row(row["cells"])} for row in ordered]}
 
