@@ -10,6 +10,7 @@ rule claims:
     output:
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
+        answer="results/{study}/answer.csv",
     log:
         "results/{study}/logs/claims.log",
     conda:
@@ -17,7 +18,7 @@ rule claims:
     params:
         plan=plan_digest,
     shell:
-        "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
+        "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
 
 # All studies with a file of claims; those that are not selected or not built are listed as not available.
@@ -25,6 +26,7 @@ rule verdicts:
     input:
         verdicts=[f"results/{name}/claims.json" for name in SELECTED],
         comparisons=[f"results/{name}/comparisons.csv" for name in SELECTED],
+        answers=[f"results/{name}/answer.csv" for name in SELECTED],
         claims=[str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
         studies=[f"config/studies/{name}.yaml" for name in SELECTED],
         templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
@@ -37,4 +39,4 @@ rule verdicts:
     conda:
         "../envs/plimsoll.yaml"
     shell:
-        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"
+        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"

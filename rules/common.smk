@@ -78,8 +78,13 @@ def prerequisites(wildcards):
 
 
 def asked_for(wildcards):
-    """What is asked of a run: if it is not what was asked when the job ran last, the job runs again."""
+    """What is asked of a run, as the arguments of its command: if they are not those of when the job ran last, it runs again."""
     return WORKFLOW.asked_for(wildcards.study, wildcards.cell, int(wildcards.repetition))
+
+
+def priority(wildcards):
+    """Of a run: the earlier in the design's order, the higher."""
+    return WORKFLOW.priority(wildcards.study, wildcards.cell, int(wildcards.repetition))
 
 
 def alone_and_at_home():

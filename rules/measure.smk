@@ -25,15 +25,15 @@ rule measure:
         update("results/{study}/runs/{cell}/{repetition}.json"),
     log:
         "results/{study}/logs/{cell}/{repetition}.log",
-    priority: lambda wildcards: WORKFLOW.priority(wildcards.study, wildcards.cell, int(wildcards.repetition))
+    priority: priority
     conda:
         "../envs/plimsoll.yaml"
     threads: workflow.cores
     params:
-        fingerprint=asked_for,
-        image=image,
+        # One parameter that one function makes: of tens of thousands of runs Snakemake asks for each of them several times.
+        run=asked_for,
     shell:
-        "python -m plimsoll.measure results/{wildcards.study}/plan.json {params.image} {wildcards.cell} {wildcards.repetition} {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
 
 
 # Fails if a cell has no run that counts. It comes last, so that what can be drawn and written is made all the same.

@@ -10,6 +10,7 @@ rule report:
         tests="results/{study}/tables/tests.csv",
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
+        answer="results/{study}/answer.csv",
         tables=lambda wildcards: WORKFLOW.tables(wildcards.study),
         figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
         study="config/studies/{study}.yaml",
@@ -28,6 +29,6 @@ rule report:
     shell:
         "python -m plimsoll report --study {wildcards.study} --plan results/{wildcards.study}/plan.json"
         " --host {input.host} --image {input.image} --observations {input.observations} --runs {input.runs}"
-        " --tests {input.tests} --verdicts {input.verdicts} --comparisons {input.comparisons}"
+        " --tests {input.tests} --verdicts {input.verdicts} --comparisons {input.comparisons} --answer {input.answer}"
         " --figures results/{wildcards.study}/figures --tables results/{wildcards.study}/tables"
         " --records results/{wildcards.study}/runs --output {output} 2> >(tee {log} >&2)"

@@ -17,7 +17,8 @@ def check(text: str, folder: Path, elsewhere: tuple[str, ...] = ()) -> Beautiful
     for slip in SLIPS:
         assert slip not in text, text[max(0, text.find(slip) - 200) : text.find(slip) + 200]
     page = BeautifulSoup(text, "html.parser")
-    assert "http://" not in text and "https://" not in text and not page.find("script")
+    assert "http://" not in text and "https://" not in text
+    _scripts(page)
     _links(page, folder, elsewhere)
     for table in page.find_all("table"):
         _table(table)
@@ -25,6 +26,21 @@ def check(text: str, folder: Path, elsewhere: tuple[str, ...] = ()) -> Beautiful
         assert len(picture.get("alt", "")) > 20, picture.parent.get("id")
     _navigation(page)
     return page
+
+
+# What a script could reach the network with.
+REACHING = ("fetch(", "XMLHttpRequest", "import(", "import ", "WebSocket", "sendBeacon", "EventSource", "eval(")
+
+
+def _scripts(page: BeautifulSoup) -> None:
+    """A script is part of the page, loads nothing, and what only works with it is hidden without it."""
+    for script in page.find_all("script"):
+        assert not script.attrs, script.attrs
+        assert not [word for word in REACHING if word in script.string]
+    for form in page.find_all("form"):
+        assert form.has_attr("hidden") and page.find("script")
+        assert form.get("aria-label") and all(select.find_parent("label") for select in form.find_all("select"))
+        assert form.find(attrs={"aria-live": "polite"})
 
 
 def _links(page: BeautifulSoup, folder: Path, elsewhere: tuple[str, ...]) -> None:

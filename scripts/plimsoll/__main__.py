@@ -57,13 +57,14 @@ def _parser() -> argparse.ArgumentParser:
     stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
     stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
     stage(_tests, "study", paths=("observations", "output"), says="{study}: testing")
-    judged = ("plan", "observations", "runs", "verdicts", "comparisons")
+    judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
     verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
     verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
     verdicts.add_argument(
         "--comparisons", nargs="+", type=Path, required=True, help="comparisons.csv of each, in the same order"
     )
+    verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
     stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
     folders = ("figures", "tables", "records")
-    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons")
+    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer")
     stage(_report, "study", paths=(*made, *folders, "output"), says="{study}: writing the report")
     return parser
 
@@ -176,7 +177,7 @@ def _claims(options: argparse.Namespace) -> None:
     import json
 
     from plimsoll.analysis import collect
-    from plimsoll.claims import book, evaluate
+    from plimsoll.claims import answer, book, evaluate
     from plimsoll.claims.measured import Measured
 
     loaded = _study(options.study)
@@ -184,28 +185,31 @@ def _claims(options: argparse.Namespace) -> None:
     book.check_against(loaded, claims)
     plan = collect.read_plan(options.plan)
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
-    results, comparisons = evaluate.evaluate(claims, Measured(loaded, plan, observations, runs), loaded["alpha"])
+    measured = Measured(loaded, plan, observations, runs)
+    results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
     options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     comparisons.to_csv(options.comparisons, index=False)
+    answer.table(measured, loaded["alpha"]).to_csv(options.answer, index=False)
 
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll.claims import book, findings
+    from plimsoll.claims import answer, book, findings
     from plimsoll.config import studies
     from plimsoll.pages import verdict_page
 
     measured = {}
-    for verdicts, comparisons in zip(options.verdicts, options.comparisons, strict=True):
+    for verdicts, comparisons, answered in zip(options.verdicts, options.comparisons, options.answers, strict=True):
         found, table = verdict_page.read(verdicts, comparisons)
-        measured[found[0]["study"]] = (found, table)
+        measured[found[0]["study"]] = (found, table, answer.read(answered))
     results: list[dict] = []
     for name, claims in book.load_all().items():
         built = name in studies.names(studies.STUDIES)
         results += measured[name][0] if name in measured else findings.unavailable(claims, built)
     loaded = {name: _study(name) for name in measured}
     findings.table_of(results).to_csv(options.table, index=False)
-    options.page.write_text(verdict_page.render(results, {name: table for name, (_, table) in measured.items()}, loaded))
+    comparisons, answers = ({name: found[place] for name, found in measured.items()} for place in (1, 2))
+    options.page.write_text(verdict_page.render(results, comparisons, answers, loaded))
 
 
 def _precise(options: argparse.Namespace) -> None:

@@ -126,13 +126,20 @@ class Report(Protocol):
     """`report`: what a study's page says."""
 
     TEMPLATE: str  # below plimsoll/designs
+    GLOSSARY: tuple  # plimsoll.pages.glossary.Term, for the words that only this design's pages use
 
     def content(self, sources: Any, study: dict, plan: dict, observations, runs, tests) -> dict:
         """What the template is told, beyond what all designs tell; `sources` are the paths that the page is made from
         (plimsoll.pages.report.Sources)."""
 
     def short(self, path: str, metric: dict) -> str:
-        """A cell for people, in a comparison of a metric: its path without what it has in common with most others."""
+        """A cell for people, in a comparison of a metric: parts that are separated by a comma and a space."""
+
+    def level(self, factor: str, name: str) -> str:
+        """A level of a factor for people, also one that only claims name."""
+
+    def row(self, levels: dict[str, str], path: str | None) -> str:
+        """A row of the study's answer for people: its levels by factor, and its cell if it is one that was measured."""
 
 
 class Figures(Protocol):

@@ -32,12 +32,15 @@ class Run(NamedTuple):
     image: dict
 
 
-def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path) -> dict:
+def measure(
+    plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path, fingerprint: str | None = None
+) -> dict:
     """Measure one run and write its record to `target`.
 
     A record with the same fingerprint that is there already, or in the archive, is kept instead if it counts or was tried
     often enough; one with another fingerprint is moved to the archive first. Raises PlimsollError for a cell that is not in
-    the plan, and Outage, with no record written, if the means of measuring failed and did not come back.
+    the plan, or that is another one than `fingerprint` says (if it is given), and Outage, with no record written, if the means
+    of measuring failed and did not come back.
     """
     plan = json.loads(plan_path.read_text())
     study_folder = plan_path.parent
@@ -47,6 +50,8 @@ def measure(plan_path: Path, cell_path: str, repetition: int, target: Path, imag
         raise PlimsollError(f"{plan_path} has no cell {cell_path}.") from None
     if cell["reason"]:
         raise PlimsollError(f"The cell {cell_path} cannot be measured here: {cell['reason']}.")
+    if fingerprint and cell["fingerprint"] != fingerprint:
+        raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
     name = f"{cell_path}/{repetition}"
     try:
         kept, tried = staleness.kept(study_folder, cell, repetition, target, plan["limits"]["starts"])
@@ -242,14 +247,14 @@ def _mend(run: Run, problem: Outage) -> None:
 def main(arguments: list[str]) -> int:
     """Command line of one run, kept apart from the other stages': it is called for every run, and argparse alone would take
     longer to import than all of this."""
-    if len(arguments) != 5:
-        print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION RECORD", file=sys.stderr)
+    if len(arguments) != 6:
+        print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION FINGERPRINT[,start=NUMBER] RECORD", file=sys.stderr)
         return 2
-    plan, image, cell, repetition, target = arguments
+    plan, image, cell, repetition, asked, target = arguments
 
     def measure_or_stop() -> None:
         try:
-            measure(Path(plan), cell, int(repetition), Path(target), Path(image))
+            measure(Path(plan), cell, int(repetition), Path(target), Path(image), asked.partition(",")[0])
         except Outage as problem:
             reason = (
                 f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then start again; what was measured is "

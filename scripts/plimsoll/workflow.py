@@ -105,9 +105,10 @@ class Workflow:
         return [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
 
     def asked_for(self, study: str, cell: str, repetition: int) -> str:
-        """What is asked of a run; other words than when its job ran last mean that it runs again."""
+        """What is asked of a run, as arguments of plimsoll.measure; if they are not those of its last job it runs again."""
         seen = _seen(study, cell, repetition)
-        return staleness.asked_for(seen, self._fingerprint(study, cell) or "", self._starts(study))
+        asked = staleness.asked_for(seen, self._fingerprint(study, cell) or "none", self._starts(study))
+        return f"results/{study}/plan.json {image_of(self.studies[study])} {cell} {repetition} {asked}"
 
     def note_systems(self, runs: Iterable[tuple[str, str, int]]) -> None:
         """Note on which system the runs (study, cell, repetition) are about to be measured. Another, which is a PlimsollError,
@@ -211,7 +212,8 @@ def hold(path: Path) -> TextIO:
 
 
 def _seen(study: str, cell: str, repetition: int) -> staleness.Look:
-    return staleness.seen_at_start(record.path_of(Path("results", study, "runs"), cell, repetition))
+    # A text and no Path: of tens of thousands of runs that is a second.
+    return staleness.seen_at_start(f"results/{study}/runs/{cell}/{repetition}.json")
 
 
 def paths_of(study: str, runs: Iterable[tuple[str, int]]) -> list[str]:

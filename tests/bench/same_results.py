@@ -17,7 +17,7 @@ import pandas as pd
 
 from tests.workflow.conftest import Project
 
-COMPARED = ("observations.csv", "runs.csv", "comparisons.csv", "claims.json", "tables/*.csv", "figures/*.csv")
+COMPARED = ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv", "claims.json", "tables/*.csv", "figures/*.csv")
 # Made of a look at running containers, and not of records: identities of containers and networks are in it.
 LOOKED_AT = ("liu2020/tables/table05.csv",)
 # What a run leaves, and what measuring starts from; everything else is made from these.

@@ -220,6 +220,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
         str(workspace.image_path),
         path,
         "1",
+        cell["fingerprint"],
         str(target),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)

@@ -1,9 +1,20 @@
 """What was asked, in words: beside the paper's sentence a reader sees whether the test is the sentence."""
 
+import re
+
 import pytest
 from plimsoll.claims import book, findings
-from plimsoll.pages import asked
+from plimsoll.pages import asked, verdict_page
 
+from tests.conftest import built
+
+LEVELS = {
+    **{("case", "1"): "running alone", ("case", "2"): "one shared container"},
+    **{("case", "3a"): "two containers without limits", ("case", "3b"): "two containers with limits"},
+    **{("granularity", "one"): "one container", ("granularity", "several"): "several containers"},
+    **{("runtime", "docker"): "Docker", ("runtime", "singularity-instance"): "Singularity instance"},
+    ("mode", "exact"): "exactly subscribed",
+}
 DOCKER = {"runtime": ["docker", "singularity-instance"]}
 
 
@@ -13,13 +24,14 @@ DOCKER = {"runtime": ["docker", "singularity-instance"]}
         (
             {"expected": "lower", "a": {"granularity": ["several"]}, "b": {"granularity": ["one"]}, "scope": DOCKER},
             8,
-            "Asked: is Bandwidth lower with granularity several than with granularity one (runtime docker or "
-            "singularity-instance), on the whole (the average of 8 comparisons)?",
+            "Asked: is Bandwidth lower with several containers than with one container (Docker or Singularity instance), "
+            "on the whole (the average of 8 comparisons)?",
         ),
         (
             {"expected": "not_worse", "holds": "each", "margin": 0.1, "a": {"case": ["2"]}, "b": {"case": ["1"]}},
             1,
-            "Asked: is Bandwidth not worse by more than 10 % with case 2 than with case 1, in one comparison?",
+            "Asked: is Bandwidth not worse by more than 10 % with one shared container than with running alone, in one "
+            "comparison?",
         ),
         (
             {
@@ -30,39 +42,43 @@ DOCKER = {"runtime": ["docker", "singularity-instance"]}
                 "except": {"case": ["2"]},
             },
             5,
-            "Asked: is Bandwidth alike within 5.0 % with case 3b and with case 3a, in more than half of 5 comparisons? "
-            "Left out: case 2.",
+            "Asked: is Bandwidth alike within 5.0 % with two containers with limits and with two containers without limits, in "
+            "more than half of 5 comparisons? Left out: one shared container.",
         ),
         (
             {"expected": "higher", "holds": "each", "order": [{"case": ["3b"]}, {"case": ["3a"]}, {"case": ["2"]}]},
             2,
-            "Asked: is Bandwidth higher in each of these than in the next: case 3b; case 3a; case 2, in each of 2 comparisons?",
+            "Asked: is Bandwidth higher in each of these than in the next: two containers with limits; two containers without "
+            "limits; one shared container, in each of 2 comparisons?",
         ),
         (
             {"expected": "lower", "holds": "each", "quantity": "variation", "cv": 0.1, "a": {"case": ["1"]}},
             1,
-            "Asked: is the spread of Bandwidth lower than 10 % with case 1, in one comparison?",
+            "Asked: is the spread of Bandwidth lower than 10 % with running alone, in one comparison?",
         ),
         (
             {"quantity": "printed value", "holds": "each", "margin": 0.5, "scope": {"mode": ["exact"]}},
             1,
-            "Asked: is Bandwidth what the paper prints, within a factor of 1.5 in odds (mode exact), in one comparison?",
+            "Asked: is Bandwidth what the paper prints, within a factor of 1.5 in odds (exactly subscribed), in one "
+            "comparison?",
         ),
     ],
 )
 def test_a_question_says_cells_metric_direction_and_rule(given, comparisons, sentence):
     whole = {"holds": "average", "margin": 0.05, **given}
-    assert asked.sentence(whole, ["Bandwidth"], comparisons) == sentence
+    assert asked.sentence(whole, ["Bandwidth"], comparisons, lambda factor, name: LEVELS[factor, name]) == sentence
 
 
 @pytest.mark.parametrize("study", ["liu2020", "jha2021", "jha2018"])
 def test_every_claim_has_a_question(study):
+    level = verdict_page.level_of(built(study))
     for claim in book.load(study):
         for part in book.parts_of(claim) or [claim]:
             if "untestable" in part:
                 continue
-            text = asked.sentence(findings.of(part, "inconclusive", "")["asked"], ["X", "Y"], 3)
-            assert text.startswith("Asked: is ") and "None" not in text, (claim["id"], text)
+            text = asked.sentence(findings.of(part, "inconclusive", "")["asked"], ["X", "Y"], 3, level)
+            assert text.startswith("Asked: is "), (claim["id"], text)
+            assert not re.search("None|no_difference|granularity", text), (claim["id"], text)
 
 
 def test_the_second_answer_counts_sizes_of_what_is_reproduced():

@@ -89,9 +89,18 @@ def test_a_cell_that_cannot_be_measured_here_is_refused_with_the_reason(tmp_path
         measure.measure(path, CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json")
 
 
-def test_the_measuring_path_imports_no_heavy_library():
+def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
+    with pytest.raises(PlimsollError, match="was made anew meanwhile"):
+        measure.measure(plan_of(tmp_path), CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json", "old")
+
+
+@pytest.mark.parametrize("design", ["splitting", "interference"])
+def test_the_measuring_path_imports_no_heavy_library(design):
+    """Nor `dataclasses`, which imports `inspect`: as long as everything else together."""
+    heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", "hashlib")
     script = (
-        "import sys, plimsoll.measure; print([m for m in ('pandas', 'scipy', 'numpy', 'yaml', 'argparse') if m in sys.modules])"
+        "import sys, plimsoll.measure; from plimsoll import designs, environments; environments.known(); "
+        f"designs.find('{design}').attempts; print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

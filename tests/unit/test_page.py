@@ -1,13 +1,12 @@
 """Numbers and sentences as people read them, and what single parts of the pages hold."""
 
-import math
 import re
 
 import pandas as pd
 import pytest
-from plimsoll.designs.splitting import answer
 from plimsoll.measuring import record
 from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
+from plimsoll.planning import precision
 
 from tests.conftest import PROJECT
 
@@ -101,12 +100,16 @@ def test_effects_of_parts_are_each_of_the_quantity_of_their_part():
     assert [(row["effect"], row["strip"] is None) for row in shown] == [("−72 points", True), ("1", True), ("+50 %", False)]
 
 
-def open_claim(needed, **given) -> dict:
-    return {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, **given}
+def open_claim(needed, undecidable="", **given) -> dict:
+    decide = {"undecidable": undecidable, "repetitions": needed, "cells": 2, "runs": 14, "seconds": 100.0, "profile": "quick"}
+    decide |= {"all_seconds": 9000.0, "width": 0.1}
+    base = {"verdict": "inconclusive", "quantity": None, "needed": needed, "n_most": 5, "decide": decide, "study": "liu2020"}
+    return {**base, "holds": "each", "whole": None, "parts": [], **given}
 
 
 def open_row(**given) -> dict:
-    return {"verdict": "inconclusive", "n": 5, "detectable": 0.22, "margin": 0.05, "needed": 12, "test": "paired t", **given}
+    base = {"verdict": "inconclusive", "n": 5, "detectable": 0.22, "margin": 0.05, "needed": 12, "test": "paired t", "part": 1}
+    return {**base, **given}
 
 
 @pytest.mark.parametrize(
@@ -116,44 +119,48 @@ def open_row(**given) -> dict:
             open_claim(12),
             {},
             "5 runs of each side can find differences of 22 %, and the margin is 5.0 %",
-            "About 12 .*make precise would help",
+            r"^About 12 repetitions should decide it: 14 more runs of its 2 cells, which take about 2 minutes\..* 2\.5 hours:$",
         ),
-        (open_claim(3), {}, "22 %", "estimate is 3.*narrowly did not: make precise would help"),
-        (
-            open_claim(400),
-            {"needed": 400},
-            "22 %",
-            "about 400 repetitions: make precise goes up to 30 and would not decide it.$",
-        ),
-        (open_claim(10001), {"needed": 10001}, "22 %", "more than 10,000 repetitions"),
-        (open_claim(400), {}, "22 %", "It would decide 1 of the 1 open comparisons"),
+        (open_claim(3), {}, "22 %", "though as many as were made should have been enough"),
+        (open_claim(400, "it would take 400"), {"needed": 400}, "22 %", r"^Undecidable here: it would take 400\.$"),
         (open_claim(8), {"detectable": 0.02}, "the interval reaches over the margin of 5.0 %", "About 8"),
-        (
-            open_claim(None),
-            {"detectable": NAN, "test": "Brown-Forsythe"},
-            "for this test none can be excluded",
-            "cannot be estimated",
-        ),
-        (
-            open_claim(None),
-            {"detectable": NAN, "test": "none: too few blocks"},
-            "fewer than 3 runs of a side",
-            "cannot be estimated",
-        ),
+        (open_claim(None, "x"), {"detectable": NAN, "test": "Brown-Forsythe"}, "for this test none can be excluded", "x"),
+        (open_claim(None, "x"), {"detectable": NAN, "test": "none: too few blocks"}, "fewer than 3 runs of a side", "x"),
     ],
 )
 def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decide_it(claim, row, could, would):
     found, take = wording.undecided(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
-    assert found.startswith("Cannot be decided here: ") and could in found
+    assert found.startswith("Not decided by these runs: ") and could in found
     assert re.search(would, take)
+
+
+def test_a_claim_of_which_some_comparisons_could_be_decided_says_so():
+    rows = [open_row(), open_row(needed=400)]
+    assert wording.undecided(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
 
 
 def test_a_decided_claim_says_nothing_of_the_kind():
     assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
 
 
-def test_the_largest_number_of_repetitions_is_the_makefile_s():
-    assert f"MAXIMUM ?= {wording.MAXIMUM}\n" in (PROJECT / "Makefile").read_text()
+def test_the_command_is_one_that_the_makefile_has():
+    made = wording.command(open_claim(12))
+    assert made == "make precise STUDIES=liu2020 MAXIMUM=12"
+    finer = open_claim(12)
+    finer["decide"] |= {"width": 0.04, "profile": "paper"}
+    assert wording.command(finer) == "make precise STUDIES=liu2020 PROFILE=paper WIDTH=0.04 MAXIMUM=12"
+    assert wording.command(open_claim(400, "too many")) == ""
+    makefile = (PROJECT / "Makefile").read_text()
+    assert f"\nMAXIMUM ?= {precision.MAXIMUM}\n" in makefile and f"\nWIDTH ?= {precision.WIDTH}\n" in makefile
+    assert f"\nPROFILE ?= {wording.USUAL_PROFILE}\n" in makefile and "\nSTUDIES ?=\n" in makefile and "\nprecise:" in makefile
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 second"), (40, "40 seconds"), (89, "89 seconds"), (720, "12 minutes"), (9000, "2.5 hours"), (90000, "25 hours")],
+)
+def test_a_time_for_people(seconds, text):
+    assert formats.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -194,8 +201,15 @@ def test_what_is_off_the_strip_is_an_arrow_with_its_number_and_no_dot_at_the_end
     near = comparison_rows.strip(compared(1.0, 0.0, 3.0))
     assert near["arrow"] == 0 and near["interval"][0] == 60 and near["at"] == pytest.approx(60 + 55 / 3, abs=0.1)
     # An interval that goes over an end is drawn to the end.
-    assert comparison_rows.strip(compared(5.0, 0.0, 40.0))["interval"] == (60, 115)
+    over = comparison_rows.strip(compared(5.0, 0.0, 40.0))
+    assert over["interval"] == (60, 115) and over["over"] == (False, True) and near["over"] == (False, False)
     assert comparison_rows.strip(compared(NAN, NAN, NAN)) is None
+
+
+def test_of_the_other_side_only_what_differs_is_named():
+    name = "two Docker containers, exactly subscribed, any processor, UMA"
+    assert comparison_rows.differing(name, "bare metal, exactly subscribed, any processor, UMA") == "bare metal"
+    assert comparison_rows.differing(name, name) == "the same"
 
 
 def write(folder, path: str, repetition: int, status: str, reason, attempts: list[dict]) -> dict:
@@ -248,28 +262,3 @@ def test_a_figure_of_one_column_has_most_of_the_page_s_width():
         return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big")
 
     assert figure_list.width(png(1050)) == 46 and figure_list.width(png(2100)) == 92
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "mark"), [(0.5, 0.94, "loss"), (0.5, 0.96, ""), (1.06, 2.0, "gain"), (1.04, 2.0, ""), (NAN, NAN, "")]
-)
-def test_the_answer_marks_a_ratio_whose_whole_interval_is_beyond_the_margin(liu2020, low, high, mark):
-    usual = {"hardware": "uma", "mode": "exact", "affinity": "any", "yield": "default", "sizes": "standard", "better": "higher"}
-    row = {**usual, "comparison": "against bare metal", "scheme": "E2", "runtime": "docker", "metric": "fft_gflops"}
-    row |= {"label": "G-FFT", "ratio": math.sqrt(low * high), "ratio_low": low, "ratio_high": high, "cell": "c"}
-    others = [
-        {**row, "mode": "over"},
-        {**row, "affinity": "pin"},
-        {**row, "better": "lower"},
-        {**row, "runtime": "docker-ptrace"},
-    ]
-    (table,) = answer.table(pd.DataFrame([row, *others]), liu2020, {"cells": {"c": {"containers": 2}}})
-    assert table["metrics"] == ["G-FFT"] and [answer.name(one) for one in table["rows"]] == ["Docker, 2 containers"]
-    assert table["rows"][0]["cells"][0]["mark"] == mark
-    losing, rest = answer.sentences(table)
-    assert [one["name"] for one in losing] == (["Docker, 2 containers"] if mark == "loss" else [])
-    assert rest == ([] if mark == "loss" else ["Docker, 2 containers"])
-
-
-def test_without_tests_there_is_no_answer(liu2020):
-    assert answer.table(pd.DataFrame(), liu2020, {}) == []

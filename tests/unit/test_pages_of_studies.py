@@ -1,6 +1,7 @@
 """Whole pages, from the measurements that are kept in results/reference."""
 
 import json
+import re
 import shutil
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.host import inventory
 from plimsoll.measuring import record
-from plimsoll.pages import report
+from plimsoll.pages import claim_filter, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
@@ -29,7 +30,18 @@ IMAGE = {"tag": "plimsoll", "id": "sha256:0123", "files": {"libmpi.so.40": {"sha
 def verdicts_of(study: str) -> list[dict]:
     """The verdicts of the reference, as a study's claims.json has them."""
     table = pd.read_csv(REFERENCE / study / "claims.csv").astype(object)
-    nested = ("shown_in", "paper_p", "paper_magnitude", "substitutes", "caveats", "asked", "whole", "stands_out", "parts")
+    nested = (
+        "shown_in",
+        "paper_p",
+        "paper_magnitude",
+        "substitutes",
+        "caveats",
+        "asked",
+        "whole",
+        "stands_out",
+        "parts",
+        "decide",
+    )
     found = []
     for row in table[table["study"] == study].to_dict("records"):
         known = {key: None if pd.isna(value) else value for key, value in row.items()}
@@ -57,7 +69,7 @@ def made(tmp_path_factory):
         )
         (results / "image.json").write_text(json.dumps(IMAGE))
         write_records(folder, plan)
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons")}
+        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons", "answer")}
         return report.Sources(
             **files,
             plan=folder / "plan.json",
@@ -96,6 +108,7 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     assert stages.main(["report", "--study", name, *given, "--output", str(target)]) == 0
     page = pages.check(target.read_text(), target.parent, NOT_KEPT)
     assert page.h1.get_text() == studies.load(name, designs.known())["question"]
+    words_are_explained_where_they_are_used(page)
     first = page.find_all("h2")[0]
     assert first["id"] == "answer"
     # Every run that was repeated has its record, and the reason and the raw output of each attempt.
@@ -120,15 +133,56 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
         (tmp_path / f"{name}.json").write_text(json.dumps(verdicts_of(name)))
     verdicts = [str(tmp_path / f"{name}.json") for name in measured]
     comparisons = [str(REFERENCE / name / "comparisons.csv") for name in measured]
+    answers = [str(REFERENCE / name / "answer.csv") for name in measured]
     made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv"}
     outputs = [word for name, path in made.items() for word in (f"--{name}", str(path))]
-    assert stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, *outputs]) == 0
+    assert (
+        stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, "--answers", *answers, *outputs]) == 0
+    )
     page = pages.check(made["page"].read_text(), tmp_path, tuple(f"{name}/" for name in measured))
     claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
     assert {section["id"] for section in page.select("section.claim")} == set(claims)
-    # What was not measured is folded away at the end, behind all that was.
-    assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 1 :] == [*measured, "elsewhere"]
+    words_are_explained_where_they_are_used(page)
+    # What was not measured is folded away behind all that was.
+    assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 2 :] == [*measured, "elsewhere", "words"]
+    statements_can_be_filtered(page)
+    comparisons_are_few_and_readable(page)
     table = pd.read_csv(made["table"]).set_index("id")
     assert set(table.index) == set(claims)
     unavailable = table["verdict"] == "study not available"
     assert {claims[one] for one in table.index[unavailable]} == set(book.names()) - set(measured)
+
+
+def statements_can_be_filtered(page) -> None:
+    """Every choice has a statement, and every measured statement has what it can be chosen by."""
+    claims = page.select("section.claim[data-verdict]")
+    chosen = {
+        select["name"]: [one["value"] for one in select.find_all("option")]
+        for select in page.find(id="filter").find_all("select")
+    }
+    assert list(chosen) == list(claim_filter.BY)
+    for key, values in chosen.items():
+        had = {value for claim in claims for value in claim[f"data-{key}"].split("|")} - {""}
+        assert values[0] == "" and sorted(values[1:]) == sorted(had), key
+    for claim in claims:
+        assert claim["data-study"] in claim["id"] and claim["data-verdict"] in claim.get_text()
+
+
+def comparisons_are_few_and_readable(page) -> None:
+    """Six columns, the contradicted first, no more rows than are shown, and words in the place of names of levels."""
+    order = ["contradicted", "inconclusive", "reproduced"]
+    for table in page.select("section.claim table"):
+        rows = table.tbody.find_all("tr")
+        assert len(table.thead.find_all("th")) == 6 and 0 < len(rows) <= verdict_page.SHOWN
+        found = [order.index(row.b.get_text()) for row in rows]
+        assert found == sorted(found)
+        text = table.tbody.get_text()
+        assert not re.search(r"\b[EO]\d\b|no_difference|\bnot_|\b(exact|cpumem|docker|bare)\b(?! metal)", text), text
+        assert "comparisons.csv" in table.parent.parent.get_text()
+
+
+def words_are_explained_where_they_are_used(page) -> None:
+    """The glossary holds what is linked to, once each, and nothing else."""
+    explained = [term["id"] for term in page.select("dt[id^=word-]")]
+    assert explained and sorted(link["href"][1:] for link in page.select("a.word")) == sorted(explained)
+    assert "word-cell" in explained and "word-block" in explained

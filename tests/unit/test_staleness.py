@@ -61,7 +61,7 @@ def test_a_run_that_does_not_count_is_tried_by_so_many_starts_and_no_more(target
 def test_a_run_that_counts_in_the_end_is_left_alone(target):
     record.write(target, old_record(found="failed"))
     noted = asked(target)[1]
-    assert noted == "new, start 2"
+    assert noted == "new,start=2"
     record.write(target, old_record(starts=2))
     assert asked(target) == (False, noted)
 
@@ -73,8 +73,8 @@ def test_with_one_start_nothing_is_tried_again(target):
 
 def test_more_starts_than_before_try_a_run_again(target):
     record.write(target, old_record(found="failed", starts=3))
-    assert asked(target, starts=3) == (False, "new, start 3")
-    assert asked(target, starts=4) == (True, "new, start 4")
+    assert asked(target, starts=3) == (False, "new,start=3")
+    assert asked(target, starts=4) == (True, "new,start=4")
 
 
 def test_a_record_of_other_parameters_is_measured_whatever_became_of_it(target):

@@ -48,7 +48,8 @@ def test_a_run_needs_the_tried_environments_until_its_record_is_there(made):
     put(made, run)
     staleness.seen_at_start.cache_clear()
     assert made.prerequisites(NAME, *run) == []
-    assert made.asked_for(NAME, *run) == made.plans[NAME]["cells"][run[0]]["fingerprint"]
+    fingerprint = made.plans[NAME]["cells"][run[0]]["fingerprint"]
+    assert made.asked_for(NAME, *run) == f"results/{NAME}/plan.json results/images/hpcc.json {run[0]} {run[1]} {fingerprint}"
 
 
 @pytest.mark.parametrize("changes", [{"fingerprint": "another"}, {"status": "invalid"}])

@@ -20,6 +20,7 @@ def cut_down(project: Project) -> None:
     study = yaml.safe_load(path.read_text())
     study["experiments"]["interference"]["benchmark"] = KEPT
     study["metrics"] = {name: metric for name, metric in study["metrics"].items() if metric["benchmark"] in KEPT}
+    study["answer"]["metrics"] = [name for name in study["answer"]["metrics"] if name in study["metrics"]]
     study["figures"] = {
         name: {**study["figures"][name], "metrics": [m for m in study["figures"][name]["metrics"] if m in study["metrics"]]}
         for name in FIGURES

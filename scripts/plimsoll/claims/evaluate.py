@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from plimsoll.claims import book, compare, findings, judging, quantities, verdicts
+from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
 
@@ -19,6 +19,7 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
     results, rows = [], []
     for claim in claims:
         result, compared = one(claim, measured, asked, alpha)
+        result["decide"] = deciding.of(result, compared, measured)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)

@@ -48,6 +48,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "whole": None,
         "stands_out": [],
         "parts": [],
+        "decide": None,
     }
 
 

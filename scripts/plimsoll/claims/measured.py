@@ -29,6 +29,7 @@ class Measured:
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         paths = valid[plan["factors"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
+        self._seconds = _seconds(runs, plan["factors"])
         self.transports = valid["transport"].groupby(paths).agg(list).to_dict() if len(valid) else {}
 
     def reason(self, asked) -> str | None:
@@ -37,6 +38,11 @@ class Measured:
         cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
         unseen = (str(self.unseen[metric]) for side in sides for metric in side.metrics if metric in self.unseen)
         return next(filter(None, (*cells, *unseen)), None)
+
+    def seconds(self, cell: str) -> float:
+        """What a run of a cell takes from its wait for an idle machine to the removal of its containers: the mean of those that
+        were made, or what the plan expects."""
+        return self._seconds.get(cell, self.plan["cells"][cell]["expected_seconds"])
 
     @cached_property
     def lacking(self) -> dict[str, str]:
@@ -54,3 +60,11 @@ class Measured:
     def sample(self, side: Side) -> Sample:
         """What a side is about, one value per block, by the side's quantity."""
         return quantities.find(side.quantity).sample(self, side)
+
+
+def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
+    """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds)."""
+    phases = [column for column in runs if column.endswith("_seconds")]
+    if not phases or runs.empty:
+        return {}
+    return runs[phases].sum(axis=1).groupby(runs[factors].agg("/".join, axis=1)).mean().to_dict()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll import paths, registry
 from plimsoll.config import yaml_files
-from plimsoll.design import Design
+from plimsoll.design import Design, Refer
 from plimsoll.errors import PlimsollError
 
 STUDIES = paths.PROJECT / "config/studies"
@@ -76,4 +76,18 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"tables.{name}.kind", [table["kind"]], list(design.tables.KINDS))
         refer(f"tables.{name}.reference", [table["reference"]] if "reference" in table else [], printed)
     design.check.study(study, source, refer)
+    _check_answer(study, design, refer)
     return Study(study, design)
+
+
+def _check_answer(study: dict, design: Design, refer: Refer) -> None:
+    """Metrics and levels of the study's answer, which names levels as a claim does."""
+    answer = study["answer"]
+    refer("answer.metrics", answer["metrics"], list(study["metrics"]))
+    for key in ("rows", "baseline", "scope", "each"):
+        levels = {"scope": answer.get(key, {})}
+        design.check.claim(
+            study, levels, lambda named, *known, key=key: refer(f"answer.{key}{named.removeprefix('scope')}", *known)
+        )
+    for factor, notes in answer.get("notes", {}).items():
+        refer(f"answer.notes.{factor}", list(notes), answer["rows"].get(factor, []))

@@ -1,6 +1,5 @@
 """Programs that may not be shipped: archives that the user supplies with a checksum, checked and unpacked for containers."""
 
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -24,6 +23,8 @@ def prepare(supplied: dict[str, dict]) -> None:
         target, archive = folder(given["sha256"]), Path(given["archive"]).expanduser()
         if target.is_dir():
             continue
+        import hashlib  # here, because every run looks for a supplied program, and none unpacks one
+
         key = f"config: programs.{name}"
         try:
             found = hashlib.sha256(archive.read_bytes()).hexdigest()

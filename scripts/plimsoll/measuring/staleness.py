@@ -29,7 +29,7 @@ class Look(NamedTuple):
     starts: int = 0
 
 
-def look(path: Path) -> Look:
+def look(path: Path | str) -> Look:
     """What a path holds now."""
     try:
         found = record.glance(path)
@@ -79,7 +79,7 @@ def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
     if seen.fingerprint != fingerprint:
         return fingerprint
     number = seen.starts + tried_again(seen, starts)
-    return fingerprint if number < 2 else f"{fingerprint}, start {number}"
+    return fingerprint if number < 2 else f"{fingerprint},start={number}"
 
 
 def kept(study_folder: Path, cell: dict, repetition: int, target: Path, starts: int) -> tuple[dict | None, dict | None]:

@@ -1,5 +1,7 @@
 """What was asked of the measurements, in one generated sentence: beside the paper's it shows whether both are the same."""
 
+from collections.abc import Callable
+
 from plimsoll.claims import book, verdicts
 from plimsoll.pages.formats import percent
 
@@ -21,13 +23,17 @@ HOLDS = {
 ONE = "in one comparison"
 
 
-def sentence(asked: dict, labels: list[str], comparisons: int) -> str:
+# A level of a factor for people: level(factor, name).
+Level = Callable[[str, str], str]
+
+
+def sentence(asked: dict, labels: list[str], comparisons: int, level: Level) -> str:
     """The question that a claim, or one of its parts, was turned into.
 
     `asked` has the claim's levels and rules (plimsoll.claims.findings.ASKED), `labels` name the metrics that were compared.
     """
     rule = HOLDS[asked["holds"]].format(comparisons) if comparisons > 1 else ONE
-    return f"Asked: is {_metrics(asked, labels)} {_said(asked)}, {rule}?{_left_out(asked)}"
+    return f"Asked: is {_metrics(asked, labels)} {_said(asked, level)}, {rule}?{_left_out(asked, level)}"
 
 
 def _metrics(asked: dict, labels: list[str]) -> str:
@@ -37,21 +43,24 @@ def _metrics(asked: dict, labels: list[str]) -> str:
     return of + (named or "the metric")
 
 
-def _said(asked: dict) -> str:
+def _said(asked: dict, level: Level) -> str:
     expected, margin = asked.get("expected"), asked["margin"]
-    scope = _levels(asked.get("scope"))
+    scope = _levels(asked.get("scope"), level)
     where = f" ({scope})" if scope else ""
     if asked.get("quantity") == "variation":
-        return f"{expected or 'higher'} than {percent(asked['cv']).removeprefix('+')} with {_levels(asked.get('a'))}{where}"
+        of = f" with {_levels(asked['a'], level)}" if asked.get("a") else ""
+        return f"{expected or 'higher'} than {percent(asked['cv']).removeprefix('+')}{of}{where}"
     if asked.get("quantity") == "printed value":
         return f"what the paper prints, within a factor of {1 + margin:g} in odds{where}"
     if asked.get("along"):
         along = asked["along"]
-        return f"{along['direction']} along {along['factor']} ({', '.join(along.get('levels', []))}){where}"
+        return (
+            f"{along['direction']} along {', '.join(level(along['factor'], name) for name in along.get('levels', []))}{where}"
+        )
     if asked.get("order"):
         better = EXPECTED.get(expected, expected)
-        return f"{better} in each of these than in the next: {'; '.join(_levels(levels) for levels in asked['order'])}{where}"
-    a, b = _levels(asked.get("a")), _levels(asked.get("b"))
+        return f"{better} in each of these than in the next: {'; '.join(_levels(one, level) for one in asked['order'])}{where}"
+    a, b = _levels(asked.get("a"), level), _levels(asked.get("b"), level)
     size = percent(margin).removeprefix("+")
     if asked.get("quantity") == "transport":
         return f"with {a} and not with {b}{where}"
@@ -61,10 +70,10 @@ def _said(asked: dict) -> str:
     return f"{EXPECTED.get(expected, expected)}{by} with {a} than with {b}{where}"
 
 
-def _levels(levels: dict | None) -> str:
-    return ", ".join(f"{factor.replace('_', ' ')} {' or '.join(map(str, names))}" for factor, names in (levels or {}).items())
+def _levels(levels: dict | None, level: Level) -> str:
+    return ", ".join(" or ".join(level(factor, str(name)) for name in names) for factor, names in (levels or {}).items())
 
 
-def _left_out(asked: dict) -> str:
+def _left_out(asked: dict, level: Level) -> str:
     told = [*book.listed(asked, "except"), *book.listed(asked, "except_b")]
-    return f" Left out: {'; '.join(_levels(levels) for levels in told)}." if told else ""
+    return f" Left out: {'; '.join(_levels(levels, level) for levels in told)}." if told else ""

@@ -7,7 +7,7 @@ from plimsoll.pages.formats import factor, interval, missing, octaves, p_value, 
 
 # A strip goes from an eighth to eight times as much: three doublings each way.
 DOUBLINGS = 3
-PAPER = "the paper"
+PAPER, SAME = "the paper", "the same"
 
 
 def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]) -> dict:
@@ -16,22 +16,27 @@ def row(claim: dict, found: dict, study: dict, short: Callable[[str, dict], str]
     show, printed = wording.shower(claim), claim["quantity"] == "printed value"
     # Of a printed share both are factors in its odds, less 1.
     sized = (lambda value: f"odds {factor(value)}") if printed else (lambda value: show(value).removeprefix("+"))
+    a, b = (_side(found, side, study, short) for side in ("a", "b"))
     return {
         "verdict": found["verdict"],
         "effect": interval(found["effect"], found["low"], found["high"], wording.one_scale(show, found)) or "none",
         "strip": strip(found) if wording.relative(claim) else None,
         "metric": _metric(found, study),
-        "a": _side(found, "a", study, short),
-        "b": _side(found, "b", study, short),
+        "a": a,
+        "b": b and {**b, "name": differing(a["name"], b["name"])},
         "said": asked.EXPECTED.get(found["expected"], found["expected"]),
         "n": int(found["n"]),
         "p": p_value(found.get("p_supports")),
         "p_against": p_value(found.get("p_opposes_holm")),
         "margin": sized(found["margin"]) if not missing(found["margin"]) else "",
-        "detectable": sized(found["detectable"]) if not missing(found["detectable"]) else "",
-        "test": found["test"],
-        "paper_test": "" if missing(found.get("paper_test")) else f"{found['paper_test']}, p {p_value(found['paper_p'])}",
     }
+
+
+def differing(name: str, other: str) -> str:
+    """What another cell's name has that the first one's has not: its parts are separated by a comma and a space. Two metrics of
+    one cell have the same name."""
+    said = set(name.split(", "))
+    return ", ".join(part for part in other.split(", ") if part not in said) or SAME
 
 
 def _metric(found: dict, study: dict) -> str:
@@ -56,19 +61,22 @@ def strip(found: dict) -> dict | None:
     """Where a comparison lies on a strip of 120 units from an eighth to eight times; None if there is nothing to draw.
 
     What lies beyond the ends is said in words (`beyond`) beside an arrow (`arrow`: -1 or 1), never drawn as a dot at the end.
+    `over` says of each end whether the interval goes on beyond it.
     """
     if missing(found["effect"]) or missing(found["margin"]):
         return None
     size = octaves(found["effect"])
     off = (size > DOUBLINGS) - (size < -DOUBLINGS)
-    bounds = None
+    bounds, over = None, (False, False)
     if not missing(found["low"]):
         low, high = octaves(found["low"]), octaves(found["high"])
+        over = (low < -DOUBLINGS, high > DOUBLINGS)
         # An interval that lies wholly beyond an end has nothing on the strip.
         bounds = None if low > DOUBLINGS or high < -DOUBLINGS else (place(found["low"]), place(found["high"]))
     return {
         "margin": (place(-found["margin"]), place(found["margin"])),
         "interval": bounds,
+        "over": over,
         "arrow": off,
         "beyond": factor(found["effect"]) if off > 0 else percent(found["effect"]),
         "at": place(found["effect"]),

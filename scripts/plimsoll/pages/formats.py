@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from plimsoll import paths
+from plimsoll.pages import glossary
 
 # What all pages share, and what each design adds.
 TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
@@ -38,6 +39,8 @@ def environment() -> jinja2.Environment:
         interval=interval,
         ratio=ratio,
         sections=sections,
+        capital=capital,
+        explained=glossary.explained,
     )
     return made
 
@@ -92,6 +95,15 @@ def ratio(value: float | None) -> str:
     return f"{value:.2f}" if 0.095 <= value < 9.995 else significant(value, 2 if value < 1 else 3)
 
 
+def duration(seconds: float) -> str:
+    """A time for people: 40 seconds, 12 minutes, 2.5 hours; an estimate, so two digits."""
+    for size, name in ((3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= 1.5 * size or size == 1:
+            number = significant(seconds / size, 2) if size == 3600 else str(max(1, round(seconds / size)))
+            return f"{number} {name}{'' if number == '1' else 's'}"
+    return ""
+
+
 def prose(text: str | None) -> str:
     """A text of the configuration, the plan or a record as it is printed: 20 % and not 20%, 1 socket and not 1 socket(s)."""
     if missing(text):
@@ -100,6 +112,11 @@ def prose(text: str | None) -> str:
     return re.sub(
         r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", spaced
     )
+
+
+def capital(text: str) -> str:
+    """A text that begins a sentence; its other letters stay as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def unit(name: str) -> str:

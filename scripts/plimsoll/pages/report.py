@@ -8,10 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.analysis import collect, drift
+from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
-from plimsoll.pages import figure_list, formats, run_list, verdict_page, wording
+from plimsoll.pages import answer, figure_list, formats, glossary, run_list, verdict_page, wording
 from plimsoll.planning import planner
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
@@ -30,6 +31,7 @@ class Sources:
     tests: Path
     verdicts: Path
     comparisons: Path
+    answer: Path
     figures: Path
     tables: Path
     records: Path
@@ -46,8 +48,10 @@ def render(loaded: Study, sources: Sources) -> str:
         "study": loaded,
         "plan": plan,
         "version": version("plimsoll"),
+        "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": json.loads(sources.image.read_text()),
         **_host(json.loads(sources.host.read_text())),
+        "answer": answer.shown(claims_answer.read(sources.answer), loaded),
         **_runs(runs, plan, sources),
         **_findings(loaded["id"], results, comparisons),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),
@@ -89,6 +93,7 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             "effects": wording.effects(result, rows.get(result["id"], [])),
             "size": wording.size(result),
             "undecided": wording.undecided(result, rows.get(result["id"], [])),
+            "command": wording.command(result),
         }
         for result in findings.counted(results)
         if result["comparisons"]

@@ -7,7 +7,9 @@ import pandas as pd
 
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.pages import asked, comparison_rows, formats, wording
+from plimsoll.config.studies import Study
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, wording
+from plimsoll.planning import precision
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -19,26 +21,40 @@ MARKS = {
 }
 
 
-def render(results: list[dict], comparisons: dict[str, pd.DataFrame], studies: dict[str, dict]) -> str:
-    """The page; `results` the verdicts of all studies, `comparisons` by study, `studies` the measured ones by name."""
+# Comparisons of a claim on the page; comparisons.csv has all.
+SHOWN = 8
+
+
+def render(
+    results: list[dict], comparisons: dict[str, pd.DataFrame], answers: dict[str, pd.DataFrame], studies: dict[str, Study]
+) -> str:
+    """The page; `results` the verdicts of all studies, `comparisons` and `answers` by study, `studies` the measured ones by
+    name."""
     rows = {claim: found for table in comparisons.values() for claim, found in wording.by_claim(table).items()}
     summary = findings.summarise(results)
+    claims = [_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results]
     return (
         formats.environment()
         .get_template("verdicts.html.j2")
         .render(
-            claims=[_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results],
+            claims=claims,
+            choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
+            answers={name: answer.shown(table, studies[name]) for name, table in answers.items()},
             elsewhere=sorted({result["study"] for result in results} - set(studies)),
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
+            spelled_out={f"{row['study']}-{row['question']}" for row in summary},
             repeated=len(results) - len(findings.counted(results)),
             differing=findings.differing(results),
             verdicts=verdicts.VERDICTS[:4],
             marks=MARKS,
             margin=MARGIN,
-            maximum=wording.MAXIMUM,
-            designs=sorted({study["design"] for study in studies.values()}),
+            maximum=precision.MAXIMUM,
+            terms=[
+                *glossary.SHARED,
+                *dict.fromkeys(term for study in studies.values() for term in study.design.report.GLOSSARY),
+            ],
         )
     )
 
@@ -48,26 +64,39 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
     shown = {**result, "mark": MARKS[result["verdict"]], "rows": [], "tables": [], "figures": []}
     if study is None:
         return shown
+    level = level_of(study)
     return {
         **shown,
+        **claim_filter.of_claim(result, rows, study),
         "tables": findings.tables_of(result, study),
         "figures": findings.figures_of(result, study),
-        "rows": [comparison_rows.row(result, one, study, study.design.report.short) for one in rows],
+        "rows": [comparison_rows.row(result, one, study, study.design.report.short) for one in rows[:SHOWN]],
+        "compared": len(rows),
+        "kind_said": wording.kind(result),
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
         "whole_said": wording.on_the_whole(result),
-        "asked_said": _asked(result, rows),
+        "asked_said": _asked(result, rows, level),
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
         "undecided": wording.undecided(result, rows),
+        "command": wording.command(result),
     }
 
 
-def _asked(result: dict, rows: list[dict]) -> str:
+def level_of(study: Study) -> asked.Level:
+    """What names a level of the study for people; of a metric, its label."""
+    metrics = study["metrics"]
+    return lambda factor, name: (
+        metrics[name]["label"] if factor == "metric" and name in metrics else study.design.report.level(factor, name)
+    )
+
+
+def _asked(result: dict, rows: list[dict], level: asked.Level) -> str:
     """The question that was asked; a claim of several parts has one for each."""
     if result["parts"] or not rows:
         return ""
-    return asked.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows))
+    return asked.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows), level)
 
 
 def _out(result: dict, study: dict) -> list[str]:
@@ -83,7 +112,7 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
         **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part)},
-        "asked_said": asked.sentence(part["asked"], labels, len(own)) if own else "",
+        "asked_said": asked.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 
 

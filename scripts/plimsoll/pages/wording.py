@@ -5,12 +5,13 @@ from collections.abc import Callable
 import pandas as pd
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import quantities, verdicts
+from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
-from plimsoll.pages.formats import FACTOR, MINUS, factor, interval, missing, percent, significant
+from plimsoll.pages.formats import FACTOR, MINUS, duration, factor, interval, missing, percent, significant
+from plimsoll.planning import precision
 
-# Repetitions of a cell that `make precise` adds up to (MAXIMUM in the Makefile).
-MAXIMUM = 30
+# The profile that make takes if none is named.
+USUAL_PROFILE = "quick"
 TOO_FEW = "none: too few"
 # How our interval lies to the paper's size (claims.verdicts.size).
 AGAINST_PAPER = {
@@ -125,9 +126,8 @@ def undecided(claim: dict, rows: list[dict]) -> list[str]:
     """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it."""
     if claim["verdict"] != verdicts.INCONCLUSIVE:
         return []
-    decided = [number for number, part in enumerate(claim.get("parts") or [], 1) if part["verdict"] != verdicts.INCONCLUSIVE]
-    still_open = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row.get("part") not in decided]
-    if claim.get("holds") == verdicts.AVERAGE and claim.get("whole"):
+    still_open = deciding.still_open(claim, rows)
+    if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         # It is the average that is open, whatever its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
@@ -139,18 +139,16 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
     if not known:
         few = [row for row in rows if str(row["test"]).startswith(TOO_FEW)]
         if few:
-            return f"Cannot be decided here: {len(few)} comparisons have fewer than {blocks.SMALLEST} runs of a side."
-        return "Cannot be decided here: no significant difference, and for this test none can be excluded."
+            return f"Not decided by these runs: {len(few)} comparisons have fewer than {blocks.SMALLEST} runs of a side."
+        return "Not decided by these runs: no significant difference, and for this test none can be excluded."
     coarse = [row for row in known if row["detectable"] > row["margin"]]
     if not coarse:
         margins = _between(claim, [row["margin"] for row in known])
-        return f"Cannot be decided here: the interval reaches over the margin of {margins}."
+        return f"Not decided by these runs: the interval reaches over the margin of {margins}."
     runs, found = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
     margins = _between(claim, [row["margin"] for row in coarse])
-    each = ", depending on the comparison" if " to " in found else ""
-    return (
-        f"Cannot be decided here: {runs} runs of each side can find differences of {found}{each}, and the margin is {margins}."
-    )
+    found += ", depending on the comparison" if " to " in found else ""
+    return f"Not decided by these runs: {runs} runs of each side can find differences of {found}, and the margin is {margins}."
 
 
 def _between(claim: dict, sizes: list[float]) -> str:
@@ -161,21 +159,28 @@ def _between(claim: dict, sizes: list[float]) -> str:
 
 
 def _would_take(claim: dict, rows: list[dict]) -> str:
-    needed, made = claim.get("needed"), claim["n_most"]
-    if needed is None or missing(needed):
-        return "For this test the number of repetitions that would decide it cannot be estimated."
-    needed = int(needed)
-    if needed <= made:
-        return (
-            f"As many repetitions as were made should have decided it (the estimate is {needed}), and narrowly did not: "
-            "make precise would help."
-        )
-    if needed <= MAXIMUM:
-        return f"About {needed} repetitions would decide it: make precise would help, which goes up to {MAXIMUM}."
-    within = sum(not missing(row.get("needed")) and row["needed"] <= MAXIMUM for row in rows)
-    number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {needed:,}"
-    some = f" It would decide {within} of the {len(rows)} open comparisons." if within else ""
-    return f"All of it would take {number} repetitions: make precise goes up to {MAXIMUM} and would not decide it.{some}"
+    """Whether more repetitions would decide it, and what they would take (plimsoll.claims.deciding)."""
+    decide = claim["decide"]
+    if decide["undecidable"]:
+        within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
+        some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""
+        return f"Undecidable here: {decide['undecidable']}.{some}"
+    made = "" if claim["needed"] > claim["n_most"] else ", though as many as were made should have been enough"
+    return (
+        f"About {decide['repetitions']} repetitions should decide it{made}: {decide['runs']} more runs of its "
+        f"{decide['cells']} cells, which take about {duration(decide['seconds'])}. The command repeats whatever in the study "
+        f"is as uncertain, in at most {duration(decide['all_seconds'])}:"
+    )
+
+
+def command(claim: dict) -> str:
+    """The command that should decide a claim; empty if none does."""
+    decide = claim.get("decide")
+    if not decide or decide["undecidable"]:
+        return ""
+    profile = "" if decide["profile"] == USUAL_PROFILE else f" PROFILE={decide['profile']}"
+    width = "" if decide["width"] == precision.WIDTH else f" WIDTH={decide['width']:g}"
+    return f"make precise STUDIES={claim['study']}{profile}{width} MAXIMUM={decide['repetitions']}"
 
 
 def _numbers(values: list[int]) -> str:

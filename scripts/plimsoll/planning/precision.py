@@ -10,6 +10,8 @@ import pandas as pd
 
 from plimsoll.errors import PlimsollError
 
+# What `make precise` is given if nothing else is said (Makefile): the width of intervals, and the most repetitions of a cell.
+WIDTH, MAXIMUM = 0.1, 30
 # Stopping as soon as an interval happens to be narrow favours samples whose spread happens to be small, and their intervals are
 # too narrow. So it is the width with a spread at the upper end of its own one-sided 80 % interval that must get there.
 CAUTION = 0.8

@@ -5,12 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import workloads
-from plimsoll.designs.interference import cells
-from plimsoll.designs.interference.factors import FREE, PLACEMENTS
+from plimsoll.designs.interference import cells, words
+from plimsoll.designs.interference.factors import FREE
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "interference/report.html.j2"
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(
@@ -114,16 +115,3 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
         number = name.removeprefix("table").lstrip("0")
         found.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
     return found
-
-
-def short(path: str, metric: dict) -> str:
-    """As in the papers: 2 L(+S); with the placement of client and server if the kernel did not choose it."""
-    case, pair, _, placement = path.split("/")
-    placed = "" if placement == FREE else f", {PLACEMENTS[placement]}"
-    members = pair.split("+")
-    own = metric["benchmark"]
-    letter = workloads.find(own).short
-    if len(members) == 1:
-        return f"{case} {letter}{placed}"
-    members.remove(own)
-    return f"{case} {letter}(+{workloads.find(members[0]).short}){placed}"

@@ -5,7 +5,7 @@ from pathlib import Path
 from plimsoll import environments, instruments, workloads
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.splitting import affinity
+from plimsoll.designs.splitting import affinity, words
 from plimsoll.designs.splitting.factors import OF_EXPERIMENT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
@@ -55,6 +55,8 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
         for factor, levels in named.items():
             if factor in (*OF_EXPERIMENT, "affinity"):
                 refer(f"{side}.{factor}", levels, list(study["factors"][factor]))
+            elif factor in words.CLAIMED:
+                refer(f"{side}.{factor}", levels, list(words.LEVELS[factor]))
 
 
 def _resolve_affinity(source: str, name: str, experiment: dict) -> None:

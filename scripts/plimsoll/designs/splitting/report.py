@@ -7,14 +7,14 @@ import pandas as pd
 
 from plimsoll import environments
 from plimsoll.analysis import tables as analysis_tables
-from plimsoll.designs.splitting import answer, host_tables, run_tables, watching
+from plimsoll.designs.splitting import host_tables, run_tables, watching, words
 from plimsoll.designs.splitting.charts import profile
-from plimsoll.instruments.base import Instrument
 from plimsoll.instruments.mpi_profile import PATTERNS
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "splitting/report.html.j2"
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(
@@ -22,11 +22,7 @@ def content(
 ) -> dict:
     """What the template is told beyond what all reports tell."""
     image = json.loads(sources.image.read_text())
-    answers = answer.table(tests, study, plan)
     return {
-        "answers": [{**table, "words": answer.sentences(table)} for table in answers],
-        "name_of": answer.name,
-        "margin": answer.MARGIN,
         "programs": {
             name: found
             for name, found in image["files"].items()
@@ -133,11 +129,3 @@ def sizes(plan: dict) -> list[dict]:
             key = {name: cell[name] for name in ("sizes", "section", "mode", "ranks", "cores")}
             seen[tuple(key.values())] = {**key, **cell["parameters"]}
     return list(seen.values())
-
-
-def short(path: str, metric: dict) -> str:
-    """What varies most, in a reader's words, and what is not as usual: UMA E2, Docker, ANY."""
-    hardware, _, scheme, runtime, level, yielding, sizes, instrument, _ = path.split("/")
-    unusual = [f"yielding {yielding}"] if sizes != "standard" else []
-    unusual += [f"under {instrument}"] if instrument != Instrument.name else []
-    return ", ".join([f"{hardware.upper()} {scheme}", environments.find(runtime).label, level.upper(), *unusual])

@@ -26,7 +26,8 @@ def cross_checks(observations: pd.DataFrame, pairs: dict[str, str]) -> list[dict
 
 def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
     """One row per instrument, metric and cell that was measured both ways: n of both, the ratio with / without of the geometric
-    means with its 95 % interval (Welch's test on logarithms), and p."""
+    means with its 95 % interval (Welch's test on logarithms), p, that adjusted for their number (`p_holm`), and whether the
+    adjusted one is below alpha (`differs`)."""
     metrics = observations.loc[observations["instrument"] == Instrument.name, "metric"].unique()
     usable = observations[observations["metric"].isin(metrics) & ~observations["censored"].astype(bool)]
     groups = dict(iter(usable.groupby([*KEYS, "instrument"])))
@@ -40,4 +41,7 @@ def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
         numbers = {name: found[name] for name in ("ratio", "ratio_low", "ratio_high", "p")}
         label = watched[["label", "unit"]].iloc[0].to_dict()
         rows.append({**described, **label, "n": len(watched), "n_plain": len(plain), **numbers})
+    paper_tests.adjust(rows, "p", "p_holm")
+    for row in rows:
+        row["differs"] = row.get("p_holm", 1.0) < alpha
     return sorted(rows, key=lambda row: (row["instrument"], row["mode"], row["scheme"], row["metric"]))

@@ -1,0 +1,125 @@
+"""The answer to a study's question: ratios to a baseline, one row per deployment and metric, compared as claims are.
+
+The study's `answer` (config/README.md) names levels as a claim does: those of the rows are side a, the baseline is side b. So
+cells are found, paired by block, averaged and judged by what finds, pairs, averages and judges the cells of claims.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.analysis import paper_tests
+from plimsoll.claims import compare, evaluate, quantities, verdicts
+from plimsoll.claims.measured import Measured
+from plimsoll.claims.quantities.base import MARGIN
+
+# What a row is set against: the study's baseline, or the first level of the last factor of the rows (one container, where the
+# row has several).
+BASELINE, FIRST = "baseline", "first"
+COLUMNS = (
+    *("against", "arrangement", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
+    *("ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"),
+    *("worst_cell", "worst_ratio", "reason"),
+)
+NO_CELLS = "the design has no two cells on this host that it compares"
+
+
+def table(measured: Measured, alpha: float) -> pd.DataFrame:
+    """One row per deployment and metric, with a column for each factor of `answer.each` and `answer.rows`, and COLUMNS.
+
+    `ratio` is the geometric mean of the values of side a over those of side b within blocks, with its 95 % interval; of several
+    `comparisons` it is that of their averages within blocks, and `worst_ratio` that of the worst of them. `p_beyond` is for a
+    difference of more than the MARGIN either way, `p_no_loss` for no loss of more than that; both are adjusted (Holm) for the
+    number of ratios of one level of `each` against the same. Where there is no ratio, `reason` says why. What the paper leaves
+    open is arranged in the first of the design's ways, in words in `arrangement` where there are several.
+    """
+    answer = measured.study["answer"]
+    arranged = evaluate.asking(measured.plan, measured.study)
+    words, asked = next(iter(arranged.items()))
+    found = []
+    for each in _levels(answer.get("each", {})):
+        for against, sides in _sides(answer):
+            described = {**each, "against": against, "arrangement": words if len(arranged) > 1 else ""}
+            rows = [
+                {**described, **levels, **_ratio(_claim(answer, metric, each, a, b), measured, asked, alpha)}
+                for levels, a, b in sides
+                for metric in answer["metrics"]
+            ]
+            for p in ("p_beyond", "p_no_loss"):
+                paper_tests.adjust(rows, p, f"{p}_holm")
+            found += rows
+    return pd.DataFrame(found, columns=[*factors(answer), *COLUMNS])
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The table as the stage `claims` left it; levels are text, whatever they look like."""
+    named = pd.read_csv(path, nrows=0).columns.difference(COLUMNS)
+    return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
+
+
+def factors(answer: dict) -> list[str]:
+    """The factors that tell the rows of an answer apart."""
+    return [*answer.get("each", {}), *answer["rows"]]
+
+
+def _levels(named: dict[str, list[str]]) -> list[dict[str, str]]:
+    """Every combination of levels."""
+    return [dict(zip(named, levels, strict=True)) for levels in product(*named.values())]
+
+
+def _sides(answer: dict) -> list[tuple[str, list[tuple[dict, dict, dict]]]]:
+    """(against what, [(levels of the row, side a, side b)]): each row and the baseline; the last and the first of a factor."""
+    rows = [(levels, _named(levels), answer["baseline"]) for levels in _levels(answer["rows"])]
+    *others, last = answer["rows"]
+    ends = answer["rows"][last]
+    steps = [
+        ({**levels, last: ends[-1]}, _named({**levels, last: ends[-1]}), _named({**levels, last: ends[0]}))
+        for levels in _levels({factor: answer["rows"][factor] for factor in others})
+    ]
+    return [(BASELINE, rows), *([(FIRST, steps)] if len(ends) > 1 else [])]
+
+
+def _named(levels: dict[str, str]) -> dict[str, list[str]]:
+    return {factor: [level] for factor, level in levels.items()}
+
+
+def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
+    """What is asked, as a claim: that the metric is not worse on side a."""
+    scope = {**answer.get("scope", {}), **_named(each)}
+    return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
+
+
+def _ratio(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> dict:
+    """The cells of a row from `metric` on; without a ratio where nothing was measured or too little."""
+    metric = measured.metrics[claim["metrics"][0]]
+    begun = {"metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
+    contrasts = asked(claim)
+    reasons = [reason for reason in map(measured.reason, contrasts) if reason]
+    if not contrasts or reasons:
+        return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or NO_CELLS}
+    quantity = quantities.find(None)
+    rows = [quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha) for one in contrasts]
+    whole = rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
+    begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
+    if len(rows) == 1:
+        begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
+    if whole is None or not math.isfinite(whole.get("low", math.nan)):
+        return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
+    bounds = quantity.bounds(MARGIN)
+    beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes
+    no_loss = verdicts.strength(rows[0]["expected"], whole["shown"], bounds, False).supports
+    return {
+        **begun,
+        **{"n": whole["n"], "ratio": 1 + whole["effect"], "low": 1 + whole["low"], "high": 1 + whole["high"]},
+        **{"detectable": whole["detectable"], "p_beyond": beyond, "p_no_loss": no_loss},
+        **(_worst(rows, metric["better"]) if len(rows) > 1 else {}),
+    }
+
+
+def _worst(rows: list[dict], better: str) -> dict:
+    sign = 1 if better == "higher" else -1
+    worst = min(rows, key=lambda row: sign * row["effect"])
+    return {"worst_cell": worst["cell_a"], "worst_ratio": 1 + worst["effect"]}

@@ -1,0 +1,83 @@
+"""What it would take to decide an inconclusive claim by `make precise`: repetitions, runs and seconds, or why it cannot be."""
+
+import math
+
+from plimsoll.analysis import blocks
+from plimsoll.claims import verdicts
+from plimsoll.claims.measured import Measured
+from plimsoll.planning import precision
+
+NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
+TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
+NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is none"
+# Smallest width that is asked for: a narrower interval takes more repetitions than anybody makes.
+NARROWEST = 0.01
+
+
+def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
+    """What would decide a claim; None if it is decided, or nothing was compared. `rows` are its comparisons.
+
+    `undecidable` is the reason why as many repetitions as `make precise` makes would not decide it; otherwise it is empty, and
+    there are `repetitions` (of each cell), `cells`, additional `runs` of these and their `seconds`, `all_seconds` if every cell
+    of the study were repeated as often, and the `width` and `profile` that the command is given.
+    """
+    if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
+        return None
+    rows = still_open(result, rows)
+    if reason := _undecidable(result, rows):
+        return {"undecidable": reason}
+    wanted = int(result["needed"])
+    if wanted <= result["n_most"]:
+        # The estimate is as uncertain as the spread: the next round of `make precise` is the next chance.
+        wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
+    paths = {row[side] for row in rows for side in ("cell_a", "cell_b")} & set(measured.plan["cells"])
+    runs, seconds = _cost(paths, wanted, measured)
+    whole = [path for path, cell in measured.plan["cells"].items() if cell["reason"] is None]
+    return {
+        "undecidable": "",
+        **{"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds},
+        **{"all_seconds": _cost(whole, wanted, measured)[1], "width": _width(rows, wanted)},
+        "profile": measured.plan["profile"],
+    }
+
+
+def still_open(result: dict, rows: list[dict]) -> list[dict]:
+    """Comparisons that keep a claim open: the undecided ones of its undecided parts; all of them where their average is."""
+    if result["holds"] == verdicts.AVERAGE and result["whole"]:
+        return rows
+    decided = {number for number, part in enumerate(result["parts"], 1) if part["verdict"] != verdicts.INCONCLUSIVE}
+    return [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row["part"] not in decided]
+
+
+def _undecidable(result: dict, rows: list[dict]) -> str:
+    needed = result.get("needed")
+    if any(row["n"] < blocks.SMALLEST for row in rows):
+        return TOO_FEW
+    if needed is None or math.isnan(needed):
+        return NO_ESTIMATE
+    if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):
+        return NOT_WIDENED
+    if needed > precision.MAXIMUM:
+        number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {int(needed):,}"
+        return f"it would take {number} repetitions, and make precise goes up to {precision.MAXIMUM}"
+    if result["n_most"] >= precision.MAXIMUM:
+        return f"{int(result['n_most'])} repetitions did not decide it, and make precise goes up to {precision.MAXIMUM}"
+    return ""
+
+
+def _cost(paths, wanted: int, measured: Measured) -> tuple[int, float]:
+    """(runs, seconds) that it takes to have `wanted` repetitions of each of these cells."""
+    more = {path: max(0, wanted - measured.plan["cells"][path]["repetitions"]) for path in paths}
+    return sum(more.values()), sum(number * measured.seconds(path) for path, number in more.items())
+
+
+def _width(rows: list[dict], wanted: int) -> float:
+    """The width to ask for, so that no comparison stops before it has as many repetitions: the usual one, or what the narrowest
+    interval should have then (it falls with the square root of their number)."""
+    known = [row for row in rows if math.isfinite(row.get("low", math.nan))]
+    widths = [
+        (row["high"] - row["low"]) / (1 + row["effect"] if row["scale"] == "ratio" else 1) * math.sqrt(row["n"] / wanted)
+        for row in known
+    ]
+    narrowest = min(widths, default=precision.WIDTH)
+    return max(NARROWEST, min(precision.WIDTH, math.floor(100 * narrowest) / 100))

@@ -1,0 +1,79 @@
+"""Levels and cells of an interference study in words: Linpack beside STREAM, one shared container."""
+
+from plimsoll import workloads
+from plimsoll.designs.interference.factors import FREE, OTHERS, PLACEMENTS, REST, SAME
+from plimsoll.pages.glossary import Term
+from plimsoll.workloads.base import Microservice
+
+CASES = {
+    "1": "running alone",
+    "2": "one shared container",
+    "3a": "two containers without limits",
+    "3b": "two containers with limits",
+}
+COMPANY = {
+    REST: "beside any other",
+    **dict.fromkeys(SAME, "beside those that want the same resource"),
+    **dict.fromkeys(OTHERS, "beside those that want other resources"),
+}
+STATISTICS = {"mean": "mean", "median": "median", "trimmed_mean": "trimmed mean"}
+
+GLOSSARY = (
+    Term("microservice", "A benchmark that runs over and over in a container, alone or beside another."),
+    Term("iteration", "One run of the benchmark in such a loop."),
+    Term(
+        "running alone (case 1)",
+        "A microservice alone in a container with limits: the baseline.",
+        ("running alone", "Case 1", "case 1"),
+    ),
+    Term("one shared container (case 2)", "Two microservices in one container.", ("one shared container", "case 2", "cases 2")),
+    Term(
+        "two containers (cases 3a, 3b)",
+        "Two microservices in two containers, without limits (3a) and with limits (3b).",
+        ("two containers without limits", "two containers with limits", "case 3a", "case 3b", "cases 3a"),
+    ),
+    Term(
+        "limits",
+        "A container with limits has a core of its own and half of the memory that a run may use.",
+        ("with limits", "without limits"),
+    ),
+    Term(
+        "letters: L, Y, S, B, NS, NR",
+        "L is Linpack, Y Y-Cruncher, S STREAM, B Bonnie++, NS and NR Netperf's TCP_STREAM and TCP_RR; a star says that another "
+        "program stands in. L(+S) is Linpack, measured while STREAM runs.",
+        ("The letters", "L(+S)"),
+    ),
+    Term(
+        "interference ratio",
+        "What company costs: the relative difference from running alone, signed so that less than 0 is a loss.",
+    ),
+)
+
+
+def level(factor: str, name: str) -> str:
+    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    if factor == "case":
+        return CASES.get(name, name)
+    if factor == "co_runner" and name in COMPANY:
+        return COMPANY[name]
+    if factor in ("co_runner", "benchmark") and name in workloads.of_kind(Microservice):
+        return ("beside " if factor == "co_runner" else "") + workloads.find(name).label
+    return STATISTICS.get(name, name.replace("_", " "))
+
+
+def cell(path: str, metric: dict) -> str:
+    """A cell for people, as the benchmark of a metric sees it."""
+    case, pair, _, placement = path.split("/")
+    where = CASES[case] if placement == FREE else f"{CASES[case]}, {PLACEMENTS[placement]}"
+    members = pair.split("+")
+    own = metric["benchmark"]
+    label = workloads.find(own).label
+    if len(members) == 1:
+        return f"{label}, {where}"
+    members.remove(own)
+    return f"{label} {level('co_runner', members[0])}, {where}"
+
+
+def row(levels: dict[str, str], path: str | None) -> str:
+    """A row of the study's answer: its levels."""
+    return ", ".join(level(factor, name) for factor, name in levels.items())

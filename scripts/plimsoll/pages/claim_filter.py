@@ -1,0 +1,44 @@
+"""What the statements on the page of verdicts can be filtered by: study, verdict, research question, runtime, metric. Pure."""
+
+from plimsoll.claims import book
+from plimsoll.config.studies import Study
+
+# Attributes of a statement on the page, and their names for people. Of the last two a statement may have several.
+BY = {"study": "Study", "verdict": "Verdict", "question": "Research question", "runtime": "Runtime", "metric": "Metric"}
+
+
+def of_claim(result: dict, rows: list[dict], study: Study) -> dict:
+    """`runtimes` and `metrics_named` of a claim in words: those of its comparisons (`rows`), or, if there are none, those that
+    the claim names."""
+    if not rows:
+        return {"runtimes": _named_runtimes(result, study), "metrics_named": _named_metrics(result, study)}
+    factors = study.design.factors.FACTORS
+    paths = [row[side].split("/") for row in rows for side in ("cell_a", "cell_b") if "/" in str(row[side])]
+    found = sorted({dict(zip(factors, path, strict=True))["runtime"] for path in paths})
+    return {
+        "runtimes": [study.design.report.level("runtime", name) for name in found],
+        "metrics_named": sorted({row["label"] for row in rows}),
+    }
+
+
+def _named_runtimes(result: dict, study: Study) -> list[str]:
+    asked = (result, *result["parts"])
+    found = {name for one in asked for _, levels in book.levels_of(one["asked"]) for name in levels.get("runtime", [])}
+    return [study.design.report.level("runtime", name) for name in sorted(found)]
+
+
+def _named_metrics(result: dict, study: Study) -> list[str]:
+    claim = next((claim for claim in book.load(study["id"]) if claim["id"] == result["id"]), {"metrics": []})
+    return sorted({study["metrics"][name]["label"] for name in claim["metrics"] if name in study["metrics"]})
+
+
+def choices(claims: list[dict]) -> list[dict]:
+    """What can be chosen, one entry for each of BY: `key`, `name` and `values`, each of which some statement has."""
+    values = {
+        "study": (claim["study"] for claim in claims),
+        "verdict": (claim["verdict"] for claim in claims),
+        "question": (f"{claim['study']} {claim['question']}" for claim in claims),
+        "runtime": (name for claim in claims for name in claim["runtimes"]),
+        "metric": (name for claim in claims for name in claim["metrics_named"]),
+    }
+    return [{"key": key, "name": BY[key], "values": sorted(set(values[key]), key=str.lower)} for key in BY]

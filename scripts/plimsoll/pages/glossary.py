@@ -1,0 +1,114 @@
+"""The words that a page uses, explained on it, each linked where it is first used. Pure."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+# Where the explanations go.
+PLACE = '<dl id="glossary"></dl>'
+# No word is linked inside these: they are links or headings, are looked at as a whole, or are no prose.
+SKIPPED = frozenset(("a", "abbr", "button", "code", "dl", "h1", "h2", "h3", "label", "pre", "select", "summary", "svg"))
+TAG = re.compile(r"(<[^>]*>)")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word with its explanation. `forms` are what else stands for it on a page; ordinary words have a plural too."""
+
+    name: str
+    text: str
+    forms: tuple[str, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page."""
+        return "word-" + re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    @property
+    def pattern(self) -> re.Pattern:
+        """Matches it in a text: as a whole word, and at the beginning of a sentence too."""
+        forms = map(_any_case, self.forms or (self.name,))
+        return re.compile(rf"(?<![\w+-])(?:{'|'.join(forms)})(?![\w+-])")
+
+
+def _any_case(form: str) -> str:
+    """A regular expression for a form: of ordinary words with a capital and with a plural too."""
+    return f"[{form[0].upper()}{form[0]}]{re.escape(form[1:])}s?" if form.islower() else re.escape(form)
+
+
+SHARED = (
+    Term("study", "One published experiment, measured again here.", ("study", "studies")),
+    Term("level", "A value that something which is varied can have: Docker is a level of the runtime."),
+    Term("cell", "One combination of levels, and everything that is measured with it. Cells are what is compared."),
+    Term(
+        "run",
+        "One measurement of one cell. It leaves one record, and the raw output of the programs.",
+        ("runs of each side", "runs were planned", "every run", "each run", "all runs", "a run", "the runs"),
+    ),
+    Term(
+        "block",
+        "One run of every cell, in an order drawn by lot. A study has as many blocks as repetitions. What changes slowly on "
+        "the machine hits all cells of a block alike.",
+        # Block input is what Bonnie++ measures.
+        ("blocks", "each block", "same block", "a block"),
+    ),
+    Term("interval", "Where the true value lies in 95 of 100 such experiments: [low, high]."),
+    Term(
+        "p, adjusted p",
+        "How probable so large a difference is where there is none. Many comparisons find small p by chance; Holm's method "
+        "adjusts for their number.",
+        ("adjusted p", "p is adjusted", "p adjusted", "p for the statement"),
+    ),
+    Term("margin", "The largest difference that still counts as alike."),
+    Term(
+        "ratio",
+        "One geometric mean over another: ×0.5 is half, ×2 is twice. A relative difference says the same: −50 %, and +100 %.",
+    ),
+    Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
+    Term("make precise", "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached."),
+)
+
+
+def explained(body: str, terms: Iterable[Term]) -> Markup:
+    """A page's body with the explanations of those terms that it uses in their PLACE, and a link to it at the first use of
+    each."""
+    unused, used, parts, inside = list(terms), [], [], 0
+    for part in TAG.split(str(body)):
+        if part.startswith("<"):
+            inside += _opens(part)
+        elif not inside and part.strip():
+            for term in list(unused):
+                linked = _linked(part, term)
+                if linked:
+                    part = linked
+                    unused.remove(term)
+                    used.append(term)
+        parts.append(part)
+    found = "".join(f'<dt id="{term.anchor}">{escape(term.name)}</dt><dd>{escape(term.text)}</dd>\n' for term in _sorted(used))
+    return Markup("".join(parts).replace(PLACE, f"<dl>{found}</dl>"))
+
+
+def _sorted(terms: list[Term]) -> list[Term]:
+    return sorted(terms, key=lambda term: term.name.lower())
+
+
+def _opens(tag: str) -> int:
+    """1 for a tag that begins what is skipped, -1 for one that ends it."""
+    name = re.match(r"</?([a-z0-9]+)", tag)
+    if name is None or name[1] not in SKIPPED:
+        return 0
+    return -1 if tag.startswith("</") else 1
+
+
+def _linked(text: str, term: Term) -> str:
+    """The text with its first use of a term as a link; empty if it does not use it. Links of other terms are left alone."""
+    pieces = re.split(r"(<a .*?</a>)", text)
+    for place, piece in enumerate(pieces):
+        found = None if piece.startswith("<a ") else term.pattern.search(piece)
+        if found:
+            link = f'<a class="word" href="#{term.anchor}">{found[0]}</a>'
+            pieces[place] = piece[: found.start()] + link + piece[found.end() :]
+            return "".join(pieces)
+    return ""

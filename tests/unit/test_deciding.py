@@ -1,0 +1,93 @@
+"""What would decide an inconclusive claim: repetitions, runs and time, or why nothing would."""
+
+import pandas as pd
+import pytest
+from plimsoll.claims import deciding
+from plimsoll.claims.measured import Measured
+
+PLAN = {
+    "factors": ["case", "pair"],
+    "profile": "quick",
+    "cells": {f"{case}/x": {"reason": None, "repetitions": 5, "expected_seconds": 7.0} for case in ("1", "2", "3a")},
+}
+STUDY = {"metrics": {}}
+
+
+class Plain(Measured):
+    """Durations alone."""
+
+    def __init__(self, runs: list[dict]):
+        self.plan = PLAN
+        self._seconds = deciding_seconds(pd.DataFrame(runs))
+
+
+def deciding_seconds(runs: pd.DataFrame) -> dict[str, float]:
+    from plimsoll.claims import measured
+
+    return measured._seconds(runs, PLAN["factors"])
+
+
+@pytest.fixture
+def measured() -> Plain:
+    runs = [
+        {"case": "1", "pair": "x", "idle_seconds": 1.0, "run_seconds": 2.0, "place": 9},
+        {"case": "1", "pair": "x", "idle_seconds": 1.0, "run_seconds": 4.0, "place": 9},
+    ]
+    return Plain(runs)
+
+
+def row(**given) -> dict:
+    base = {"verdict": "inconclusive", "part": 1, "n": 5, "test": "paired t within blocks", "scale": "ratio", "cell_a": "1/x"}
+    return {**base, "cell_b": "2/x", "effect": 0.0, "low": -0.2, "high": 0.2, "needed": 12, **given}
+
+
+def claim(**given) -> dict:
+    return {"verdict": "inconclusive", "holds": "each", "whole": None, "parts": [], "needed": 12, "n_most": 5, **given}
+
+
+def test_a_run_takes_what_its_phases_took_or_what_the_plan_expects(measured):
+    assert measured.seconds("1/x") == 4.0 and measured.seconds("2/x") == 7.0
+
+
+def test_it_takes_the_missing_repetitions_of_its_cells(measured):
+    found = deciding.of(claim(), [row()], measured)
+    assert (found["repetitions"], found["cells"], found["runs"]) == (12, 2, 14)
+    assert found["seconds"] == 7 * (4.0 + 7.0) and found["all_seconds"] == 7 * (4.0 + 7.0 + 7.0)
+    # 0.4 wide with 5 blocks is 0.26 with 12: the usual width of 0.1 does not stop it before.
+    assert found["width"] == 0.1 and found["undecidable"] == ""
+
+
+def test_a_narrow_interval_is_asked_to_be_narrower(measured):
+    assert deciding.of(claim(), [row(low=-0.05, high=0.05)], measured)["width"] == 0.06
+
+
+@pytest.mark.parametrize(
+    ("given", "of_row", "reason"),
+    [
+        ({"needed": 400}, {}, "about 400 repetitions, and make precise goes up to 30"),
+        ({"needed": 10001}, {}, "more than 10,000 repetitions"),
+        ({"needed": None}, {}, "cannot be estimated"),
+        ({"needed": float("nan")}, {}, "cannot be estimated"),
+        ({}, {"test": "Page"}, "this is none"),
+        ({}, {"n": 2}, "fewer than 3 blocks"),
+        ({"needed": 20, "n_most": 30}, {}, "30 repetitions did not decide it"),
+    ],
+)
+def test_what_make_precise_cannot_decide_has_a_reason(measured, given, of_row, reason):
+    assert reason in deciding.of(claim(**given), [row(**of_row)], measured)["undecidable"]
+
+
+def test_what_narrowly_was_not_decided_gets_another_round(measured):
+    assert deciding.of(claim(needed=4), [row()], measured)["repetitions"] == 10
+
+
+def test_what_is_decided_takes_nothing(measured):
+    assert deciding.of(claim(verdict="reproduced"), [row()], measured) is None
+    assert deciding.of(claim(), [], measured) is None
+
+
+def test_decided_parts_and_comparisons_are_not_asked_again():
+    parts = [{"verdict": "reproduced"}, {"verdict": "inconclusive"}]
+    rows = [row(part=1), row(part=2), row(part=2, verdict="reproduced")]
+    assert deciding.still_open(claim(parts=parts), rows) == [rows[1]]
+    assert deciding.still_open(claim(holds="average", whole={"n": 5}), rows) == rows
