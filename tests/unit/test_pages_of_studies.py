@@ -35,7 +35,7 @@ def verdicts_of(study: str) -> list[dict]:
         "paper_p",
         "paper_magnitude",
         "substitutes",
-        "caveats",
+        "arrangements",
         "asked",
         "whole",
         "stands_out",
