@@ -119,7 +119,7 @@ def test_podman_keeps_services_with_their_limits_too(workspace, working):
 
 @pytest.mark.parametrize("case", ["2", "3a", "3b"])
 def test_a_pair_keeps_each_other_company_and_its_limits(workspace, case):
-    found = workspace.run(f"{case}/stream+bonnie/docker")
+    found = workspace.run(f"{case}/stream+bonnie/docker/free")
     assert found["status"] == "valid", found["reason"]
     assert any(counted(found, 0)) and any(counted(found, 1))
     assert len(found["limits_seen"]) == (1 if case == "2" else 2)

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from plimsoll import measure
+from plimsoll import designs, measure
 from plimsoll.designs.splitting import attempt
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import lock, process
@@ -94,7 +94,7 @@ def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
         measure.measure(plan_of(tmp_path), CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json", "old")
 
 
-@pytest.mark.parametrize("design", ["splitting", "interference"])
+@pytest.mark.parametrize("design", sorted(designs.known()))
 def test_the_measuring_path_imports_no_heavy_library(design):
     """Nor `dataclasses`, which imports `inspect`: as long as everything else together."""
     heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", "hashlib")

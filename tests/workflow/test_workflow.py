@@ -171,7 +171,7 @@ def test_the_numbers_are_those_that_hpcc_printed(project, everything):
 
 def test_the_report_holds_everything_and_needs_nothing(project, everything):
     page = (project.folder / "results/liu2020/report.html").read_text()
-    pages.check(page, project.folder / "results/liu2020")
+    text = pages.check(page, project.folder / "results/liu2020").get_text()
     assert page.count("data:image/png;base64,") == len(FIGURES) - len(COMPARING_SETTINGS)
     for part in (
         "the numa setting needs 2 sockets",
@@ -183,11 +183,10 @@ def test_the_report_holds_everything_and_needs_nothing(project, everything):
         "Table 1",
         "MPI_Isend, MPI_Irecv",
         "Two ways to count",
-        'href="../claims.html#liu2020-c15"',
         "this host does not count" if "l3_misses" not in project.counted() else "L3 misses",
     ):
-        assert part in page
-    assert "<built-in" not in page and "refused" in page
+        assert part in text
+    assert "<built-in" not in page and "refused" in text and 'href="../claims.html#liu2020-c15"' in page
 
 
 def test_a_second_start_has_nothing_to_do(project, everything):

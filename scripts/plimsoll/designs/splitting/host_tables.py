@@ -49,7 +49,7 @@ def software(host: dict, image: dict) -> list[dict]:
     """Table 3: versions of what was used here, as found on the host and in the image."""
     works = {name: found["version"] for name, found in host["runtimes"].items() if found["works"]}
     versions = {
-        "Linux": f"{host['distribution']}, {host['kernel']} (host)",
+        "Linux": f"{host['distribution']}, {host['system']['kernel']} (host)",
         "Docker": works.get("docker", "does not work here"),
         "Singularity": works.get("singularity", "does not work here"),
         **image["versions"],
