@@ -212,13 +212,18 @@ def hold(path: Path) -> TextIO:
 
 
 def _seen(study: str, cell: str, repetition: int) -> staleness.Look:
-    # A text and no Path: of tens of thousands of runs that is a second.
-    return staleness.seen_at_start(f"results/{study}/runs/{cell}/{repetition}.json")
+    # A text and no Path: it is asked for tens of thousands of runs.
+    return staleness.seen_at_start(path_of(study, cell, repetition))
+
+
+def path_of(study: str, cell: str, repetition: int) -> str:
+    """Path of the record of a run."""
+    return f"results/{study}/runs/{cell}/{repetition}.json"
 
 
 def paths_of(study: str, runs: Iterable[tuple[str, int]]) -> list[str]:
     """Paths of the records of runs."""
-    return [f"results/{study}/runs/{cell}/{repetition}.json" for cell, repetition in runs]
+    return [path_of(study, cell, repetition) for cell, repetition in runs]
 
 
 def tried(image: str) -> str:

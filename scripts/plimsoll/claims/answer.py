@@ -24,7 +24,6 @@ COLUMNS = (
     *("ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"),
     *("worst_cell", "worst_ratio", "reason"),
 )
-NO_CELLS = "the design has no two cells on this host that it compares"
 
 
 def table(measured: Measured, alpha: float) -> pd.DataFrame:
@@ -99,7 +98,7 @@ def _ratio(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha
     contrasts = asked(claim)
     reasons = [reason for reason in map(measured.reason, contrasts) if reason]
     if not contrasts or reasons:
-        return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or NO_CELLS}
+        return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or evaluate.NO_CELLS}
     quantity = quantities.find(None)
     rows = [quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha) for one in contrasts]
     whole = rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)

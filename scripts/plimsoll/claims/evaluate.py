@@ -9,6 +9,7 @@ from plimsoll.claims import book, compare, deciding, findings, judging, quantiti
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
 
+NO_CELLS = "the design has no two cells on this host that it compares"
 # From a claim to its contrasts, for each arrangement in words.
 Asked = Mapping[str, Callable[[dict], list]]
 
@@ -62,17 +63,21 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     if len(asked) == 1:
-        return _arranged(claim, measured, *asked.values(), levels)
+        (ask,) = asked.values()
+        return _arranged(claim, measured, ask, _asked(claim, ask), levels)
+    compared = {words: _asked(claim, ask) for words, ask in asked.items()}
     # Where an arrangement changes nothing about what is compared, the question is asked once.
     different: dict[tuple, str] = {}
-    for words, ask in asked.items():
-        different.setdefault(tuple(_asked(claim, ask)[0]), words)
-    judged = {words: _arranged(claim, measured, asked[words], levels) for words in different.values()}
+    for words, (contrasts, _) in compared.items():
+        different.setdefault(tuple(contrasts), words)
+    judged = {words: _arranged(claim, measured, asked[words], compared[words], levels) for words in different.values()}
     return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(claim, judged)
 
 
-def _arranged(claim: dict, measured: Measured, asked: Callable[[dict], list], levels: Levels) -> tuple[dict, list[dict]]:
-    result, rows = _tested(claim, measured, *_asked(claim, asked), levels)
+def _arranged(
+    claim: dict, measured: Measured, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
+) -> tuple[dict, list[dict]]:
+    result, rows = _tested(claim, measured, *compared, levels)
     if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
         result, rows = _tested(moved, measured, *_asked(moved, asked), levels)
         result["transferred"] = bool(rows)
@@ -110,7 +115,7 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
         named = sorted({reason for reason in reasons if reason})
-        reason = "; ".join(named) or "the design has no two cells on this host that it compares"
+        reason = "; ".join(named) or NO_CELLS
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:

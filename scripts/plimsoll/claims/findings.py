@@ -65,8 +65,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
     whole = of(claim, verdict, "; ".join(dict.fromkeys(reasons)) if verdict == verdicts.NOT_TESTABLE else "")
     if rows:
         tested = [result for result in results if result["comparisons"]]
-        left_out = sum(result["left_out"] for result in tested)
-        whole.update(summary(rows, left_out, sorted({name for result in tested for name in result["substitutes"]})))
+        whole.update(_summary_of(tested, rows))
         whole["transferred"] = any(result["transferred"] for result in tested)
         sizes = {result["size"] for result in tested if result["size"]}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
@@ -91,11 +90,16 @@ def of_arrangements(claim: dict, judged: dict[str, tuple[dict, list[dict]]]) -> 
     whole = {**weakest, "verdict": verdict, "arrangements": {words: result["verdict"] for words, result in results.items()}}
     if rows:
         tested = [result for result in results.values() if result["comparisons"]]
-        substitutes = sorted({name for result in tested for name in result["substitutes"]})
-        whole.update(summary(rows, sum(result["left_out"] for result in tested), substitutes))
+        whole.update(_summary_of(tested, rows))
         sizes = {result["size"] for result in tested}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
     return whole, rows
+
+
+def _summary_of(tested: list[dict], rows: list[dict]) -> dict:
+    """The `summary` of comparisons that belong to several results."""
+    substitutes = sorted({name for result in tested for name in result["substitutes"]})
+    return summary(rows, sum(result["left_out"] for result in tested), substitutes)
 
 
 def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:

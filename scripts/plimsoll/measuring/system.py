@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import system as of_host
 from plimsoll.measuring import record
 
 FILE = "system.json"
@@ -87,9 +88,7 @@ def _note(folder: Path, environments: list[Asked], parts: dict[str, dict[str, st
 
 def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
     """The facts about this host, and the versions of each environment, as they are. Unavailable if one does not answer."""
-    from plimsoll.host import system  # a run whose system is as it was noted does not pay for it
-
-    return {HOST: system.facts(), **{environment.name: environment.versions() for environment in environments}}
+    return {HOST: of_host.facts(), **{environment.name: environment.versions() for environment in environments}}
 
 
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
@@ -121,11 +120,9 @@ def _paths(environment: Asked) -> list[str]:
 
 def _seen(programs: Iterable[str]) -> dict:
     """What is quick to look at: if none of it has changed nothing else has."""
-    from plimsoll.host import system
-
     return {
-        "boot": system.boot(),
-        "settings": system.settings(),
+        "boot": of_host.boot(),
+        "settings": of_host.settings(),
         "programs": {path: _signature(path) for path in sorted(set(programs))},
     }
 

@@ -10,7 +10,7 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import Study
 from plimsoll.pages import answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
-from plimsoll.pages.formats import missing
+from plimsoll.pages.formats import capital, missing
 
 
 def shown(table: pd.DataFrame, study: Study) -> dict:
@@ -95,7 +95,7 @@ def _steps(rows: list[dict], study: Study) -> dict | None:
         row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
         row["note"] = " ".join(_notes_of(study["answer"], row["levels"]))
     first, final = level(last, ends[0]), level(last, ends[-1])
-    return {"lead": f"{final[0].upper()}{final[1:]} instead of {first}", **answer_words.steps(found)}
+    return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(found)}
 
 
 def _cell(row: dict, study: Study) -> dict:

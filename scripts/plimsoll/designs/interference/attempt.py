@@ -231,7 +231,8 @@ class _Run:
             "bits": self.attempt.image["bits"],
         }
         problem = self.misplaced or judge.too_few(self.cell, members)
-        if problem := problem or judge.not_on_disk(self.members, self.cell, members, found["device"]):
+        problem = problem or judge.not_on_disk(self.members, self.cell, members, found["device"])
+        if problem:
             return {**found, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
             return {**found, **noise.disturbed(during)}
