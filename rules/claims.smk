@@ -17,6 +17,7 @@ rule claims:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        format=CLAIMS_FORMAT,
     shell:
         "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from plimsoll import designs, paths
+from plimsoll.claims import FORMAT as CLAIMS_FORMAT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.measuring import stop

@@ -10,6 +10,8 @@ from plimsoll.planning import planner
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"
+# The measurements that come with the project.
+REFERENCE = PROJECT / "results/reference"
 
 
 def host_of(

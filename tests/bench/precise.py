@@ -13,7 +13,7 @@ from plimsoll.designs.splitting import tests as significance
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.planning import precision
 
-from tests.conftest import PROJECT
+from tests.conftest import REFERENCE
 
 TARGETS, MAXIMUM, FIXED, START = (0.05, 0.1, 0.2), 60, 10, 5
 
@@ -21,7 +21,7 @@ TARGETS, MAXIMUM, FIXED, START = (0.05, 0.1, 0.2), 60, 10, 5
 def main() -> None:
     """Print, for each width, the runs per cell of both ways, and the share of intervals that are narrow enough."""
     loaded = studies.load("liu2020", designs.known())
-    table = pd.read_csv(PROJECT / "results/reference/liu2020/observations.csv")
+    table = pd.read_csv(REFERENCE / "liu2020/observations.csv")
     table = table[~table["censored"].astype(bool) & (table["instrument"] == "plain")]
     spreads, compared = {}, []
     for metric, group in table.groupby("metric"):
@@ -67,8 +67,8 @@ def _widths(draws: dict, compared: list, repetitions: dict[str, int]) -> pd.Data
     for what, metric, a, b in compared:
         n = min(repetitions[a], repetitions[b])
         mean, low, high = blocks.t_interval(draws[metric, a][:n] - draws[metric, b][:n])
-        rows.append((what, metric, a, b, n, np.exp(high - mean) - np.exp(low - mean)))
-    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "n", "width"])
+        rows.append((what, metric, a, b, None, None, n, np.exp(high - mean) - np.exp(low - mean)))
+    return pd.DataFrame(rows, columns=["what", "metric", *precision.CELLS, "n", "width"])
 
 
 def _share(widths: pd.DataFrame, target: float) -> float:

@@ -177,6 +177,13 @@ def several(cell, metric):
     return cell["runtime"] in ("docker", "singularity-instance") and cell["containers"] > 1
 
 
+def test_a_comparison_of_losses_names_the_cells_that_they_are_relative_to(judged):
+    of_losses = judged([83], [])[1]
+    assert len(of_losses) and of_losses[["reference_a", "reference_b"]].notna().all(axis=None)
+    assert (of_losses["reference_a"] != of_losses["cell_a"]).all()
+    assert judged([13], [])[1][["reference_a", "reference_b"]].isna().all(axis=None)
+
+
 def test_a_known_loss_is_found_and_its_interval_covers_it(judged):
     results, table = judged([13], [(several, 0.8)])
     assert results[0]["verdict"] == verdicts.REPRODUCED and results[0]["transferred"]

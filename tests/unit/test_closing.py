@@ -8,7 +8,7 @@ from plimsoll import __main__ as stages
 from plimsoll.claims import verdicts
 from plimsoll.terminal import closing
 
-from tests.conftest import PROJECT
+from tests.conftest import REFERENCE
 from tests.unit.test_pages_of_studies import verdicts_of
 
 NAN = float("nan")
@@ -16,17 +16,18 @@ NAN = float("nan")
 
 def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = None) -> dict:
     """A verdict on a claim."""
-    counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.VERDICTS[:3]}
+    counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.ON_COMPARISON}
     return {
         **{"id": name, "verdict": verdict, "statement": f"{name} is said.", "same_as": same_as, "comparisons": comparisons},
+        **{"holds": "each", "whole": None, "quantity": None, "parts": [], "arrangements": {}},
         **counts,
     }
 
 
-def row(claim: str, verdict: str, effect: float, low: float, high: float, test: str = "paired t within blocks", **keys) -> dict:
+def row(claim: str, verdict: str, effect: float, low: float, high: float, scale: str = "ratio", **keys) -> dict:
     """A comparison."""
     return {
-        **{"claim": claim, "verdict": verdict, "effect": effect, "low": low, "high": high, "margin": 0.05, "test": test},
+        **{"claim": claim, "verdict": verdict, "effect": effect, "low": low, "high": high, "margin": 0.05, "scale": scale},
         **{"metric": "m", "metric_b": "", "label": "Metric", "cell_a": "x/docker", "cell_b": "x/bare"},
         **keys,
     }
@@ -61,7 +62,7 @@ def test_of_sides_that_are_alike_it_is_the_room_to_the_margin():
 
 
 def test_shares_of_runs_and_effects_without_an_interval_come_last():
-    assert closing.telling(row("a", REPRODUCED, 1, 0.8, 1, test=closing.SHARE)) == -1
+    assert closing.telling(row("a", REPRODUCED, 1, 0.8, 1, scale=closing.SHARE)) == -1
     assert closing.telling(row("a", REPRODUCED, 1, NAN, NAN)) == -1
 
 
@@ -101,11 +102,37 @@ def test_the_comparison_that_is_shown_has_the_claims_verdict():
 
 
 def test_effects_for_people():
-    assert closing.effect(row("a", REPRODUCED, -0.5, -0.6, -0.4)) == "−50 % [−60 %, −40 %]"
-    assert closing.effect(row("a", REPRODUCED, 18, 9, 38)) == "×19 [×10, ×39]"
-    assert closing.effect(row("a", REPRODUCED, 1, 0.84, 1, test=closing.SHARE)) == "in 100 % of the runs [84 %, 100 %]"
-    printed = row("a", CONTRADICTED, 0.142, 0.12, 0.163, test=closing.PRINTED)
-    assert closing.effect(printed) == "+14.2 points [+12, +16.3] from the printed value"
+    def effect(quantity, *numbers):
+        return closing.effect({**result("a", REPRODUCED), "quantity": quantity}, row("a", REPRODUCED, *numbers))
+
+    assert effect(None, -0.5, -0.6, -0.4) == "−50 % [−60 %, −40 %]"
+    assert effect(None, 18, 9, 38) == "×19 [×10, ×39]"
+    assert effect("transport", 1, 0.84, 1) == "1 [0.84, 1] (share of the runs that agree)"
+    losses = "−12 points [−14, −10] (difference of losses)"
+    assert effect("relative loss", -0.12, -0.14, -0.1) == losses
+    printed = "+14.2 points [+12, +16.3] (difference from the printed value)"
+    assert effect("printed value", 0.142, 0.12, 0.163) == printed
+
+
+def test_a_finding_about_the_whole_is_told_by_its_average():
+    whole = {"effect": -0.3, "low": -0.35, "high": -0.25, "margin": 0.05, "cells": 8, "n": 5}
+    on_average = {**result("a", CONTRADICTED, 8), "holds": "average", "whole": whole}
+    said = closing.text("s", [on_average], [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short)
+    assert "On the whole: −30 % [−35 %, −25 %], the average of 8 comparisons over 5 blocks." in " ".join(said.split())
+    assert "−50 %" not in said
+    of_spread = closing.text("s", [{**on_average, "quantity": "dispersion"}], [], short)
+    assert "over 5 blocks. (difference of spread)" in " ".join(of_spread.split())
+
+
+def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
+    arranged = {
+        "on one core": {"verdict": CONTRADICTED, "whole": {"effect": 1.0, "low": 0.9, "high": 1.1}, "effect_least": 1.0},
+        "on a core each": {"verdict": REPRODUCED, "whole": None, "effect_least": -0.5, "effect_most": -0.3},
+    }
+    results = [{**result(name, verdicts.CONDITIONAL), "arrangements": arranged} for name in "abc"]
+    said = " ".join(closing.text("s", results, [], short).split())
+    assert "On one core: contradicted, +100 % [+90 %, +110 %]; on a core each: reproduced, −50 % to −30 %." in said
+    assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is settled" not in said
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -114,7 +141,7 @@ def test_lines_fit_the_terminal(width):
     results[0]["statement"] = "In a single container of any of these technologies the benchmark performs like bare metal. " * 2
     said = closing.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
     assert max(map(len, said.splitlines())) <= width
-    assert said.startswith("s: 2 findings: 0 reproduced, 1 contradicted, 1 inconclusive")
+    assert " ".join(said.split()).startswith("s: 2 findings: 0 reproduced, 1 contradicted, 0 conditional, 1 inconclusive")
     joined = " ".join(said.split())
     assert "contradicted (a): In a single container" in joined
     assert "Here: −50 % [−60 %, −40 %]; Metric, x docker against bare (8 of 8 comparisons)" in joined
@@ -125,9 +152,8 @@ def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
 
 
 def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
-    reference = PROJECT / "results/reference/liu2020"
     (tmp_path / "liu2020").mkdir()
-    shutil.copy(reference / "comparisons.csv", tmp_path / "liu2020")
+    shutil.copy(REFERENCE / "liu2020/comparisons.csv", tmp_path / "liu2020")
     (tmp_path / "liu2020/claims.json").write_text(json.dumps(verdicts_of("liu2020")))
     names = {"liu2020": closing.naming(liu2020.design.report.short, liu2020["metrics"]), "jha2021": str}
     told = closing.of_studies(tmp_path, names, 80)

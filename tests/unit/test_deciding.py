@@ -37,8 +37,9 @@ def measured() -> Plain:
 
 
 def row(**given) -> dict:
-    base = {"verdict": "inconclusive", "part": 1, "n": 5, "test": "paired t within blocks", "scale": "ratio", "cell_a": "1/x"}
-    return {**base, "cell_b": "2/x", "effect": 0.0, "low": -0.2, "high": 0.2, "needed": 12, **given}
+    cells = {"cell_a": "1/x", "cell_b": "2/x", "reference_a": None, "reference_b": None}
+    found = {"verdict": "inconclusive", "n": 5, "effect": 0.0, "low": -0.2, "high": 0.2, "needed": 12}
+    return {**cells, **found, "part": 1, "test": "paired t within blocks", "scale": "ratio", **given}
 
 
 def claim(**given) -> dict:
@@ -55,6 +56,11 @@ def test_it_takes_the_missing_repetitions_of_its_cells(measured):
     assert found["seconds"] == 7 * (4.0 + 7.0) and found["all_seconds"] == 7 * (4.0 + 7.0 + 7.0)
     # 0.4 wide with 5 blocks is 0.26 with 12: the usual width of 0.1 does not stop it before.
     assert found["width"] == 0.1 and found["undecidable"] == ""
+
+
+def test_what_losses_are_relative_to_is_repeated_too(measured):
+    found = deciding.of(claim(), [row(reference_a="3a/x")], measured)
+    assert (found["cells"], found["runs"]) == (3, 21)
 
 
 def test_a_narrow_interval_is_asked_to_be_narrower(measured):

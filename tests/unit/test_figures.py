@@ -4,7 +4,6 @@ project."""
 import ast
 import importlib
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,8 +11,9 @@ from plimsoll import designs, registry
 from plimsoll.config import studies
 from plimsoll.figures import data, sources
 
+from tests.conftest import REFERENCE
+
 PACKAGE = sources.PACKAGE / "plimsoll"
-REFERENCE = Path(__file__).resolve().parents[2] / "results/reference"
 DESIGNS = sorted(designs.known())
 
 

@@ -9,10 +9,10 @@ import pytest
 from plimsoll import designs
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.charts import matrix, pairs
-from plimsoll.figures import chart, data, render, sources, style
+from plimsoll.figures import data, render, sources, style
 
-from tests.conftest import PROJECT
-from tests.unit.test_charts import check
+from tests.conftest import REFERENCE
+from tests.unit.test_charts import check, drawn, printed
 from tests.unit.test_interference_analysis import EFFECTS, observed
 
 DESIGN = designs.find("interference")
@@ -26,14 +26,6 @@ def shown(jha2021, planned):
 
     yield shown
     plt.close("all")
-
-
-def drawn(told):
-    return chart.drawn(DESIGN.chart(told.chart), told)
-
-
-def texts(found):
-    return [text.get_text() for axis in found.figure.axes for text in axis.texts]
 
 
 def test_the_matrix_has_a_cell_for_every_ordered_pair_and_the_papers_below(shown):
@@ -129,7 +121,7 @@ def test_a_view_without_an_iteration_that_counts_is_named(shown, planned, jha202
     kept = whole[~((whole["case"] == "2") & (whole["benchmark"] == "linpack") & (whole["co_runner"] == "stream"))]
     found = drawn(shown("fig05", kept))
     assert "No iteration counts of L(+S) in case 2." in found.caption
-    assert "none counts" in texts(found)
+    assert "none counts" in printed(found.figure)
 
 
 def test_cases_that_are_not_known_have_a_look(shown):
@@ -162,7 +154,7 @@ def test_what_a_chart_draws_with_is_its_own_design_s():
 
 @pytest.mark.parametrize("study", ["jha2018", "jha2021"])
 def test_the_tables_of_interference_are_made_again(study, tmp_path):
-    for path in sorted((PROJECT / "results/reference" / study / "figures").glob("*.json")):
+    for path in sorted((REFERENCE / study / "figures").glob("*.json")):
         told = data.read(path.parent, path.stem)
         table = DESIGN.chart(told.chart).summarise(told)
         table.to_csv(tmp_path / "made.csv", index=False)

@@ -19,9 +19,8 @@ from plimsoll.pages import claim_filter, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import PROJECT
+from tests.conftest import REFERENCE
 
-REFERENCE = PROJECT / "results/reference"
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
 IMAGE = {"tag": "plimsoll", "id": "sha256:0123", "files": {"libmpi.so.40": {"sha256": "4" * 64, "build_id": "5" * 40}}}

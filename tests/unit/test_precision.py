@@ -5,15 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import paths
 from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import precision, repetitions
 
+from tests.conftest import REFERENCE
+
 
 def found(*rows, n=1_000_000):
     """Widths that are known to the last digit: from so many differences that there is nothing to be cautious about."""
-    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(n=n)
+    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(n=n, reference_a=None, reference_b=None)
 
 
 def test_what_is_narrow_enough_asks_for_nothing():
@@ -31,6 +32,11 @@ def test_both_cells_of_a_wide_comparison_get_more_and_no_other():
     assert precision.next_repetitions(now, found(("c", "m", "x", "y", 0.11)), 0.1, 30) == {"x": 7, "y": 7, "z": 5}
 
 
+def test_what_a_wide_loss_is_relative_to_gets_more_too():
+    wide = precision.widths(compared(scale="difference", reference_a="r", reference_b="s"), pd.DataFrame())
+    assert precision.next_repetitions(dict.fromkeys("xyrsz", 5), wide, 0.1, 30) == {**dict.fromkeys("xyrs", 10), "z": 5}
+
+
 def test_growth_is_bounded_and_so_is_the_number():
     now = {"x": 5, "y": 5}
     wide = found(("c", "m", "x", "y", 9.0))
@@ -46,7 +52,7 @@ def test_a_maximum_below_what_there_is_takes_nothing_away():
 def compared(**changed):
     row = {
         **{"claim": "c", "metric": "m", "cell_a": "x", "cell_b": "y", "n": 5, "test": "paired t within blocks"},
-        **{"effect": 79.0, "low": 75.0, "high": 83.0, "scale": "ratio"},
+        **{"effect": 79.0, "low": 75.0, "high": 83.0, "scale": "ratio", "reference_a": None, "reference_b": None},
     }
     return pd.DataFrame([{**row, **changed}])
 
@@ -73,7 +79,7 @@ def test_counts_and_ranks_have_no_width():
 
 def test_tests_that_compare_no_cells_leave_the_claims_comparisons():
     """A study of interference: its tests have ratios with intervals, of views and not of two cells."""
-    tests = pd.read_csv(paths.PROJECT / "results/reference/jha2021/tables/tests.csv")
+    tests = pd.read_csv(REFERENCE / "jha2021/tables/tests.csv")
     assert tests["ratio_low"].notna().any()
     assert precision.widths(compared(), tests)["what"].to_list() == ["c"]
 

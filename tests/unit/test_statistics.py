@@ -159,6 +159,9 @@ def test_holm_adjusts_over_the_comparisons_of_a_kind(normal):
     table = tests.of_cells(observations(cells), "bare", 0.05, {})
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(2 * small, large)]))
+    # Between the raw p and the adjusted one.
+    strict = tests.of_cells(observations(cells), "bare", 1.5 * small, {})
+    assert not strict["significant"].any() and strict["p"].min() < 1.5 * small
 
 
 def test_a_variant_is_compared_with_what_it_varies(normal):

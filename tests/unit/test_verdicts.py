@@ -8,6 +8,7 @@ from plimsoll.analysis.blocks import Mean, Signs
 from plimsoll.claims import verdicts
 from plimsoll.claims.verdicts import (
     AVERAGE,
+    CONDITIONAL,
     CONTRADICTED,
     EACH,
     INCONCLUSIVE,
@@ -18,6 +19,7 @@ from plimsoll.claims.verdicts import (
     Bounds,
     Strength,
     judge,
+    of_arrangements,
     of_parts,
     strength,
     together,
@@ -175,10 +177,47 @@ def test_a_single_comparison_is_itself_whatever_the_rule():
         ([INCONCLUSIVE, CONTRADICTED], CONTRADICTED),
         ([REPRODUCED, NOT_TESTABLE], REPRODUCED),
         ([NOT_TESTABLE, NOT_TESTABLE], NOT_TESTABLE),
+        ([CONDITIONAL, REPRODUCED], CONDITIONAL),
+        ([CONDITIONAL, NOT_TESTABLE], CONDITIONAL),
+        ([CONDITIONAL, INCONCLUSIVE], INCONCLUSIVE),
+        ([CONDITIONAL, CONTRADICTED], CONTRADICTED),
     ],
 )
 def test_a_sentence_of_several_parts(parts, found):
     assert of_parts(parts) == found
+
+
+@pytest.mark.parametrize(
+    ("arranged", "found"),
+    [
+        ([REPRODUCED, REPRODUCED], REPRODUCED),
+        ([CONTRADICTED, CONTRADICTED], CONTRADICTED),
+        ([NOT_TESTABLE, NOT_TESTABLE], NOT_TESTABLE),
+        ([REPRODUCED, CONTRADICTED], CONDITIONAL),
+        ([REPRODUCED, INCONCLUSIVE, CONTRADICTED], CONDITIONAL),
+        ([REPRODUCED, INCONCLUSIVE], INCONCLUSIVE),
+        ([CONTRADICTED, INCONCLUSIVE], INCONCLUSIVE),
+        ([REPRODUCED, NOT_TESTABLE], INCONCLUSIVE),
+    ],
+)
+def test_a_claim_in_every_arrangement_of_what_its_paper_leaves_open(arranged, found):
+    p = {REPRODUCED: Strength(TINY, 1.0), CONTRADICTED: Strength(1.0, TINY)}
+    assert of_arrangements(arranged, [p.get(verdict, Strength(0.3, 0.3)) for verdict in arranged], ALPHA, ALPHA) == found
+
+
+@pytest.mark.parametrize("evidence", [[Strength(0.04, 1.0), Strength(1.0, TINY)], [Strength(TINY, 1.0), Strength(1.0, 0.04)]])
+def test_conditional_is_adjusted_for_the_number_of_arrangements_on_both_sides(evidence):
+    assert of_arrangements([REPRODUCED, CONTRADICTED], evidence, ALPHA, ALPHA) == INCONCLUSIVE
+    assert of_arrangements([REPRODUCED, CONTRADICTED], evidence, 2 * ALPHA, 2 * ALPHA) == CONDITIONAL
+
+
+def test_chance_alone_is_hardly_ever_conditional():
+    """One arrangement bears the claim out, and nothing is there in the two others: p against it are uniform."""
+    random, wrong = np.random.default_rng(5), 0
+    for against in random.uniform(size=(4000, 2)):
+        evidence = [Strength(TINY, 1.0), *(Strength(1.0, p) for p in against)]
+        wrong += of_arrangements([judge(one, ALPHA, ALPHA) for one in evidence], evidence, ALPHA, ALPHA) == CONDITIONAL
+    assert wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
 
 
 PAPER = {"low": 0.3, "high": 0.4}

@@ -14,6 +14,10 @@ import yaml
 
 from tests.conftest import PROJECT
 
+RUNS = "results/liu2020/runs/**/*.json"
+# For a study that is small.
+BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}"
+
 
 def pytest_collection_modifyitems(items):
     for item in items:

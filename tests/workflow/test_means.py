@@ -10,9 +10,9 @@ import pytest
 from plimsoll.images import builder, store
 
 from tests.workflow import machine
+from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
 
-RUNS = "results/liu2020/runs/**/*.json"
-SETTINGS = ("profile=ci", "repetitions=3", "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}")
+SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 
 
 class Study:

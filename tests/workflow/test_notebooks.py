@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 from plimsoll.figures import sources
 
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, REFERENCE
 
 NOTEBOOKS = sorted(path.stem for path in sources.NOTEBOOKS.glob("*.ipynb"))
 DESIGNS = PROJECT / "scripts/plimsoll/designs"
@@ -32,7 +32,7 @@ def shown(cell: nbformat.NotebookNode) -> str:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
-    before = {path: path.stat().st_mtime_ns for path in (PROJECT / "results/reference").rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in REFERENCE.rglob("*")}
     done = run(name, tmp_path)
     cells = [cell for cell in done.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in cells)
@@ -47,7 +47,7 @@ def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
         assert "reproduced" in shown(verdicts) or "inconclusive" in shown(verdicts)
     assert shown(further)
     assert not [output for cell in cells for output in cell.outputs if output.output_type == "stream"]
-    assert before == {path: path.stat().st_mtime_ns for path in (PROJECT / "results/reference").rglob("*")}
+    assert before == {path: path.stat().st_mtime_ns for path in REFERENCE.rglob("*")}
 
 
 def test_every_notebook_shows_some_chart():

@@ -3,9 +3,11 @@
 import json
 
 import pandas as pd
+from plimsoll.planning import precision
 
-SETTINGS = ("profile=ci", "repetitions=3", "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}")
-RUNS = "results/liu2020/runs/**/*.json"
+from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
+
+SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 
 
 def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fresh):
@@ -22,7 +24,7 @@ def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fr
     assert "wider than 1e-06" in done.stdout
     table = pd.read_csv(fresh.folder / "results/liu2020/precision.csv")
     assert len(table) > 0 and not table["reached"].any() and set(table["repetitions"]) == {4}
-    compared = set(table["a"]) | set(table["b"])
+    compared = {cell for column in precision.CELLS for cell in table[column].dropna()}
     asked = json.loads((fresh.folder / "results/liu2020/repetitions.json").read_text())
     assert {cell for cell, number in asked["cells"].items() if number == 4} == compared
     # What was measured is kept as it was.

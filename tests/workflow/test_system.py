@@ -4,13 +4,14 @@ import json
 import subprocess
 import sys
 
-CONFIG = ("profile=ci", "repetitions=1", "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}")
-RUNS = "results/liu2020/runs/**/*.json"
+from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
+
+SETTINGS = ("profile=ci", "repetitions=1", BARE_AND_DOCKER)
 
 
 def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
     fresh.keep_experiment("seccomp", "beff")
-    done = fresh.snakemake("measurements", config=CONFIG)
+    done = fresh.snakemake("measurements", config=SETTINGS)
     assert done.returncode == 0, done.stderr
     before = {path: (fresh.folder / path).read_text() for path in fresh.files(RUNS)}
     note = fresh.folder / "results/liu2020/system.json"
@@ -23,7 +24,7 @@ def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
     note.write_text(json.dumps(noted))
     deleted, *kept = before
     (fresh.folder / deleted).unlink()
-    done = fresh.snakemake("measurements", config=CONFIG)
+    done = fresh.snakemake("measurements", config=SETTINGS)
     assert done.returncode == 1
     assert "plimsoll: liu2020 was measured on another system (kernel: 5.0 of last year then, " in done.stderr
     assert "make new-system" in done.stderr
@@ -39,7 +40,7 @@ def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
     )
     (aside,) = (fresh.folder / "results/systems").glob("*/liu2020")
     assert f"What liu2020 has measured is now in {aside.relative_to(fresh.folder)}." in told.stdout
-    done = fresh.snakemake("measurements", config=CONFIG)
+    done = fresh.snakemake("measurements", config=SETTINGS)
     assert done.returncode == 0, done.stderr
     assert len(fresh.files(RUNS)) == len(before)
     for path in kept:

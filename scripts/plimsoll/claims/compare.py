@@ -15,7 +15,8 @@ RESAMPLES = 1000
 OPPOSITE = {"higher": "lower", "lower": "higher", "not_higher": "not_lower", "not_lower": "not_higher"}
 # The columns of the table of comparisons.
 COLUMNS = (
-    *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "expected", "verdict", "size"),
+    *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "reference_a", "reference_b"),
+    *("expected", "verdict", "size"),
     *("n", "n_a", "n_b", "mean_a", "mean_b", "test", "effect", "low", "high", "p", "p_supports", "p_opposes", "p_opposes_holm"),
     *("margin", "detectable", "needed", "paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
     *("scale", "part", "arrangement"),
@@ -64,6 +65,8 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
         "metric_b": contrast.b.metric,
         "cell_a": contrast.a.cell,
         "cell_b": contrast.b.cell,
+        "reference_a": contrast.a.reference,
+        "reference_b": contrast.b.reference,
         "expected": expected,
         "better": metric["better"],
         "n": 0,

@@ -12,6 +12,8 @@ TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not 
 NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is none"
 # Smallest width that is asked for: a narrower interval takes more repetitions than anybody makes.
 NARROWEST = 0.01
+# What a comparison has in its cells: its sides, and what their losses are relative to.
+CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 
 
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
@@ -30,7 +32,7 @@ def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
     if wanted <= result["n_most"]:
         # The estimate is as uncertain as the spread: the next round of `make precise` is the next chance.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
-    paths = {row[side] for row in rows for side in ("cell_a", "cell_b")} & set(measured.plan["cells"])
+    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     runs, seconds = _cost(paths, wanted, measured)
     whole = [path for path, cell in measured.plan["cells"].items() if cell["reason"] is None]
     return {

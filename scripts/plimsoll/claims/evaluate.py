@@ -71,7 +71,7 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     for words, (contrasts, _) in compared.items():
         different.setdefault(tuple(contrasts), words)
     judged = {words: _arranged(claim, measured, asked[words], compared[words], levels) for words in different.values()}
-    return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(claim, judged)
+    return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(judged, levels)
 
 
 def _arranged(
@@ -101,7 +101,7 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
     if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
         return "it does not say which side is higher"
     missing = [measured.lacking[need] for need in claim["needs"] if need in measured.lacking]
-    return f"it needs {' and '.join(dict.fromkeys(missing))}" if missing else None
+    return "; ".join(f"it needs {what}" for what in dict.fromkeys(missing)) or None
 
 
 def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:

@@ -1,6 +1,7 @@
 """Results of claims: a verdict with the numbers that it rests on, and what many of them come to."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
     *("p_supports", "p_opposes", "asked", "arrangements"),
 )
+OF_ARRANGEMENT = ("verdict", "whole", "effect_least", "effect_most")
 # A difference in points is no relative one, and is not set against ours.
 OF_RATES = "a - b (difference of rates)"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
@@ -69,7 +71,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         whole["transferred"] = any(result["transferred"] for result in tested)
         sizes = {result["size"] for result in tested if result["size"]}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
-        whole["needed"] = max((result["needed"] for result in tested if result.get("needed")), default=None)
+        still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
+        whole["needed"] = max((result["needed"] for result in still_open if result.get("needed")), default=None)
     parts = [
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"]}
         for part, result in zip(claim["parts"], results, strict=True)
@@ -77,22 +80,29 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
     return {**whole, "parts": parts}
 
 
-def of_arrangements(claim: dict, judged: dict[str, tuple[dict, list[dict]]]) -> tuple[dict, list[dict]]:
-    """The result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open: the verdict of
-    all of them, or none if they differ. The numbers are those of the arrangement that is furthest from the verdict."""
+def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence[float]) -> tuple[dict, list[dict]]:
+    """The result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open (`judged`, by
+    the arrangement in words); `levels` are the thresholds of p for the statement and against it.
+
+    The numbers are those of the arrangement that is furthest from the verdict; a conditional claim has none of its own.
+    `arrangements` says what each of them came to: its verdict, its average and the range of effects.
+    """
     rows = [{**row, "arrangement": words} for words, (_, found) in judged.items() for row in found]
     results = {words: result for words, (result, _) in judged.items()}
-    agreed = {result["verdict"] for result in results.values()}
-    verdict = agreed.pop() if len(agreed) == 1 else verdicts.INCONCLUSIVE
-    of_verdict = [result for result in results.values() if result["verdict"] == verdict] or list(results.values())
+    tested = [result for result in results.values() if result["comparisons"]]
+    evidence = [verdicts.Strength(result.get("p_supports", 1.0), result.get("p_opposes", 1.0)) for result in tested]
+    verdict = verdicts.of_arrangements([result["verdict"] for result in results.values()], evidence, *levels)
+    of_verdict = [result for result in tested if result["verdict"] == verdict] or tested or list(results.values())
     p = "p_opposes" if verdict == verdicts.CONTRADICTED else "p_supports"
     weakest = max(of_verdict, key=lambda result: result.get(p) or 0.0)
-    whole = {**weakest, "verdict": verdict, "arrangements": {words: result["verdict"] for words, result in results.items()}}
+    arranged = {words: {key: result.get(key) for key in OF_ARRANGEMENT} for words, result in results.items()}
+    whole = {**weakest, "verdict": verdict, "arrangements": arranged}
     if rows:
-        tested = [result for result in results.values() if result["comparisons"]]
         whole.update(_summary_of(tested, rows))
         sizes = {result["size"] for result in tested}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
+    if verdict == verdicts.CONDITIONAL:
+        whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
     return whole, rows
 
 
@@ -104,7 +114,7 @@ def _summary_of(tested: list[dict], rows: list[dict]) -> dict:
 
 def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:
     """What a claim's comparisons come to: counts, ranges, and how many repetitions the undecided ones would take."""
-    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.VERDICTS[:3]}
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.ON_COMPARISON}
     effects = [row["effect"] for row in rows if np.isfinite(row.get("effect", np.nan))]
     open_rows = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
     return {

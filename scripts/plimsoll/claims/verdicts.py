@@ -10,8 +10,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE = "reproduced", "contradicted", "inconclusive", "not testable here"
+# It holds in one arrangement of what the paper leaves open, and is contradicted in another.
+CONDITIONAL = "conditional"
 UNAVAILABLE = "study not available"
-VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, UNAVAILABLE)
+# Verdicts on one comparison, on a claim of a study that was measured, and all.
+ON_COMPARISON = (REPRODUCED, CONTRADICTED, INCONCLUSIVE)
+ON_CLAIM = (REPRODUCED, CONTRADICTED, CONDITIONAL, INCONCLUSIVE, NOT_TESTABLE)
+VERDICTS = (*ON_CLAIM, UNAVAILABLE)
+# Those that more repetitions are not asked for.
+SETTLED = (REPRODUCED, CONTRADICTED, CONDITIONAL)
 # How many of a claim's comparisons it is about.
 EACH, MOST, SOME, AVERAGE = "each", "most", "some", "average"
 # What the paper may say of side a that is no difference.
@@ -107,13 +114,30 @@ def _at_least(number: int, p: list[float]) -> float:
 
 
 def of_parts(found: Sequence[str]) -> str:
-    """Verdict on a sentence from those on its parts: all that can be asked must be reproduced, and one contradicts."""
-    asked = [verdict for verdict in found if verdict != NOT_TESTABLE]
+    """Verdict on a sentence from those on its parts: all that can be asked must be reproduced, and one contradicts. Where some
+    are conditional and the others reproduced, so is the sentence."""
+    asked = {verdict for verdict in found if verdict != NOT_TESTABLE}
     if not asked:
         return NOT_TESTABLE
     if CONTRADICTED in asked:
         return CONTRADICTED
-    return REPRODUCED if set(asked) == {REPRODUCED} else INCONCLUSIVE
+    if asked == {REPRODUCED}:
+        return REPRODUCED
+    return CONDITIONAL if asked <= {REPRODUCED, CONDITIONAL} else INCONCLUSIVE
+
+
+def of_arrangements(found: Sequence[str], evidence: Sequence[Strength], alpha: float, alpha_opposes: float) -> str:
+    """Verdict on a claim from those in each arrangement of what its paper leaves open, and their evidence.
+
+    It is the one that all have. Otherwise it is conditional if some arrangement bears the claim out and another contradicts it,
+    each with a p that is adjusted for the number of arrangements, as any of them would do (partial conjunction of one).
+    """
+    if len(set(found)) == 1:
+        return found[0]
+    if not {REPRODUCED, CONTRADICTED} <= set(found):
+        return INCONCLUSIVE
+    for_it, against_it = (_at_least(1, [getattr(one, side) for one in evidence]) for side in Strength._fields)
+    return CONDITIONAL if for_it < alpha and against_it < alpha_opposes else INCONCLUSIVE
 
 
 def size(low: float, high: float, paper: dict | None) -> str:

@@ -19,7 +19,10 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures import chart, data
 
 # What is shown of a verdict.
-OF_VERDICT = ("id", "statement", "verdict", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most")
+OF_VERDICT = (
+    *("id", "statement", "verdict", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most"),
+    "arrangements",
+)
 
 
 class Page:

@@ -66,6 +66,11 @@ SHARED = (
         "ratio",
         "One geometric mean over another: ×0.5 is half, ×2 is twice. A relative difference says the same: −50 %, and +100 %.",
     ),
+    Term(
+        "conditional",
+        "Of a finding: the paper does not say how something was arranged that decides it. One way it is reproduced, another "
+        "way it is contradicted.",
+    ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
     Term("make precise", "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached."),
 )

@@ -92,6 +92,7 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             **result,
             "effects": wording.effects(result, rows.get(result["id"], [])),
             "size": wording.size(result),
+            "arranged": wording.arranged(result),
             "undecided": wording.undecided(result, rows.get(result["id"], [])),
             "command": wording.command(result),
         }
@@ -101,9 +102,11 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
     return {
         "questions": book.questions(study_name),
         "summary_of_claims": findings.summarise(results),
-        "verdicts": verdicts.VERDICTS[:4],
+        "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
-        "findings": {name: [one for one in told if one["verdict"] == name] for name in verdicts.VERDICTS[:3]},
+        "findings": {
+            name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
+        },
     }
 
 

@@ -15,6 +15,7 @@ from plimsoll.planning import precision
 MARKS = {
     verdicts.REPRODUCED: "reproduced",
     verdicts.CONTRADICTED: "contradicted",
+    verdicts.CONDITIONAL: "conditional",
     verdicts.INCONCLUSIVE: "inconclusive",
     verdicts.NOT_TESTABLE: "untested",
     verdicts.UNAVAILABLE: "untested",
@@ -47,7 +48,7 @@ def render(
             spelled_out={f"{row['study']}-{row['question']}" for row in summary},
             repeated=len(results) - len(findings.counted(results)),
             differing=findings.differing(results),
-            verdicts=verdicts.VERDICTS[:4],
+            verdicts=verdicts.ON_CLAIM,
             marks=MARKS,
             margin=MARGIN,
             maximum=precision.MAXIMUM,
@@ -79,6 +80,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "asked_said": _asked(result, rows, level),
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
+        "arranged": wording.arranged(result),
         "undecided": wording.undecided(result, rows),
         "command": wording.command(result),
     }

@@ -13,6 +13,7 @@ from plimsoll.planning import precision
 # The profile that make takes if none is named.
 USUAL_PROFILE = "quick"
 TOO_FEW = "none: too few"
+NOT_SAID = "The paper does not say how this was arranged, so it was measured in each way."
 # How our interval lies to the paper's size (claims.verdicts.size).
 AGAINST_PAPER = {
     verdicts.SMALLER: "smaller",
@@ -120,6 +121,28 @@ def on_the_whole(claim: dict) -> str:
     show = one_scale(shower(claim), whole)
     effect = interval(whole["effect"], whole["low"], whole["high"], show)
     return f"On the whole: {effect}, the average of {whole['cells']} comparisons over {whole['n']} blocks."
+
+
+def arranged(claim: dict) -> str:
+    """Sentences on what each arrangement of what the paper leaves open came to, for the claim or for each of its parts; empty
+    if it makes no difference here."""
+    parts = [f"Of “{part['says']}”: {told}." for part in claim["parts"] if (told := _by_arrangement(part))]
+    told = parts or [f"{told[0].upper()}{told[1:]}." for told in [_by_arrangement(claim)] if told]
+    return " ".join([NOT_SAID, *told]) if told else ""
+
+
+def _by_arrangement(claim: dict) -> str:
+    found = claim.get("arrangements") or {}
+    return "; ".join(f"{words}: {one['verdict']}{_effect_there(claim, one)}" for words, one in found.items())
+
+
+def _effect_there(claim: dict, one: dict) -> str:
+    """The average in an arrangement, or the range of its effects."""
+    if whole := one["whole"]:
+        return f", {interval(whole['effect'], whole['low'], whole['high'], one_scale(shower(claim), whole))}"
+    if missing(one["effect_least"]):
+        return ""
+    return f", {_range(one['effect_least'], one['effect_most'], shower(claim))}"
 
 
 def undecided(claim: dict, rows: list[dict]) -> list[str]:

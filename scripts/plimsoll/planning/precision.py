@@ -17,11 +17,13 @@ WIDTH, MAXIMUM = 0.1, 30
 CAUTION = 0.8
 # Widths of few values are guesses: a cell gets at most this many times what it has before we look again.
 GROWTH = 2
+# The cells of a comparison: its two sides, and what the loss of each is relative to, where it is about losses.
+CELLS = ("a", "b", "reference_a", "reference_b")
 WITHIN_BLOCKS = ("paired t within blocks", "none: too few blocks")
 
 
 def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
-    """What is compared, with the width of its interval: columns `what`, `metric`, `a`, `b` (cells), `n` and `width`.
+    """What is compared, with the width of its interval: columns `what`, `metric`, those of CELLS, `n` and `width`.
 
     The interval of a claim's comparison, and that of a test, is that of a ratio. Its width is a fraction of that ratio: an
     interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons that
@@ -33,12 +35,12 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
         scale = 1 + row.effect if row.scale == "ratio" else 1
         width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
-        found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.n, width))
+        found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.reference_a, row.reference_b, row.n, width))
     for row in tests[tests["ratio_low"].notna()].to_dict("records") if compare_cells else []:
         width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
-        found.append((row["comparison"], row["metric"], row["cell"], row["reference"], n, width))
-    return pd.DataFrame(found, columns=["what", "metric", "a", "b", "n", "width"])
+        found.append((row["comparison"], row["metric"], row["cell"], row["reference"], None, None, n, width))
+    return pd.DataFrame(found, columns=["what", "metric", *CELLS, "n", "width"])
 
 
 def cautious(found: pd.DataFrame) -> pd.Series:
@@ -57,10 +59,10 @@ def next_repetitions(now: dict[str, int], found: pd.DataFrame, target: float, ma
     """
     wanted = dict(now)
     found = found.assign(width=cautious(found))
-    for row in found[found["width"] > target].itertuples():
-        for cell in (row.a, row.b):
+    for row in found[found["width"] > target].to_dict("records"):
+        for cell in (row[name] for name in CELLS):
             if cell in now:
-                estimate = now[cell] * min(GROWTH, (row.width / target) ** 2)
+                estimate = now[cell] * min(GROWTH, (row["width"] / target) ** 2)
                 wanted[cell] = max(wanted[cell], min(math.ceil(estimate), maximum))
     return {cell: max(number, now[cell]) for cell, number in wanted.items()}
 

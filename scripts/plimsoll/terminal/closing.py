@@ -10,32 +10,35 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.claims import findings, verdicts
-from plimsoll.pages import formats
+from plimsoll.claims import findings, quantities, verdicts
+from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
+from plimsoll.pages import wording
+from plimsoll.pages.formats import interval
 
 TOLD = 5
+# So many conditional ones are told besides, the first in the paper.
+CONDITIONAL = 2
+POINTS = " points"
 # At most this many contradicted findings are told where there are reproduced ones too.
 CONTRADICTED = 3
 RULE = (
     f"At most {TOLD} settled findings of each study: those whose 95 % interval lies furthest from no effect, in widths of the "
-    f"interval; contradicted ones first, at most {CONTRADICTED} where others are reproduced. Verdicts near the border change "
-    "from day to day."
+    f"interval; contradicted ones first, at most {CONTRADICTED} where others are reproduced. Conditional ones stand last, at "
+    f"most {CONDITIONAL}. Verdicts near the border change from day to day."
 )
-# The effect of these is not a relative difference.
-SHARE, PRINTED = "Wilson's interval", "t of log odds against the printed value"
 
 
 def telling(row: dict) -> float:
     """How far a comparison's interval lies from no effect, or inside the margin if the sides are alike, in widths of itself.
 
-    `row` has `low` and `high` (relative differences, fractions) and `margin`. Ratios are on logarithms: half as much is as far
-    as twice as much. -1 for a comparison that has no interval of an effect.
+    `row` has `low` and `high` (fractions), `margin` and `scale`. Ratios are on logarithms: half as much is as far as twice as
+    much. -1 for a share of runs, and for what has no interval of an effect.
     """
     low, high = row["low"], row["high"]
-    if row["test"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
+    if row["scale"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
         return -1.0
     margin = row["margin"]
-    if low > -1:
+    if row["scale"] == RATIO and low > -1:
         low, high, margin = math.log1p(low), math.log1p(high), math.log1p(margin)
     width = max(high - low, 1e-9)
     away = max(low, -high)
@@ -43,7 +46,8 @@ def telling(row: dict) -> float:
 
 
 def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> list[tuple[dict, dict]]:
-    """The most telling findings, each with the comparison that shows it best: (result, row), at most `number`.
+    """The most telling findings, each with what shows it: (result, row), at most `number`. The row is the average of a finding
+    that is judged by it, otherwise the comparison that shows it best.
 
     `results` are verdicts on claims (plimsoll.claims.findings), `comparisons` the rows that they rest on. Claims that repeat
     others are left out, and so is every verdict that is not settled.
@@ -54,8 +58,8 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
         for row in comparisons:
             if row["verdict"] == verdict:
                 rows.setdefault(row["claim"], []).append(row)
-        of_verdict = [result for result in findings.counted(results) if result["verdict"] == verdict and result["id"] in rows]
-        pairs = [(result, max(rows[result["id"]], key=telling)) for result in of_verdict]
+        of_verdict = [result for result in findings.counted(results) if result["verdict"] == verdict]
+        pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
         # A stable sort: findings that are as telling stay in the paper's order.
         ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
     contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
@@ -63,14 +67,29 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
     return [*first, *reproduced[: number - len(first)]]
 
 
-def effect(row: dict) -> str:
-    """The effect of a comparison with its 95 % interval, for people."""
-    if row["test"] == SHARE:
-        return f"in {100 * row['effect']:.0f} % of the runs [{100 * row['low']:.0f} %, {100 * row['high']:.0f} %]"
-    if row["test"] == PRINTED:
-        return f"{100 * row['effect']:+.3g} points [{100 * row['low']:+.3g}, {100 * row['high']:+.3g}] from the printed value"
-    interval = f" [{formats.percent(row['low'])}, {formats.percent(row['high'])}]" if math.isfinite(row["low"]) else ""
-    return formats.percent(row["effect"]) + interval
+def _shows(result: dict, rows: list[dict]) -> dict | None:
+    """The average of a finding that is judged by it, as a row; otherwise the most telling of `rows`, if there is one."""
+    if result["holds"] == verdicts.AVERAGE and wording.on_the_whole(result):
+        return {**result["whole"], "scale": quantities.find(result["quantity"]).scale}
+    told = [
+        # The margin of a printed value is one of odds, and its interval is not.
+        {**row, "margin": 0.0} if quantities.find(wording.quantity_of(result, row)).printed else row
+        for row in rows
+    ]
+    return max(told, key=telling, default=None)
+
+
+def effect(result: dict, row: dict) -> str:
+    """The effect of one of a finding's comparisons with its 95 % interval, for people; what it is, if not a difference."""
+    quantity = quantities.find(wording.quantity_of(result, row))
+    show = wording.one_scale(wording.shower({"quantity": quantity.name}), row)
+    number, bracket, rest = interval(row["effect"], row["low"], row["high"], show).partition(" [")
+    return f"{number}{bracket}{rest.replace(POINTS, '')}{_kind(quantity)}"
+
+
+def _kind(quantity: Quantity) -> str:
+    """What an effect is, if it is not simply a difference."""
+    return "" if quantity.effect_in_words == Quantity.effect_in_words else f" ({quantity.effect_in_words})"
 
 
 def text(study: str, results: list[dict], comparisons: list[dict], short: Callable[[str, str], str], width: int = 80) -> str:
@@ -79,15 +98,19 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     `short(cell, metric)` names a cell for people.
     """
     counted = findings.counted(results)
-    numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.VERDICTS[:4]]
+    numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
     sizes = findings.sizes(counted)
     if sizes["sized"]:
         numbers[0] += f" ({sizes['as_large']} of the {sizes['sized']} with a printed size as large as that)"
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
     for result, row in choose(results, comparisons):
         lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
-        lines += _wrapped(f"Here: {effect(row)}; {_what(row, short)}{_share(result)}", "    ", width)
-    if not any(result["verdict"] in (verdicts.CONTRADICTED, verdicts.REPRODUCED) for result in counted):
+        compared = f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}" if "cell_a" in row else ""
+        lines += _wrapped(compared or wording.on_the_whole(result) + _kind(quantities.find(result["quantity"])), "    ", width)
+    for result in [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]:
+        lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += _wrapped(wording.arranged(result), "    ", width)
+    if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is settled here.")
     return "\n".join(lines)
 
@@ -98,7 +121,7 @@ def _what(row: dict, short: Callable[[str, str], str]) -> str:
     named = short(a, metrics[0])
     if b and b != "the paper":
         named += f" against {_other(named, short(b, metrics[1]))}"
-    return f"{row['label']}, {named}" if row["test"] != SHARE else named
+    return f"{row['label']}, {named}" if row["scale"] != SHARE else named
 
 
 def _other(name: str, other: str) -> str:

@@ -64,7 +64,8 @@ def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
 
 def of_cells(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
     """One row per metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
-    their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric."""
+    their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric, by which they are
+    `significant`."""
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
         groups = {tuple(key): group for key, group in of_metric.groupby(list(OF_DEPLOYMENT))}
@@ -81,7 +82,7 @@ def of_cells(observations: pd.DataFrame, baseline: str, alpha: float, variants: 
     table["p_holm"] = np.nan
     for _, group in table[table["p"].notna()].groupby(["metric", "comparison"]):
         table.loc[group.index, "p_holm"] = paper_tests.holm(group["p"])
-    table["significant"] = table["p"].lt(alpha).where(table["p"].notna())
+    table["significant"] = table["p_holm"].lt(alpha).where(table["p"].notna())
     return table
 
 

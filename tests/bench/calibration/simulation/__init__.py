@@ -61,7 +61,7 @@ def _row(world: World, claim: dict, found: list[Judged], agreeing: int) -> dict:
         **{"noise": world.noise, "reference": world.reference, "blocks": world.blocks, "cells": _cells(claim), "draws": draws},
     }
     sound = dict(zip((verdicts.REPRODUCED, verdicts.CONTRADICTED), truths.asserted(world, claim), strict=True))
-    for verdict in verdicts.VERDICTS[:3]:
+    for verdict in verdicts.ON_COMPARISON:
         row[verdict] = given.count(verdict) / draws
     for verdict, so in sound.items():
         low, high = (np.nan, np.nan) if so else wilson(given.count(verdict), draws)
