@@ -96,6 +96,13 @@ def test_ratios_are_shown_for_eighteen_combinations_with_the_paper_s(shown):
     assert "open: the paper" in {text.get_text() for text in found.figure.legends[0].get_texts()}
 
 
+def test_a_caption_says_where_clients_and_servers_ran(shown):
+    told = shown("fig12")
+    assert drawn(told).caption.count("Client and server where the kernel likes.") == 1
+    without = replace(told, cells=[cell for cell in told.cells if "netperf" not in cell["pair"]])
+    assert pairs.placed(without) == ""
+
+
 def test_a_legend_names_nothing_that_is_not_drawn(shown):
     # The papers print no numbers of Y-Cruncher.
     words = {text.get_text() for text in drawn(shown("fig08")).figure.legends[0].get_texts()}

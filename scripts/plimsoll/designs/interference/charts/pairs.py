@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from plimsoll import workloads
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import BASELINE as ALONE
-from plimsoll.designs.interference.factors import FREE
+from plimsoll.designs.interference.factors import FREE, PLACEMENTS
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
@@ -83,8 +84,15 @@ def name(data: FigureData, row) -> str:
     return own if row.co_runner == "none" else f"{own}(+{letter(data, row.co_runner)})"
 
 
+def placed(data: FigureData) -> str:
+    """A sentence on where clients and servers ran; empty if no microservice that is shown has a server."""
+    shown = {cell["placement"] for cell in data.cells if any(workloads.find(name).roles for name in cell["members"])}
+    words = "; ".join(words for placement, words in PLACEMENTS.items() if placement in shown)
+    return f" {words[0].upper()}{words[1:]}." if words else ""
+
+
 def key(data: FigureData) -> str:
-    """A sentence that says what the letters stand for, and which are substitutes."""
+    """Sentences that say what the letters stand for, which are substitutes, and where clients and servers ran."""
     benchmarks = data.options["benchmarks"]
     words = [f"{letter(data, name)}: {described['label']}" for name, described in benchmarks.items()]
     stars = [
@@ -92,7 +100,7 @@ def key(data: FigureData) -> str:
         for name, described in benchmarks.items()
         if described["stands_for"]
     ]
-    return f"{'; '.join(words)}.{''.join(stars)}"
+    return f"{'; '.join(words)}.{''.join(stars)}{placed(data)}"
 
 
 def sample_size(summary: pd.DataFrame) -> str:
