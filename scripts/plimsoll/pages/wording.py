@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
-from plimsoll.pages.formats import FACTOR, MINUS, duration, factor, interval, missing, percent, significant
+from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, percent, significant
 from plimsoll.planning import precision
 
 # The profile that make takes if none is named.
@@ -127,7 +127,8 @@ def arranged(claim: dict) -> str:
     """Sentences on what each arrangement of what the paper leaves open came to, for the claim or for each of its parts; empty
     if it makes no difference here."""
     parts = [f"Of “{part['says']}”: {told}." for part in claim["parts"] if (told := _by_arrangement(part))]
-    told = parts or [f"{told[0].upper()}{told[1:]}." for told in [_by_arrangement(claim)] if told]
+    whole = _by_arrangement(claim)
+    told = parts or ([f"{capital(whole)}."] if whole else [])
     return " ".join([NOT_SAID, *told]) if told else ""
 
 

@@ -81,15 +81,16 @@ def _shows(result: dict, rows: list[dict]) -> dict | None:
 
 def effect(result: dict, row: dict) -> str:
     """The effect of one of a finding's comparisons with its 95 % interval, for people; what it is, if not a difference."""
-    quantity = quantities.find(wording.quantity_of(result, row))
-    show = wording.one_scale(wording.shower({"quantity": quantity.name}), row)
+    of_row = {**result, "quantity": wording.quantity_of(result, row)}
+    show = wording.one_scale(wording.shower(of_row), row)
     number, bracket, rest = interval(row["effect"], row["low"], row["high"], show).partition(" [")
-    return f"{number}{bracket}{rest.replace(POINTS, '')}{_kind(quantity)}"
+    return f"{number}{bracket}{rest.replace(POINTS, '')}{_kind(of_row)}"
 
 
-def _kind(quantity: Quantity) -> str:
-    """What an effect is, if it is not simply a difference."""
-    return "" if quantity.effect_in_words == Quantity.effect_in_words else f" ({quantity.effect_in_words})"
+def _kind(result: dict) -> str:
+    """What the effects of a finding are, if they are not simply differences."""
+    words = wording.kind(result)
+    return "" if words == Quantity.effect_in_words else f" ({words})"
 
 
 def text(study: str, results: list[dict], comparisons: list[dict], short: Callable[[str, str], str], width: int = 80) -> str:
@@ -103,16 +104,21 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     if sizes["sized"]:
         numbers[0] += f" ({sizes['as_large']} of the {sizes['sized']} with a printed size as large as that)"
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
-    for result, row in choose(results, comparisons):
+    conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
+    told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
+    for result, here in [*told, *((result, wording.arranged(result)) for result in conditional)]:
         lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
-        compared = f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}" if "cell_a" in row else ""
-        lines += _wrapped(compared or wording.on_the_whole(result) + _kind(quantities.find(result["quantity"])), "    ", width)
-    for result in [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]:
-        lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
-        lines += _wrapped(wording.arranged(result), "    ", width)
+        lines += _wrapped(here, "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is settled here.")
     return "\n".join(lines)
+
+
+def _here(result: dict, row: dict, short: Callable[[str, str], str]) -> str:
+    """What came out here: the average of a finding that is judged by it, which has no cells of its own, or a comparison."""
+    if "cell_a" not in row:
+        return wording.on_the_whole(result) + _kind(result)
+    return f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}"
 
 
 def _what(row: dict, short: Callable[[str, str], str]) -> str:
