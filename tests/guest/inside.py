@@ -1,5 +1,8 @@
 """Runs in the guest: plans for it as for any host, and measures the cells that it is told of. It prints one line of JSON per
-cell."""
+cell.
+
+An emulated processor is slow: what no cell needs is not planned, and every run reads a plan of these cells alone.
+"""
 
 import json
 import sys
@@ -13,12 +16,17 @@ from plimsoll.planning import planner
 
 
 def main() -> None:
-    """The inputs are a study, a profile, a configuration, the image and paths of cells, made on the host."""
+    """The inputs are a study, a profile, a configuration, the image, and experiments and paths of cells, made on the host."""
     inputs = json.loads(Path(sys.argv[1]).read_text())
     host = hosts.here()
     print("NODES", json.dumps([{key: node[key] for key in ("cpus", "distances")} for node in host["nodes"]]), flush=True)
     study = Study(inputs["study"], designs.find(inputs["study"]["design"]))
+    study["experiments"] = {name: study["experiments"][name] for name in inputs["experiments"]}
     made = planner.make(study, inputs["profile"], host, inputs["config"], {})
+    made["cells"] = {path: made["cells"][path] for path in inputs["cells"]}
+    made["order"] = [(path, 1) for path in inputs["cells"]]
+    for cell in made["cells"].values():
+        cell["parameters"]["order"] = 200
     # An emulated machine is slow and its host may be busy; what is looked at is where the ranks were.
     made["limits"] = {
         "attempts": 1,
@@ -29,10 +37,8 @@ def main() -> None:
     folder = Path("/run/results")
     folder.mkdir()
     (folder / "image.json").write_text(json.dumps(inputs["image"]))
-    for path in inputs["cells"]:
-        cell = made["cells"][path]
-        cell["parameters"]["order"] = 200
-        (folder / "plan.json").write_text(json.dumps(made))
+    (folder / "plan.json").write_text(json.dumps(made))
+    for path, cell in made["cells"].items():
         target = record.path_of(folder / "runs", path, 1)
         found = measure.measure(folder / "plan.json", path, 1, target, folder / "image.json")
         ranks = [(rank["cpus_allowed"], rank["mems_allowed"]) for rank in found.get("ranks", [])]

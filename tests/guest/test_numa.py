@@ -10,6 +10,7 @@ from plimsoll.images import builder
 
 from tests.guest import guest
 
+EXPERIMENTS = ("granularity", "cgroup-scheduling", "affinity")
 CELLS = (
     *(f"numa/exact/E2/docker/{level}/default/standard/plain/dgemm" for level in ("pin", "cpu", "cpumem", "cpumempin")),
     *(f"numa/exact/E2/singularity/{level}/default/standard/plain/dgemm" for level in ("cpumem", "cpumempin")),
@@ -41,6 +42,7 @@ def booted(tmp_path_factory):
         "profile": studies.profile("ci"),
         "config": {**config, "profile": "ci"},
         "image": builder.build("hpcc", "bootstrap"),
+        "experiments": EXPERIMENTS,
         "cells": CELLS,
     }
     accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, seconds=420)
