@@ -101,6 +101,11 @@ def planned(jha2021, config, small_host) -> dict:
     return planner.make(jha2021, studies.profile("quick"), small_host, config, {})
 
 
+def unlike(document: dict, kind: type) -> set[str]:
+    """Keys that a document has and its kind (a TypedDict) has not, and keys that the kind requires and the document lacks."""
+    return (document.keys() - kind.__annotations__.keys()) | (kind.__required_keys__ - document.keys())
+
+
 @pytest.fixture
 def python() -> str:
     return sys.executable

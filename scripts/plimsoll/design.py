@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from plimsoll import registry
+from plimsoll.interchange import Cell, Plan, Record, Topology
 
 # refer(key, values, known) raises PlimsollError, with the key, for a value that is not known.
 Refer = Callable[[str, list, list], None]
@@ -46,20 +47,20 @@ class Cells(Protocol):
         """Repetitions of each cell that a profile asks for."""
 
     def wanted(
-        self, study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]
-    ) -> list[tuple[str, dict]]:
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, Cell]]:
         """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
 
-    def described(self, study: dict, host: dict) -> dict:
+    def described(self, study: dict, host: Topology) -> dict:
         """What the plan holds besides its cells."""
 
-    def shown(self, plan: dict, study: dict, name: str) -> list[dict]:
+    def shown(self, plan: Plan, study: dict, name: str) -> list[Cell]:
         """The plan's cells that a figure, or a table that is made from runs, shows."""
 
-    def unseen(self, plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+    def unseen(self, plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
         """Those of the metrics that cannot be seen on this host, each with the reason."""
 
-    def host_facts(self, machine: dict) -> dict[str, str]:
+    def host_facts(self, machine: Topology) -> dict[str, str]:
         """What a machine is to this design, by name, in words: for the description of the host."""
 
 
@@ -76,16 +77,16 @@ class Attempts(Protocol):
 class Readings(Protocol):
     """`readings`: from a record to observations."""
 
-    def observations(self, study: dict, row: dict, found: dict) -> list[dict]:
+    def observations(self, study: dict, row: dict, found: Record) -> list[dict]:
         """Observations of a record that counts, one row each; `row` holds what all of them have in common."""
 
-    def of_run(self, found: dict) -> dict:
+    def of_run(self, found: Record) -> dict:
         """What the table of runs says of a record, beyond what all designs say."""
 
     def measuring(self, observations):
         """Those observations that are measurements: they are of runs that nothing watched."""
 
-    def gather(self, study: dict, plan: dict, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
+    def gather(self, study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
         """Tables that a figure needs beside its observations, by name; `folder` is the study's results."""
 
 
@@ -99,15 +100,15 @@ class Tests(Protocol):
 class Contrasts(Protocol):
     """`contrasts`: what a claim compares."""
 
-    def asking(self, plan: dict, study: dict) -> Callable[[dict], list]:
+    def asking(self, plan: Plan, study: dict) -> Callable[[dict], list]:
         """A function from a claim to what it sets against each other on this host: contrasts, lists of sides along a trend, or
         printed values."""
 
-    def arrangements(self, plan: dict) -> dict[str, dict]:
+    def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """The plan, once for each way to arrange what the paper leaves open, in words; each has only the cells that are
         arranged so. A finding holds only where all of them agree."""
 
-    def lacks(self, plan: dict) -> dict[str, str]:
+    def lacks(self, plan: Plan) -> dict[str, str]:
         """What is not there of all that a claim may need (its `needs`) beyond the cells that it compares, in words.
         Environments are not among it: a cell of one that does not work here has a reason of its own."""
 
@@ -128,7 +129,7 @@ class Report(Protocol):
     TEMPLATE: str  # below plimsoll/designs
     GLOSSARY: tuple  # plimsoll.pages.glossary.Term, for the words that only this design's pages use
 
-    def content(self, sources: Any, study: dict, plan: dict, observations, runs, tests) -> dict:
+    def content(self, sources: Any, study: dict, plan: Plan, observations, runs, tests) -> dict:
         """What the template is told, beyond what all designs tell; `sources` are the paths that the page is made from
         (plimsoll.pages.report.Sources)."""
 
@@ -145,7 +146,7 @@ class Report(Protocol):
 class Figures(Protocol):
     """`figures`: what a figure is told."""
 
-    def told(self, plan: dict, study: dict, name: str) -> dict:
+    def told(self, plan: Plan, study: dict, name: str) -> dict:
         """What a figure is told of the plan, beyond what all designs tell; `of_cell` names keys of each cell that it needs."""
 
 

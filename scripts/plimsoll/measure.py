@@ -15,6 +15,7 @@ from typing import NamedTuple
 from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup
+from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, progress, record, staleness, status, system
 from plimsoll.measuring.attempt import Attempt
 
@@ -25,16 +26,16 @@ INTERRUPTIONS = 3
 class Run(NamedTuple):
     """A run to measure: a repetition of a cell of the plan, with the description of the image that it runs."""
 
-    plan: dict
-    cell: dict
+    plan: Plan
+    cell: Cell
     repetition: int
     study_folder: Path
-    image: dict
+    image: Image
 
 
 def measure(
     plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path, fingerprint: str | None = None
-) -> dict:
+) -> Record:
     """Measure one run and write its record to `target`.
 
     A record with the same fingerprint that is there already, or in the archive, is kept instead if it counts or was tried
@@ -122,7 +123,7 @@ def _of_the_run(run: Run, tried: dict | None) -> dict:
     }
 
 
-def _write(target: Path, result: dict) -> None:
+def _write(target: Path, result: Record) -> None:
     """Put the record in place; where the disk is full, wait for room: the run is measured."""
     try:
         record.write(target, result)

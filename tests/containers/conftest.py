@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from plimsoll import environments, measure, paths
 from plimsoll.config import studies
+from plimsoll.designs.splitting.factors import SplittingRecord
 from plimsoll.environments.base import LABEL
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
+from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+
+from tests.conftest import unlike
 
 
 def pytest_collection_modifyitems(items):
@@ -24,8 +28,10 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def image() -> dict:
-    return builder.build("hpcc", "bootstrap")
+def image() -> Image:
+    built = builder.build("hpcc", "bootstrap")
+    assert unlike(built, Image) == set()
+    return built
 
 
 @pytest.fixture
@@ -61,7 +67,9 @@ def workspace(tmp_path, image, liu2020, config):
             cell.update(changes)
             (self.folder / "plan.json").write_text(json.dumps(self.plan))
             target = record.path_of(self.folder / "runs", path, repetition)
-            return measure.measure(self.folder / "plan.json", path, repetition, target, self.image_path)
+            found = measure.measure(self.folder / "plan.json", path, repetition, target, self.image_path)
+            assert unlike(found, SplittingRecord) == set()
+            return found
 
     return Workspace()
 

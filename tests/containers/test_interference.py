@@ -14,12 +14,15 @@ import pytest
 from plimsoll import measure, workloads
 from plimsoll.config import studies
 from plimsoll.designs.interference import attempt, limits, placement
+from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cpulist, inventory
 from plimsoll.images import builder, supplied
+from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 
+from tests.conftest import unlike
 from tests.containers.conftest import container_of_the_run
 
 PORT = ":3241 "
@@ -49,7 +52,9 @@ def workspace(tmp_path, image, config, jha2021, working):
             self.plan["cells"][path].update(changes)
             (self.folder / "plan.json").write_text(json.dumps(self.plan))
             target = record.path_of(self.folder / "runs", path, 1)
-            return measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+            found = measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+            assert unlike(found, InterferenceRecord) == set()
+            return found
 
     return Workspace()
 
@@ -59,6 +64,7 @@ def counted(found, place=0):
 
 
 def test_every_image_holds_the_same_programs_and_no_other_benchmark_s(image):
+    assert unlike(image, Image) == set()
     assert set(image["stages"]) == {"linpack", "stream", "pi", "bonnie", "netperf"}
     inside = subprocess.run(
         ["docker", "run", "--rm", "--network", "none", image["stages"]["stream"]["tag"], "ls", "/opt/plimsoll/bin"],

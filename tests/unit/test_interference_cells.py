@@ -4,10 +4,12 @@ import pytest
 from plimsoll import designs
 from plimsoll.config import studies
 from plimsoll.designs.interference import cells, disk, limits
+from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.host import cpulist
+from plimsoll.interchange import Plan
 from plimsoll.planning import availability, planner
 
-from tests.conftest import host_of
+from tests.conftest import host_of, unlike
 
 BENCHMARKS = ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream", "netperf_tcp_rr"]
 
@@ -25,6 +27,13 @@ def test_each_alone_and_every_pair_in_three_cases(plan_of):
     by_case = {case: [c for c in made["cells"].values() if c["case"] == case] for case in cells.CASES}
     assert {case: len(found) for case, found in by_case.items()} == {"1": 6 + 4, "2": 21 + 22, "3a": 43, "3b": 43}
     assert all(cell["reason"] is None for cell in made["cells"].values())
+
+
+@pytest.mark.parametrize("cores", [1, 2, 18])
+def test_plans_and_cells_have_the_keys_that_are_written_down(plan_of, cores):
+    made = plan_of(host=host_of(1, cores))
+    assert unlike(made, Plan) == set()
+    assert {key for cell in made["cells"].values() for key in unlike(cell, InterferenceCell)} == set()
 
 
 def test_every_ordered_pair_has_a_view(plan_of):

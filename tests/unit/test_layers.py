@@ -12,7 +12,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # From the bottom to the top: a module imports from its own layer and from those above it in this list. Rooms of one layer do
 # not import each other.
 LAYERS = (
-    ("errors", "paths"),
+    ("errors", "interchange", "paths"),
     ("registry",),
     ("design",),
     ("config", "host"),

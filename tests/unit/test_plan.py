@@ -4,11 +4,13 @@ import pytest
 from plimsoll import paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.designs.splitting import affinity
+from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
 from plimsoll.errors import PlimsollError
-from plimsoll.host import topology
+from plimsoll.host import inventory, topology
+from plimsoll.interchange import Cache, Host, MemoryNode, Processor, Topology
 from plimsoll.planning import availability, planner
 
-from tests.conftest import host_of
+from tests.conftest import host_of, unlike
 
 
 @pytest.fixture
@@ -23,6 +25,21 @@ def make(liu2020, config):
         )
 
     return make
+
+
+def test_plans_and_cells_have_the_keys_that_are_written_down(make, small_host, paper_host):
+    for host, profile in ((small_host, "quick"), (paper_host, "paper"), (host_of(1, 1), "quick")):
+        made = make(host, profile)
+        assert unlike(made, SplittingPlan) == set()
+        assert {key for cell in made["cells"].values() for key in unlike(cell, SplittingCell)} == set()
+
+
+def test_hosts_have_the_keys_that_are_written_down():
+    described = topology.described(yaml_files.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
+    assert unlike(described, Topology) == unlike(inventory.here(), Topology) == unlike(inventory.discover(), Host) == set()
+    assert all(unlike(processor, Processor) == set() for processor in (*described["cpus"], *topology.discover()["cpus"]))
+    assert all(unlike(node, MemoryNode) == set() for node in (*described["nodes"], *topology.discover()["nodes"]))
+    assert all(unlike(cache, Cache) == set() for cache in (*described["caches"], *topology.discover()["caches"]))
 
 
 def test_two_cores_give_every_runtime_and_scheme(make, small_host):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
 
 MEASURED = ["metric", "label", "unit", "better", "value", "censored"]
@@ -14,7 +15,7 @@ RUN = ["repetition", "place_in_order", "started", "fingerprint", "profile"]
 OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
 
 
-def collect(records: Path, plan: dict, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(observations, runs) of the wanted runs, from the records below the folder `records`.
 
     `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
@@ -56,7 +57,7 @@ class Bits:
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str, Path]] = {}
 
-    def add(self, path: Path, found: dict) -> None:
+    def add(self, path: Path, found: Record) -> None:
         """Compare a record's objects, and its image, with those of the records before it."""
         for name, build_id in {**found["bits"], "the image": found["image"]["id"]}.items():
             first, runtime, where = self.seen.setdefault(name, (build_id, found["cell"]["runtime"], path))
@@ -73,7 +74,7 @@ class Systems:
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str | None, Path]] = {}
 
-    def add(self, path: Path, found: dict) -> None:
+    def add(self, path: Path, found: Record) -> None:
         """Compare a record's system with that of the records of the same runtime before it."""
         runtime, own = found["cell"]["runtime"], found.get("system")
         first, where = self.seen.setdefault(runtime, (own, path))
@@ -83,7 +84,7 @@ class Systems:
             )
 
 
-def _run(found: dict) -> dict:
+def _run(found: Record) -> dict:
     during = found.get("noise", {}).get("during", {})
     return {
         "status": found["status"],

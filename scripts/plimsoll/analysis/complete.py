@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 
 # The sentence names at most this many cells.
@@ -22,7 +23,7 @@ def rows_of(runs: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def check(plan: dict, rows: list[dict[str, str]]) -> str:
+def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """One sentence on a study whose cells all have a run that counts; PlimsollError with the cells that have none."""
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:

@@ -8,6 +8,7 @@ import pandas as pd
 from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
+from plimsoll.interchange import Plan
 
 NO_CELLS = "the design has no two cells on this host that it compares"
 # From a claim to its contrasts, for each arrangement in words.
@@ -27,7 +28,7 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
     return results, compare.with_bootstrap(pd.DataFrame(rows, columns=list(compare.COLUMNS)), measured)
 
 
-def asking(plan: dict, study: dict) -> Asked:
+def asking(plan: Plan, study: dict) -> Asked:
     """The design's contrasts of a claim, for each arrangement of what the paper leaves open."""
     contrasts = study.design.contrasts
     return {words: contrasts.asking(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
@@ -134,7 +135,7 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
     return result, rows
 
 
-def _substitutes(plan: dict, asked: list) -> list[str]:
+def _substitutes(plan: Plan, asked: list) -> list[str]:
     """What stands in for a program of the paper in the cells that were compared, in words."""
     sides = [side for one in asked for side in (one if isinstance(one, list) else [one])]
     found = {name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()}

@@ -9,6 +9,7 @@ from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Side
+from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 
@@ -18,7 +19,7 @@ EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 class Measured:
     """What was observed of a study: samples by side, and what carried the messages by cell."""
 
-    def __init__(self, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame):
+    def __init__(self, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = availability.metrics(plan, study, list(self.metrics))
         self._single: dict[tuple[str, str], Sample] = {}

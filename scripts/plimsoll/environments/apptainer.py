@@ -9,6 +9,7 @@ from plimsoll import paths
 from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, output
 from plimsoll.environments.confined import confine, release
 from plimsoll.errors import Outage, Unavailable
+from plimsoll.interchange import Image
 
 
 @cache
@@ -65,7 +66,7 @@ class Apptainer(Environment):
     def programs(self) -> tuple[str, ...]:
         return (executable(),)
 
-    def examine(self, image: dict) -> None:
+    def examine(self, image: Image) -> None:
         """The launcher, Apptainer and the SIF."""
         super().examine(image)
         try:

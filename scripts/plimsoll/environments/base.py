@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import ImageGone, Unavailable
+from plimsoll.interchange import Image
 
 BINDING = Path(__file__).with_name("with-binding.sh")
 JOIN = Path(__file__).with_name("join-cgroup.sh")
@@ -151,7 +152,7 @@ class Environment(ABC):
     def sweep(self) -> None:  # noqa: B027 - not every environment leaves something
         """Remove what a killed run left behind."""
 
-    def examine(self, image: dict) -> None:
+    def examine(self, image: Image) -> None:
         """Outage if what runs of an image need is not there any more, or does not answer. Asked only after an attempt that did
         not end well."""
         if "rootfs" in image:
@@ -174,7 +175,7 @@ class Environment(ABC):
         raise NotImplementedError
 
 
-def gone(image: dict, what: str) -> ImageGone:
+def gone(image: Image, what: str) -> ImageGone:
     """The Outage of an image that is no longer what was built, or lacks one of its forms."""
     name = image["tag"].partition(":")[0].rpartition("/")[2]
     remedy = f"delete results/images/{name}.json, so that the image is built anew"

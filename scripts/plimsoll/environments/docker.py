@@ -9,6 +9,7 @@ from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
+from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
 # What set-up starts the engine with.
@@ -44,7 +45,7 @@ class Docker(Engine):
     def programs(self) -> tuple[str, ...]:
         return ("docker", "dockerd", "containerd", "runc")
 
-    def examine(self, image: dict) -> None:
+    def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""
         super().examine(image)
         wanted = {each["tag"]: each["id"] for each in (image, *image.get("stages", {}).values())}

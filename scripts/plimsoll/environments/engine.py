@@ -9,6 +9,7 @@ from plimsoll.environments.base import HOST, LABEL, Environment, Node, Spec, all
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
+from plimsoll.interchange import Image
 
 # An engine that takes longer to answer hangs.
 ANSWER_SECONDS = 10
@@ -99,7 +100,7 @@ class Engine(Environment):
         """Kill and remove containers by name; they need not be there."""
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
-    def examine(self, image: dict) -> None:
+    def examine(self, image: Image) -> None:
         """The launcher, the engine, the network, and room on the engine's disk."""
         super().examine(image)
         self.refuse_silent()

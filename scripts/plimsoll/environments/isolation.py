@@ -9,13 +9,14 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.environments.base import LABEL, Environment, Spec, output
 from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
 PROBE = Path(__file__).with_name("probe.sh")
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
-def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
+def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
     """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError if a required one fails."""
     results = {}
     with lock.machine(environments.known):
@@ -39,7 +40,7 @@ def try_all(wishes: dict[str, str], image: dict) -> dict[str, dict]:
     return results
 
 
-def observe(environment: Environment, image: dict) -> dict:
+def observe(environment: Environment, image: Image) -> dict:
     """Start two nodes (one that is not contained), run a probe in each, and compare what it prints with the host."""
     identity = f"probe{os.getpid()}"
     with lock.run(identity):
@@ -50,7 +51,7 @@ def observe(environment: Environment, image: dict) -> dict:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _observe(environment: Environment, image: dict, identity: str, folder: Path) -> dict:
+def _observe(environment: Environment, image: Image, identity: str, folder: Path) -> dict:
     number = 2 if environment.containers else 1
     specs = [Spec(identity, f"{LABEL}-{identity}-c{i}", image, folder) for i in range(number)]
     shutil.copy(PROBE, folder)
@@ -83,7 +84,7 @@ def _bridges() -> dict[int, str]:
     return ports
 
 
-def compare(inside: list[dict], host: dict, bridges: dict[int, str]) -> dict:
+def compare(inside: list[dict[str, str]], host: dict[str, str], bridges: dict[int, str]) -> dict:
     """Features of the containers, from what the probe printed in each and on the host.
 
     `namespaces` lists those that are not the host's, `separate_namespaces` those that the containers do not share with each

@@ -10,6 +10,7 @@ from plimsoll.environments.docker import Docker
 from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Unavailable
+from plimsoll.interchange import Image
 
 # A process that has it may raise its limits (capabilities(7)).
 CAP_SYS_RESOURCE = 24
@@ -65,7 +66,7 @@ class Podman(Engine):
             words += ["--ulimit", f"nofile={files[0]}:{files[1]}", "--ulimit", f"nproc={most}:{most}"]
         return tuple(words)
 
-    def examine(self, image: dict) -> None:
+    def examine(self, image: Image) -> None:
         """What every engine needs, and an image that Podman has or can get from Docker."""
         super().examine(image)
         for each in (image, *image.get("stages", {}).values()):

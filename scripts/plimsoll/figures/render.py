@@ -8,13 +8,14 @@ from plimsoll.analysis import collect
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.figures.data import FigureData
+from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
 # Of a metric, what charts are told.
 DESCRIBED = ("label", "unit", "better")
 
 
-def gather(study: Study, plan: dict, name: str, results: Path) -> FigureData:
+def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
     """A figure's data from the records below `results`, the study's folder."""
     runs = availability.figure_runs(plan, study, name)
     observations, _ = collect.collect(results / "runs", plan, study, runs)
@@ -22,7 +23,7 @@ def gather(study: Study, plan: dict, name: str, results: Path) -> FigureData:
     return described(study, plan, name, observations, tables)
 
 
-def described(study: Study, plan: dict, name: str, observations, tables: dict) -> FigureData:
+def described(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
     """A figure's data from its observations, and from what the plan says of its cells."""
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])

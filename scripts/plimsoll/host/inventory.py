@@ -9,14 +9,15 @@ from pathlib import Path
 from plimsoll.design import Design
 from plimsoll.host import capabilities, cgroup, cpulist, system, topology
 from plimsoll.host.topology import read
+from plimsoll.interchange import Host, Topology
 
 
-def here() -> dict:
+def here() -> Topology:
     """What a plan for this machine is made from: its topology, and what can be counted on it."""
     return {**topology.discover(), "events": capabilities.counters()}
 
 
-def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> dict:
+def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:
     """Everything about the host that a reader of results may ask for.
 
     `tried` is what trying the environments gave (plimsoll.environments.isolation.try_all); each of the `designs` says what this
@@ -60,7 +61,7 @@ def _virtualisation() -> str:
     return "a hypervisor (not identified)" if flags and " hypervisor" in flags[0] else "none seen"
 
 
-def table(host: dict) -> str:
+def table(host: Host) -> str:
     """The host as aligned text."""
     memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
     rows = [

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from plimsoll.host import cpulist
+from plimsoll.interchange import Cache, Processor, Topology
 
 
 def read(path: Path, default: str = "") -> str:
@@ -13,7 +14,7 @@ def read(path: Path, default: str = "") -> str:
         return default
 
 
-def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
+def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology:
     """Topology of the host.
 
     Returns a dictionary of plain values: `cpu_model`, `cpus` (one entry per online processor, with its core, socket, node and
@@ -56,7 +57,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict:
     }
 
 
-def _cpu(folder: Path, number: int, node_of: dict[int, int]) -> dict:
+def _cpu(folder: Path, number: int, node_of: dict[int, int]) -> Processor:
     topology = folder / f"cpu{number}/topology"
     return {
         "cpu": number,
@@ -67,7 +68,7 @@ def _cpu(folder: Path, number: int, node_of: dict[int, int]) -> dict:
     }
 
 
-def _caches(folder: Path, cpus: list[int]) -> list[dict]:
+def _caches(folder: Path, cpus: list[int]) -> list[Cache]:
     """Each cache once, however many processors share it."""
     seen: dict[tuple, dict] = {}
     for cpu in cpus:
@@ -85,7 +86,7 @@ def _caches(folder: Path, cpus: list[int]) -> list[dict]:
     return list(seen.values())
 
 
-def cores_of_sockets(topology: dict) -> dict[int, list[int]]:
+def cores_of_sockets(topology: Topology) -> dict[int, list[int]]:
     """First usable hardware thread of each core, by socket, in order of the processor number."""
     sockets: dict[int, dict[int, int]] = {}
     usable = set(topology.get("usable", [cpu["cpu"] for cpu in topology["cpus"]]))
@@ -94,7 +95,7 @@ def cores_of_sockets(topology: dict) -> dict[int, list[int]]:
     return {socket: list(cores.values()) for socket, cores in sorted(sockets.items())}
 
 
-def logical_cores(topology: dict) -> dict[int, int]:
+def logical_cores(topology: Topology) -> dict[int, int]:
     """hwloc's logical number of each core, by the number of each of its processors: socket by socket, in each by the lowest
     processor. Open MPI's rankfiles want these numbers, whichever way the kernel numbers processors."""
     members: dict[int, dict[int, list[int]]] = {}
@@ -105,7 +106,7 @@ def logical_cores(topology: dict) -> dict[int, int]:
     return {processor: number for number, processors in enumerate(flat) for processor in processors}
 
 
-def described(file: dict) -> dict:
+def described(file: dict) -> Topology:
     """Topology of a host that a file describes (config/schemas/host.yaml): sockets of equal cores numbered one after the other,
     second hardware threads after all cores, one memory node per socket."""
     sockets, per_socket, threads = file["sockets"], file["cores_per_socket"], file["threads_per_core"]
@@ -144,7 +145,7 @@ def described(file: dict) -> dict:
     }
 
 
-def everything(topology: dict) -> dict[str, str]:
+def everything(topology: Topology) -> dict[str, str]:
     """All processors and all memory nodes, as the kernel lists them: `cpus` and `nodes`."""
     return {
         "cpus": cpulist.format(cpu["cpu"] for cpu in topology["cpus"]),
@@ -152,7 +153,7 @@ def everything(topology: dict) -> dict[str, str]:
     }
 
 
-def last_level_cache_bytes(topology: dict) -> int:
+def last_level_cache_bytes(topology: Topology) -> int:
     """Sum over the host's caches of the highest level; 0 if the kernel does not tell."""
     caches = [cache for cache in topology["caches"] if cache["type"] != "Instruction"]
     if not caches:
@@ -169,7 +170,7 @@ def cpu_model(cpuinfo: str) -> str:
     return "unknown"
 
 
-def identity(host: dict) -> list:
+def identity(host: Topology) -> list:
     """What tells one host from another, as measurements made on one do not count on the other: processor, cores, nodes, memory
     in GiB."""
     return [

@@ -22,6 +22,7 @@ from plimsoll.environments.apptainer import executable
 from plimsoll.environments.base import LABEL, output
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import contents, store
+from plimsoll.interchange import Image
 from plimsoll.measuring import record
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
@@ -43,7 +44,7 @@ def identity(name: str, base: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def build(name: str, base: str) -> dict:
+def build(name: str, base: str) -> Image:
     """Build containers/<name>/ unless that is done, and return its description.
 
     The description has `tag`, `id` (Docker's digest of the image), `versions`, and `files` (path in the image, sha256 and

@@ -8,9 +8,10 @@ from pathlib import Path
 from plimsoll.environments.base import gone, output
 from plimsoll.images import builder
 from plimsoll.images.store import ARCHIVE, folder_of, tags
+from plimsoll.interchange import Image
 
 
-def restore(image: dict) -> None:
+def restore(image: Image) -> None:
     """Make the forms of an image again that are gone. Outage if there is no copy, Unavailable if a step fails."""
     wanted = [image["id"], *(stage["id"] for stage in image.get("stages", {}).values())]
     if [builder.image_id(tag) for tag in tags(image)] != wanted:
@@ -23,6 +24,6 @@ def restore(image: dict) -> None:
         builder.unpack(image["tag"], folder_of(image))
 
 
-def _files(image: dict) -> list[Path]:
+def _files(image: Image) -> list[Path]:
     """The SIF, and the files of the unpacked image that its description names."""
     return [Path(image["sif"]), *(Path(image["rootfs"]) / path for path in image["files"])]

@@ -4,16 +4,17 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import output
+from plimsoll.interchange import Image
 
 ARCHIVE = "image.tar"
 
 
-def folder_of(image: dict) -> Path:
+def folder_of(image: Image) -> Path:
     """Where an image's forms lie, by its tag."""
     return paths.image_store() / image["tag"].removeprefix("plimsoll/").replace(":", "-")
 
 
-def keep(image: dict) -> None:
+def keep(image: Image) -> None:
     """Put a copy of a Docker image and of its stages into the store, unless there is one. Unavailable if that fails."""
     path = folder_of(image) / ARCHIVE
     if path.exists():
@@ -27,6 +28,6 @@ def keep(image: dict) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def tags(image: dict) -> list[str]:
+def tags(image: Image) -> list[str]:
     """Tags of an image and of those of its stages that are images too."""
     return [image["tag"], *(stage["tag"] for stage in image.get("stages", {}).values())]

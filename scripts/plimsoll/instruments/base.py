@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.environments.base import Node
+from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
 
 
@@ -17,11 +18,11 @@ class Instrument:
     name = "plain"
     preload: str | None = None
 
-    def __init__(self, job: Job, cell: dict):
+    def __init__(self, job: Job, cell: Cell):
         self.job, self.cell = job, cell
 
     @staticmethod
-    def settings(host: dict) -> dict:
+    def settings(host: Topology) -> dict:
         """What a cell of the plan says of the instrument on this host; with a `reason` if it cannot watch anything here."""
         return {}
 

@@ -10,6 +10,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
+from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
 from plimsoll.workloads.base import InvalidOutput
 
@@ -32,12 +33,12 @@ class Events(Instrument):
 
     name = "events"
 
-    def __init__(self, job: Job, cell: dict):
+    def __init__(self, job: Job, cell: Cell):
         super().__init__(job, cell)
         self.nodes = allocations()
 
     @staticmethod
-    def settings(host: dict) -> dict:
+    def settings(host: Topology) -> dict:
         """`events`: perf's name of each counter that this host has; a host that is only described has all of them. `nodes`: how
         many memory nodes it has."""
         events = host.get("events", {name: events[0] for name, events in COUNTERS.items()})

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import noise
 
 
@@ -14,9 +15,9 @@ class Attempt(NamedTuple):
     """
 
     identity: str
-    plan: dict
-    cell: dict
-    image: dict
+    plan: Plan
+    cell: Cell
+    image: Image
     folder: Path
     temporary: Path
     machine: noise.Machine

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from plimsoll.interchange import Record
 from plimsoll.measuring import status
 
 # Columns of a terminal.
@@ -30,7 +31,7 @@ def skip(folder: Path, run: str) -> None:
     _cross_off(folder, [run, None, time.time(), None, 0])
 
 
-def finish(folder: Path, run: str, seconds: float, result: dict) -> None:
+def finish(folder: Path, run: str, seconds: float, result: Record) -> None:
     """Cross a measured run off, and print and log its line; after the last one the sum too. `result` is its record."""
     _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])
     queue, done = _read(folder)
@@ -60,7 +61,7 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
     return queue, [json.loads(line) for line in (folder / "done.jsonl").read_text().splitlines()]
 
 
-def describe(queue: list[str], done: list[list], result: dict) -> str:
+def describe(queue: list[str], done: list[list], result: Record) -> str:
     """The line of the run that was crossed off last, within WIDTH columns: what matters first, then as much of its name as
     fits. `!` marks a run that does not count, `+` one that counts after other attempts."""
     run, seconds = done[-1][:2]
@@ -79,7 +80,7 @@ def shorten(text: str, width: int, place: float = 0.5) -> str:
     return f"{text[:begin]}…{text[len(text) - (width - 1 - begin) :]}"
 
 
-def _remark(result: dict) -> str:
+def _remark(result: Record) -> str:
     """What else is to be said of a run: why it does not count, or why it was repeated."""
     if result["status"] not in status.COUNTED:
         return result["reason"]

@@ -5,6 +5,8 @@ import os
 import re
 from pathlib import Path
 
+from plimsoll.interchange import Record
+
 FORMAT = 1
 # What must be there for a record to be one.
 REQUIRED = ("format", "study", "cell", "repetition", "fingerprint", "status", "attempts")
@@ -22,7 +24,7 @@ def fingerprint(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def write(path: Path, record: dict) -> None:
+def write(path: Path, record: Record) -> None:
     """Put a record in place in one step, so that a kill leaves either none or all of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -34,7 +36,7 @@ def write(path: Path, record: dict) -> None:
         raise
 
 
-def read(path: Path) -> dict:
+def read(path: Path) -> Record:
     """A record; Damaged if the file is truncated or lacks what every record has."""
     try:
         record = json.loads(path.read_text())

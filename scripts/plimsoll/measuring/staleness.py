@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.interchange import Cell, Record, Tried
 from plimsoll.measuring import record, status
 
 # What is the record's own and not its last attempt's.
@@ -82,7 +83,7 @@ def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
     return fingerprint if number < 2 else f"{fingerprint},start={number}"
 
 
-def kept(study_folder: Path, cell: dict, repetition: int, target: Path, starts: int) -> tuple[dict | None, dict | None]:
+def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int) -> tuple[Record | None, Record | None]:
     """(a record that makes measuring unnecessary, a record of the run that is to be tried again): one of them is None, or both
     are.
 
@@ -105,7 +106,7 @@ def kept(study_folder: Path, cell: dict, repetition: int, target: Path, starts: 
     return _taken_back(archive / cell["fingerprint"], repetition, target), None
 
 
-def _taken_back(archive: Path, repetition: int, target: Path) -> dict | None:
+def _taken_back(archive: Path, repetition: int, target: Path) -> Record | None:
     """The latest record in the archive that counts: a profile that was measured before is not measured again."""
     for path in sorted(archive.glob(f"{repetition}-*.json"), reverse=True):
         try:
@@ -119,6 +120,6 @@ def _taken_back(archive: Path, repetition: int, target: Path) -> dict | None:
     return None
 
 
-def attempts_of(found: dict) -> list[dict]:
+def attempts_of(found: Record) -> list[Tried]:
     """Every attempt that a record holds, its last one too, in order."""
     return [*found["invalid_attempts"], {key: value for key, value in found.items() if key not in OF_THE_RUN}]

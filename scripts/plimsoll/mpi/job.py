@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.environments.base import LABEL, Node, Place, Spec
+from plimsoll.interchange import CellOfRanks, Image
 from plimsoll.mpi import launch
 
 ROOT = Path("/")
@@ -36,7 +37,7 @@ class Job:
         identity: str,
         folder: Path,
         temporary: Path,
-        image: dict,
+        image: Image,
         places: Sequence[dict],
         ranks: int,
         confined: bool,
@@ -49,7 +50,7 @@ class Job:
         self.launched = 0.0
 
     @classmethod
-    def of_cell(cls, identity: str, folder: Path, temporary: Path, cell: dict, image: dict) -> "Job":
+    def of_cell(cls, identity: str, folder: Path, temporary: Path, cell: CellOfRanks, image: Image) -> "Job":
         """The job of a cell of a plan."""
         places, confined, parameters = cell["places"], cell["restricted"], cell["mpi_parameters"]
         return cls(identity, folder, temporary, image, places, cell["ranks"], confined, parameters)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from plimsoll.claims import findings
 from plimsoll.figures import render as drawing
+from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
 # Of a figure as wide as a column of a paper: on a page it is read, not glanced at.
 COLUMN_REM, COLUMN_INCHES, DOTS_PER_INCH = 46, 3.5, 300
 
 
-def sorted_out(folder: Path, loaded: dict, plan: dict, results: list[dict]) -> dict:
+def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> dict:
     """`figures`, and `figures_not_here`: one group per reason, with `reason` and its `figures`. `folder` holds the pictures;
     `results` are the verdicts; each figure gets those that it shows."""
     drawn, reasons = [], {}

@@ -12,6 +12,7 @@ from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
+from plimsoll.interchange import Host, Plan
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, verdict_page, wording
 from plimsoll.planning import planner
 
@@ -62,7 +63,7 @@ def render(loaded: Study, sources: Sources) -> str:
     return formats.environment().get_template(design.report.TEMPLATE).render(content)
 
 
-def _host(host: dict) -> dict:
+def _host(host: Host) -> dict:
     nodes = [node["memory_bytes"] for node in host["nodes"]]
     known = host["memory_bytes"] and all(nodes)
     return {
@@ -72,7 +73,7 @@ def _host(host: dict) -> dict:
     }
 
 
-def _runs(runs: pd.DataFrame, plan: dict, sources: Sources) -> dict:
+def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
     return {
         "statuses": run_list.by_status(runs),
         "told": run_list.told(runs, plan, sources.records),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll.interchange import Plan
 from plimsoll.measuring import record, staleness, status
 
 # Links of the report are relative to the study's results folder.
@@ -19,14 +20,14 @@ def by_status(runs: pd.DataFrame) -> list[dict]:
     return sorted(found, key=lambda row: -row["runs"])
 
 
-def told(runs: pd.DataFrame, plan: dict, records: Path) -> list[dict]:
+def told(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
     """Runs that gave no observation, and those that were repeated: one row per run, with its `attempts`, each with status,
     reason and the folder of its raw output. `records` is the folder of the study's records."""
     shown = runs[~runs["status"].isin(status.COUNTED) | (runs["attempts"] > 1)]
     return [_run(row, plan, records) for row in shown.to_dict("records")]
 
 
-def quiet(runs: pd.DataFrame, plan: dict) -> list[dict]:
+def quiet(runs: pd.DataFrame, plan: Plan) -> list[dict]:
     """All other runs, one row per cell: its path, links to the record of each repetition, and the folder of the raw output."""
     rest = runs[runs["status"].isin(status.COUNTED) & ~(runs["attempts"] > 1)]
     if rest.empty:
@@ -38,7 +39,7 @@ def quiet(runs: pd.DataFrame, plan: dict) -> list[dict]:
     return rows
 
 
-def _run(row: dict, plan: dict, records: Path) -> dict:
+def _run(row: dict, plan: Plan, records: Path) -> dict:
     path, repetition = "/".join(str(row[factor]) for factor in plan["factors"]), row["repetition"]
     described = {"cell": path, "repetition": repetition, "status": row["status"]}
     try:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from plimsoll.interchange import Cell, Plan
+
 
 @dataclass(frozen=True)
 class Unmeasurable:
@@ -17,17 +19,17 @@ class Unmeasurable:
 NOTHING_LEFT = "the configuration leaves out every cell of it"
 
 
-def shown(plan: dict, study: dict, name: str) -> list[dict]:
+def shown(plan: Plan, study: dict, name: str) -> list[Cell]:
     """The plan's cells that a figure, or a table that is made from runs, shows, those that cannot be measured here as well."""
     return study.design.cells.shown(plan, study, name)
 
 
-def metrics(plan: dict, study: dict, names: list[str]) -> dict[str, Unmeasurable]:
+def metrics(plan: Plan, study: dict, names: list[str]) -> dict[str, Unmeasurable]:
     """Those of the metrics that this host's instruments cannot see."""
     return {name: Unmeasurable(name, reason) for name, reason in study.design.cells.unseen(plan, study, names).items()}
 
 
-def figure(plan: dict, study: dict, name: str) -> Unmeasurable | None:
+def figure(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
     """Why nothing of a figure can be measured here; None if something can.
 
     A figure that compares the levels of a factor (`compares`) needs each of them.
@@ -48,25 +50,25 @@ def figure(plan: dict, study: dict, name: str) -> Unmeasurable | None:
     return None
 
 
-def table(plan: dict, study: dict, name: str) -> Unmeasurable | None:
+def table(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
     """Why nothing of a table that is made from runs can be measured here; None if something can."""
     cells = shown(plan, study, name)
     return _of_cells(name, cells) if cells else Unmeasurable(name, NOTHING_LEFT)
 
 
-def _of_cells(what: str, cells: list[dict]) -> Unmeasurable | None:
+def _of_cells(what: str, cells: list[Cell]) -> Unmeasurable | None:
     reasons = {cell["reason"] for cell in cells}
     return None if None in reasons else Unmeasurable(what, "; ".join(sorted(reasons)))
 
 
-def figure_runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
+def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
     """The runs that a figure is made from, in order: none for a drawing of the design, or if it cannot be made here."""
     if not study["figures"][name].get("metrics") or figure(plan, study, name):
         return []
     return runs(plan, study, name)
 
 
-def runs(plan: dict, study: dict, name: str) -> list[tuple[str, int]]:
+def runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
     """The runs that a figure or a table is about, in order."""
     paths = {cell["path"] for cell in shown(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]

@@ -8,12 +8,13 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.planning import order
 
 
 def make(
-    study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str], more: dict[str, int] | None = None
-) -> dict:
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], more: dict[str, int] | None = None
+) -> Plan:
     """The plan: `cells` by path, `order` of the runs, and what they were made from.
 
     `host` is a topology (plimsoll.host.topology.discover), `unavailable` gives the reason for each runtime that does not work
@@ -26,7 +27,7 @@ def make(
     # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
     # cell is then the other's alone.
     used = {cell["path"] for _, cell in wanted if cell["useful"]}
-    cells: dict[str, dict] = {}
+    cells: dict[str, Cell] = {}
     for name, cell in wanted:
         if not cell["useful"] and cell["path"] in used:
             continue
@@ -50,12 +51,12 @@ def make(
     }
 
 
-def _each(plan: dict) -> str:
+def _each(plan: Plan) -> str:
     numbers = {cell["repetitions"] for cell in plan["cells"].values() if cell["reason"] is None} or {plan["repetitions"]}
     return str(min(numbers)) if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)}"
 
 
-def summary(plan: dict) -> str:
+def summary(plan: Plan) -> str:
     """What a plan comes to, for people: cells and runs by experiment and first factor, what cannot be measured, hours."""
     lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
     counts: dict[tuple, list[float]] = {}
@@ -74,7 +75,7 @@ def summary(plan: dict) -> str:
     return "\n".join(lines)
 
 
-def impossible(plan: dict) -> dict[str, int]:
+def impossible(plan: Plan) -> dict[str, int]:
     """Reasons for cells that cannot be measured here, with how many cells each concerns."""
     return Counter(cell["reason"] for cell in plan["cells"].values() if cell["reason"])
 
@@ -88,7 +89,7 @@ def settings(values: dict) -> str:
     )
 
 
-def write(plan: dict, path: Path) -> None:
+def write(plan: Plan, path: Path) -> None:
     """Put a plan in place in one step; a file that holds it already is left alone."""
     text = json.dumps(plan, separators=(",", ":")) + "\n"
     if path.exists() and path.read_text() == text:

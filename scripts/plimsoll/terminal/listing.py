@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from plimsoll.analysis.tables import of_runs
+from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 from plimsoll.planning.availability import Unmeasurable
@@ -69,7 +70,7 @@ def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
     return f"{words}, {without} invalid" if without else words
 
 
-def of_study(study: dict, plan: dict, there: dict[Run, str], made: set[str]) -> list[Section]:
+def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> list[Section]:
     """Experiments, instruments, figures and tables of a study, and the reasons for what cannot be measured here.
 
     `there` has the standings of its runs, `made` the paths below its results that are there, such as figures/fig09.pdf.
@@ -97,7 +98,7 @@ def _by(name: str) -> Callable[[dict], bool]:
     return lambda cell: cell["instrument"] == name
 
 
-def _instruments(plan: dict) -> list[str]:
+def _instruments(plan: Plan) -> list[str]:
     if "instrument" not in plan["factors"]:
         return []
     return list(dict.fromkeys(cell["instrument"] for cell in plan["cells"].values()))
@@ -113,7 +114,7 @@ def _figures_of(study: dict, experiment: str) -> list[str]:
     ]
 
 
-def _watched(study: dict, plan: dict, instrument: str) -> list[str]:
+def _watched(study: dict, plan: Plan, instrument: str) -> list[str]:
     """Figures that show cells under an instrument."""
 
     def shows(name: str) -> bool:
@@ -122,7 +123,7 @@ def _watched(study: dict, plan: dict, instrument: str) -> list[str]:
     return [name for name in study["figures"] if shows(name)]
 
 
-def _group(plan: dict, there: dict[Run, str], reasons: Reasons, name: str, has, figures: list[str]) -> tuple[str, ...]:
+def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, figures: list[str]) -> tuple[str, ...]:
     """The row of some of a plan's cells."""
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
@@ -131,7 +132,7 @@ def _group(plan: dict, there: dict[Run, str], reasons: Reasons, name: str, has, 
 
 
 def _outcome(
-    study: dict, plan: dict, there: dict[Run, str], made: set[str], reasons: Reasons, kind: "Kind", name: str
+    study: dict, plan: Plan, there: dict[Run, str], made: set[str], reasons: Reasons, kind: "Kind", name: str
 ) -> tuple[str, ...]:
     """The row of a figure or a table."""
     reason, runs, cells = kind.takes(study, plan, name)
@@ -144,13 +145,13 @@ def _outcome(
     return name, words, reasons.mark(cells), f"results/{plan['study']}/{path}"
 
 
-def _figure(study: dict, plan: dict, name: str) -> tuple[str | None, list[Run], list[dict]]:
+def _figure(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
     """Why nothing of a figure can be measured here, the runs that it takes, and its cells; a drawing of the design has none."""
     runs = availability.figure_runs(plan, study, name)
     return _said(availability.figure(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
 
 
-def _table(study: dict, plan: dict, name: str) -> tuple[str | None, list[Run], list[dict]]:
+def _table(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
     """The same of a table; one of the design, the host or the image has no runs."""
     if name not in of_runs(study):
         return None, [], []
@@ -177,7 +178,7 @@ KINDS = (
 )
 
 
-def of_studies(plans: dict[str, dict], there: dict[str, dict[Run, str]], profile: str) -> Section:
+def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> Section:
     """Each study as a whole, with the time that is left to measure."""
     rows, chosen = [], "" if profile == USUAL_PROFILE else f" PROFILE={profile}"
     for name, plan in plans.items():
@@ -188,7 +189,7 @@ def of_studies(plans: dict[str, dict], there: dict[str, dict[Run, str]], profile
     return Section(("studies", "runs", "left", "command"), rows)
 
 
-def of_runtimes(plans: dict[str, dict], there: dict[str, dict[Run, str]], runtimes: dict[str, Runtime]) -> Section:
+def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtimes: dict[str, Runtime]) -> Section:
     """Each runtime: how far its runs are measured, and whether it works here."""
     rows = []
     for name, known in runtimes.items():

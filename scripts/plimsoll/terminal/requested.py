@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan
 from plimsoll.planning import availability, planner
 from plimsoll.terminal import standing
 
@@ -35,7 +36,7 @@ def of(words: list[str]) -> Request:
     return Request(tuple(asked), bool(options.dryrun))
 
 
-def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, dict]) -> None:
+def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Plan]) -> None:
     """PlimsollError for a figure, a table or a record that the studies or their plans do not have."""
     for target in targets:
         study = _study(target)
@@ -52,7 +53,7 @@ def _study(target: str) -> str | None:
     return parts[1] if len(parts) > 2 and parts[0] == "results" and parts[1] not in OF_ALL_STUDIES else None
 
 
-def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: dict) -> None:
+def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
     kind, known = ("table", [*tables(study), "tests"]) if folder == "tables" else ("figure", list(study["figures"]))
     endings = {"figures": DRAWN, "notebooks": (".ipynb",), "tables": (".csv",)}[folder]
     ending = next((ending for ending in endings if rest.endswith(ending)), None)
@@ -62,7 +63,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: dict) -
         raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}; it has {ranges(known)}.")
 
 
-def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: dict) -> None:
+def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
     path, _, number = rest.removesuffix(".json").rpartition("/")
     if not rest.endswith(".json") or not number.isdecimal():
         raise PlimsollError(f"{target}: a record is runs/<cell>/<repetition>.json.")
@@ -103,7 +104,7 @@ def _next(name: str) -> str | None:
     return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}}" if found else None
 
 
-def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, dict]) -> str:
+def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> str:
     """What a dry run says before Snakemake does: of single figures, tables and records how many runs they need and how long
     these take; of anything else the plan of the whole study."""
     lines, whole = [], []
@@ -117,7 +118,7 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
     return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *lines])
 
 
-def _runs(target: str, study: dict, plan: dict) -> list[tuple[str, int]] | None:
+def _runs(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
     """The runs that a target is made from; None if it is made from all of the study's."""
     found = OUTPUT.fullmatch(target)
     if not found:
@@ -133,7 +134,7 @@ def _runs(target: str, study: dict, plan: dict) -> list[tuple[str, int]] | None:
     return None if name == "tests" else []
 
 
-def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: dict) -> str:
+def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: Plan) -> str:
     if not runs:
         name = Path(target).name.partition(".")[0]
         reason = availability.figure(plan, study, name) if name in study["figures"] else None
@@ -151,7 +152,7 @@ def _many(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def seconds(plan: dict, runs: Iterable[tuple[str, int]]) -> float:
+def seconds(plan: Plan, runs: Iterable[tuple[str, int]]) -> float:
     """Seconds that runs are expected to take."""
     return sum(plan["cells"][cell]["expected_seconds"] for cell, _ in runs)
 

@@ -6,6 +6,7 @@ A record counts for the fingerprint of its cell: one that is there with another 
 from collections.abc import Iterable
 from pathlib import Path
 
+from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 
 # Standings that are no status of a record.
@@ -25,7 +26,7 @@ def of_record(path: str, fingerprint: str) -> str | None:
     return found["status"] if found["fingerprint"] == fingerprint else STALE
 
 
-def of_runs(folder: Path, plan: dict, runs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+def of_runs(folder: Path, plan: Plan, runs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
     """Standings of those of the runs (cell, repetition) that have a record in runs/ of `folder`, the study's results."""
     found = {}
     for cell, repetition in runs:

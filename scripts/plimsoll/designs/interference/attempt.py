@@ -12,6 +12,7 @@ from pathlib import Path
 
 from plimsoll import environments, workloads
 from plimsoll.designs.interference import company, disk, judge, limits, placement
+from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.environments.base import Environment, Node, Place
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.images import supplied
@@ -44,7 +45,7 @@ def attempt(attempt: Attempt) -> dict:
         return {"status": status.FAILED, "reason": str(problem)}
 
 
-def _room_on_disk(cell: dict, environment: Environment) -> Path:
+def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
     """Where the containers' files lie; Outage if the members' would not fit there."""
     storage = environment.storage()
     needed = sum(workloads.find(name).disk_bytes(cell["parameters"][name]) for name in cell["members"])

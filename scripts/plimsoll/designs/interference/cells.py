@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 from plimsoll import workloads
-from plimsoll.designs.interference.factors import FREE, SAME_CORE
+from plimsoll.designs.interference.factors import FREE, SAME_CORE, InterferenceCell
 from plimsoll.host import cpulist, topology
+from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Room
 
@@ -30,7 +31,9 @@ AROUND_A_RUN = 1.8
 FRESH_CONTAINER = 0.9
 
 
-def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> list[tuple[str, dict]]:
+def wanted(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+) -> list[tuple[str, InterferenceCell]]:
     """(experiment, cell): each microservice alone, and every unordered pair, one with itself included, in the other cases.
 
     One run of a pair measures both its members.
@@ -65,7 +68,7 @@ def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
     return list(combinations_with_replacement(benchmarks, number))
 
 
-def _of_host(benchmarks: list[str], sizes: dict, host: dict, supplied: dict[str, dict]) -> dict:
+def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[str, dict]) -> dict:
     """Cores, memory and problem sizes that all cells share; `reason` if this host is too small."""
     cores = _two_cores(host)
     caches = topology.last_level_cache_bytes(host)
@@ -89,7 +92,7 @@ def _of_host(benchmarks: list[str], sizes: dict, host: dict, supplied: dict[str,
     return {"cores": cores, "memory_bytes": each, "parameters": parameters, "reason": reason}
 
 
-def _two_cores(host: dict) -> list[dict]:
+def _two_cores(host: Topology) -> list[dict]:
     """The first two cores of the first socket that has two, as their first hardware threads with their memory nodes."""
     for cores in topology.cores_of_sockets(host).values():
         if len(cores) >= 2:
@@ -156,19 +159,19 @@ def _limits(cores: list[dict], memory: int) -> dict:
     }
 
 
-def fingerprint(cell: dict) -> str:
+def fingerprint(cell: InterferenceCell) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
     keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
     keys += ["parameters", "iterations", "window_seconds"]
     return record.fingerprint([cell[key] for key in keys])
 
 
-def parameters(plan: dict) -> dict[str, dict]:
+def parameters(plan: Plan) -> dict[str, dict]:
     """Parameters of every microservice of a plan."""
     return {name: given for cell in plan["cells"].values() for name, given in cell["parameters"].items()}
 
 
-def views(plan: dict) -> list[dict]:
+def views(plan: Plan) -> list[dict]:
     """What can be said of each cell: a microservice in it, with the one that it runs beside (`none` in case 1).
 
     A pair of different microservices has two: L(+S) and S(+L).
@@ -181,7 +184,7 @@ def views(plan: dict) -> list[dict]:
     return found
 
 
-def shown(plan: dict, study: dict, name: str) -> list[dict]:
+def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
     """The plan's cells that a figure or table shows: all in which a microservice of its metrics runs, in the papers' placement
     unless it names others."""
     item = {**study["figures"], **study.get("tables", {})}[name]
@@ -195,16 +198,16 @@ def repetitions(profile: dict) -> int:
     return profile["interference"]["repetitions"]
 
 
-def described(study: dict, host: dict) -> dict:
+def described(study: dict, host: Topology) -> dict:
     """The plan holds nothing besides its cells."""
     return {}
 
 
-def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
     """None of them: a microservice prints its values on every host."""
     return {}
 
 
-def host_facts(machine: dict) -> dict[str, str]:
+def host_facts(machine: Topology) -> dict[str, str]:
     """Nothing about a machine is told for this design alone."""
     return {}

@@ -12,6 +12,7 @@ from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, views
 from plimsoll.designs.interference.factors import OTHERS, PLACEMENTS, REST, SAME
+from plimsoll.interchange import Plan
 
 # Factors in which the views of one microservice differ.
 FACTORS = ("case", "co_runner", "runtime")
@@ -19,7 +20,7 @@ FACTORS = ("case", "co_runner", "runtime")
 EVERY = ("all", "interference_ratio")
 
 
-def asking(plan: dict, study: dict) -> Callable[[dict], list]:
+def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
     """A function from a claim to its contrasts, including those of cells that cannot be measured here."""
     by_benchmark: dict[str, list[dict]] = {}
     for view in views(plan):
@@ -122,7 +123,7 @@ def _alone(views_of: list[dict]) -> str:
     return next(view["path"] for view in views_of if view["case"] == BASELINE)
 
 
-def arrangements(plan: dict) -> dict[str, dict]:
+def arrangements(plan: Plan) -> dict[str, Plan]:
     """One for each placement of clients and servers. What has no server is the same in all of them."""
     cells = plan["cells"]
     placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
@@ -134,7 +135,7 @@ def arrangements(plan: dict) -> dict[str, dict]:
     return found
 
 
-def lacks(plan: dict) -> dict[str, str]:
+def lacks(plan: Plan) -> dict[str, str]:
     """What claims may need and is not here: a program that another one stands in for."""
     named = sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()})
     return {"own_program": f"{' and '.join(named)} itself, for which another program stands in here"} if named else {}

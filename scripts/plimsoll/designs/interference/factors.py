@@ -1,5 +1,9 @@
 """Cells are a microservice alone, or a pair of them, in one of the cases."""
 
+from typing import NotRequired
+
+from plimsoll import interchange
+
 FACTORS = ("case", "pair", "runtime", "placement")
 PATTERN = "(?:1|2|3a|3b)/[a-z_+]+/[a-z-]+/[a-z-]+"
 # Where a client and its server run, which the papers leave open: where the kernel likes, both on one core, on a core each.
@@ -16,3 +20,30 @@ TRIES_ENVIRONMENTS = False
 # What claims say of a co-runner without naming it.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"
 CO_RUNNERS = (REST, *SAME, *OTHERS)
+
+
+class InterferenceCell(interchange.Cell):
+    """A cell of this design."""
+
+    case: str
+    pair: str
+    placement: str
+    members: list[str]  # microservices
+    bindings: list[list[int] | None]  # of each member: processors of its client and its server, None if they are free
+    containers: list[dict]  # each with the places of its `members` in the pair, and its `limits` or None
+    host_limits: dict  # of all containers together
+    block_io_weight: int | None
+    substitutes: dict[str, str]  # what stands in for a program that was not supplied
+    iterations: int | None  # of a microservice alone
+    window_seconds: float | None  # of a pair
+    iteration_limit_seconds: float
+
+
+class InterferenceRecord(interchange.Record):
+    """A record of this design; a run that did not count may lack any of this."""
+
+    limits_seen: NotRequired[list[dict]]  # by each container, from inside
+    block_io_weight_works: NotRequired[bool | None]
+    device: NotRequired[dict]  # what the run read and wrote
+    iterations: NotRequired[list[dict]]  # of each member
+    bits: NotRequired[dict[str, str]]  # sha256 of each program

@@ -4,9 +4,10 @@ import json
 
 from plimsoll import workloads
 from plimsoll.designs.interference import cells, papers
+from plimsoll.interchange import Plan
 
 
-def told(plan: dict, study: dict, name: str) -> dict:
+def told(plan: Plan, study: dict, name: str) -> dict:
     """The microservices, which metrics are whose, and what the papers print of them."""
     figure = study["figures"][name]
     experiment = study["experiments"][figure["experiment"]]

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from plimsoll.designs.interference import company
+from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # The share of what was written and flushed that must have reached the device. The rest allows for devices that round.
 ON_DISK = 0.99
 
 
-def iterations(service: Microservice, cell: dict, folders: list[Path]) -> list[dict]:
+def iterations(service: Microservice, cell: InterferenceCell, folders: list[Path]) -> list[dict]:
     """A member's iterations in order, from the folders of its loops: as logged, numbered through, with `values`, or without and
     with the `reason`."""
     logged = [(folder, iteration) for folder in folders for iteration in company.read(folder / "log.jsonl")]
@@ -19,7 +20,7 @@ def iterations(service: Microservice, cell: dict, folders: list[Path]) -> list[d
     ]
 
 
-def _outcome(service: Microservice, cell: dict, folder: Path, iteration: dict) -> dict:
+def _outcome(service: Microservice, cell: InterferenceCell, folder: Path, iteration: dict) -> dict:
     parameters = cell["parameters"][service.name]
     if iteration["late"]:
         return {"values": None, "reason": f"it took longer than {cell['iteration_limit_seconds']:g} s"}
@@ -33,7 +34,7 @@ def _outcome(service: Microservice, cell: dict, folder: Path, iteration: dict) -
     return {"values": values, "reason": None}
 
 
-def too_few(cell: dict, members: list[list[dict]]) -> str | None:
+def too_few(cell: InterferenceCell, members: list[list[dict]]) -> str | None:
     """Why a run has too few iterations: each member must have one that counts, and a member alone must have all that were asked
     for."""
     for name, made in zip(cell["members"], members, strict=True):
@@ -44,7 +45,7 @@ def too_few(cell: dict, members: list[list[dict]]) -> str | None:
     return None
 
 
-def not_on_disk(services: list[Microservice], cell: dict, members: list[list[dict]], device: dict) -> str | None:
+def not_on_disk(services: list[Microservice], cell: InterferenceCell, members: list[list[dict]], device: dict) -> str | None:
     """Why what the members wrote and flushed cannot have reached the `device`; None if it has, or nobody can tell."""
     asked = sum(
         service.flushed_bytes(cell["parameters"][service.name]) * sum(iteration["values"] is not None for iteration in made)

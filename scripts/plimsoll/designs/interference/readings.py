@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+from plimsoll.designs.interference.factors import InterferenceRecord
+from plimsoll.interchange import Plan
 
-def observations(study: dict, row: dict, found: dict) -> list[dict]:
+
+def observations(study: dict, row: dict, found: InterferenceRecord) -> list[dict]:
     """Rows with the factors, `benchmark`, `co_runner`, which `place` of the pair the iteration is of, and its processor and
     wall time in seconds."""
     rows = []
@@ -34,7 +37,7 @@ def observations(study: dict, row: dict, found: dict) -> list[dict]:
     return rows
 
 
-def of_run(found: dict) -> dict:
+def of_run(found: InterferenceRecord) -> dict:
     """Iterations of each member, and how many count: `iterations` and `counted` with one number per member, and the smaller
     `share`."""
     members = [member["iterations"] for member in found.get("iterations", [])]
@@ -53,6 +56,6 @@ def measuring(observations):
     return observations
 
 
-def gather(study: dict, plan: dict, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
+def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
     """Nothing beside the observations."""
     return {}

@@ -7,6 +7,7 @@ import pandas as pd
 from plimsoll import workloads
 from plimsoll.designs.interference import cells, words
 from plimsoll.designs.interference.factors import FREE
+from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
@@ -15,7 +16,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(
-    sources: Sources, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
     """What the template is told beyond what all reports tell."""
     parameters = cells.parameters(plan)
@@ -46,7 +47,7 @@ def _protocol(measurable: list[dict]) -> dict:
     }
 
 
-def limits(records: Path, plan: dict, runs: pd.DataFrame) -> list[dict]:
+def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
     """What containers may use by case, as it was seen from inside in every valid run: one row for each set of limits that was
     seen. `records` is the folder of the study's records."""
     seen: dict[tuple, int] = {}

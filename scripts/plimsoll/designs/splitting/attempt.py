@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from plimsoll import environments, instruments, workloads
+from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.errors import Unavailable
 from plimsoll.measuring import lock, noise, status
@@ -71,7 +72,7 @@ def attempt(attempt: Attempt) -> dict:
     return {"command": command, "exit_code": code, **_judge(job, cell, benchmark, instrument, code, during)}
 
 
-def _judge(job: Job, cell: dict, benchmark, instrument, code: int | None, during: dict) -> dict:
+def _judge(job: Job, cell: SplittingCell, benchmark, instrument, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     found: dict = {}
     if code is None:
@@ -97,7 +98,7 @@ def _judge(job: Job, cell: dict, benchmark, instrument, code: int | None, during
     return {**found, "status": status.VALID, "reason": None}
 
 
-def _out_of_time(job: Job, cell: dict, during: dict) -> dict:
+def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
     """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
     limit = f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
     begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
@@ -112,7 +113,7 @@ def _out_of_time(job: Job, cell: dict, during: dict) -> dict:
     }
 
 
-def _ranks(job: Job, cell: dict) -> list[dict]:
+def _ranks(job: Job, cell: SplittingCell) -> list[dict]:
     """What each rank saw (containers/hpcc/rank_report.c)."""
     reports = []
     for number in range(cell["ranks"]):

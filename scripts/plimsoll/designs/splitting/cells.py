@@ -4,9 +4,11 @@ from itertools import product
 
 from plimsoll import environments, instruments, workloads
 from plimsoll.designs.splitting import affinity, scheme
+from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import cpulist, topology
 from plimsoll.instruments.base import Instrument
+from plimsoll.interchange import Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Application
 
@@ -22,7 +24,9 @@ CHOICES = {
 }
 
 
-def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: dict[str, str]) -> list[tuple[str, dict]]:
+def wanted(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+) -> list[tuple[str, SplittingCell]]:
     """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
     return [
         (name, cell)
@@ -32,7 +36,7 @@ def wanted(study: dict, profile: dict, host: dict, config: dict, unavailable: di
     ]
 
 
-def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[dict]:
+def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[SplittingCell]:
     largest = study["factors"]["processes"]
     try:
         setting, missing = scheme.setting(hardware, host, largest), None
@@ -72,7 +76,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
     return cells
 
 
-def _unseen(study: dict, experiment: dict, cell: dict, settings: dict) -> str | None:
+def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:
     """Why a cell's instrument sees nothing here of what the experiment wants of it; None if it sees something."""
     of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
     named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
@@ -86,7 +90,7 @@ def _unseen_metric(metric: dict, settings: dict) -> str | None:
     return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
 
 
-def unseen(plan: dict, study: dict, metrics: list[str]) -> dict[str, str]:
+def unseen(plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, str]:
     """Those of the metrics that this host's instruments cannot see, each with the reason."""
     reasons = {
         name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
@@ -132,9 +136,9 @@ def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -
 def _details(
     study: dict,
     profile: dict,
-    host: dict,
+    host: Topology,
     setting: scheme.Setting,
-    cell: dict,
+    cell: SplittingCell,
     places: list[affinity.Place],
     row: scheme.Scheme,
 ) -> dict:
@@ -172,7 +176,7 @@ def _details(
     }
 
 
-def _refuse_outside(path: str, places: list[affinity.Place], host: dict) -> None:
+def _refuse_outside(path: str, places: list[affinity.Place], host: Topology) -> None:
     """PlimsollError if a place names a processor or memory node that the host has not."""
     for what, wanted, there in (
         ("processors", {c for p in places for c in (*p.cpus, *p.cores)}, {cpu["cpu"] for cpu in host["cpus"]}),
@@ -202,7 +206,7 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
             )
 
 
-def fingerprint(cell: dict) -> str:
+def fingerprint(cell: SplittingCell) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
@@ -212,7 +216,7 @@ def fingerprint(cell: dict) -> str:
     return record.fingerprint([cell[key] for key in keys])
 
 
-def shown(plan: dict, study: dict, name: str) -> list[dict]:
+def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
     """The plan's cells that a figure or table shows, including those that cannot be measured here."""
     figure = {**study["figures"], **study.get("tables", {})}[name]
     experiments = {figure["experiment"], *figure.get("beside", [])}
@@ -232,7 +236,7 @@ def repetitions(profile: dict) -> int:
     return profile["repetitions"]
 
 
-def described(study: dict, host: dict) -> dict:
+def described(study: dict, host: Topology) -> dict:
     """The benchmark, the cores of each socket, and what each instrument can see."""
     return {
         "benchmark": study["benchmark"],
@@ -241,7 +245,7 @@ def described(study: dict, host: dict) -> dict:
     }
 
 
-def host_facts(machine: dict) -> dict[str, str]:
+def host_facts(machine: Topology) -> dict[str, str]:
     """Cores of each hardware setting on a machine, or why it does not have it."""
     facts = {}
     for name in scheme.SOCKETS:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Printed, Side
-from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
 from plimsoll.host import cpulist
 
@@ -22,7 +22,7 @@ GRANULARITY = "granularity"
 USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
 
 
-def granularities(cell: dict) -> set[str]:
+def granularities(cell: SplittingCell) -> set[str]:
     """The claims' words for the number of containers of a cell, whatever the number of cores of the host.
 
     `one`, `two`, `four`, `eight` containers; `several`: more than one, at most one per core; `every`: one or several; `finest`:
@@ -41,7 +41,7 @@ def granularities(cell: dict) -> set[str]:
 class Cells:
     """The cells of a plan, findable by their levels."""
 
-    def __init__(self, cells: dict[str, dict], metrics: dict[str, dict], baseline: str, variants: set[str]):
+    def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str, variants: set[str]):
         self.metrics, self.baseline, self.variants = metrics, baseline, variants
         self.by_section: dict[str, list[dict]] = defaultdict(list)
         # Claims ask for the same levels again and again: once for each cell of their other side.
@@ -73,7 +73,7 @@ class Cells:
             and all(_has(cell, factor, allowed) for factor, allowed in levels.items())
         ]
 
-    def other(self, cell: dict, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
+    def other(self, cell: SplittingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
         """Cells with the levels `wanted` that are like `cell` in every factor but the `varying` ones.
 
         Where containers are given no cores, bare metal has one cell per mode, which stands for every scheme.
@@ -87,7 +87,7 @@ class Cells:
         return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
 
 
-def asking(plan: dict, study: dict):
+def asking(plan: SplittingPlan, study: dict):
     """A function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
     from plimsoll import environments
 
@@ -133,7 +133,7 @@ def alone(claim: dict, cells: Cells) -> list[Contrast]:
 def without(found: list[dict], exceptions: list[dict]) -> list[dict]:
     """Cells that have none of these combinations of levels."""
 
-    def left_out(cell: dict) -> bool:
+    def left_out(cell: SplittingCell) -> bool:
         return any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in exceptions)
 
     return [cell for cell in found if not left_out(cell)]
@@ -182,7 +182,7 @@ def _moving(metric_a: str, metric_b: str) -> set[str]:
     return set() if metric_a == metric_b else {"sizes"}
 
 
-def _referred(claim: dict, cells: Cells, side: Side, cell: dict) -> list[Side]:
+def _referred(claim: dict, cells: Cells, side: Side, cell: SplittingCell) -> list[Side]:
     """The side with the cell that its loss is relative to, if the claim is about losses."""
     if "relative_to" not in claim:
         return [side]
@@ -192,7 +192,7 @@ def _referred(claim: dict, cells: Cells, side: Side, cell: dict) -> list[Side]:
     return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
 
 
-def _levels_of(cell: dict, changed: dict[str, list[str]]) -> dict[str, list[str]]:
+def _levels_of(cell: SplittingCell, changed: dict[str, list[str]]) -> dict[str, list[str]]:
     """Levels of a cell, with some changed: what a reference of it must have."""
     kept = ("hardware", "mode", "runtime", "affinity", "sizes")
     return {**{factor: [cell[factor]] for factor in kept if factor not in changed}, **changed}
@@ -202,18 +202,18 @@ def _factor(factor: str) -> str:
     return "scheme" if factor == GRANULARITY else factor
 
 
-def _has(cell: dict, factor: str, allowed) -> bool:
+def _has(cell: SplittingCell, factor: str, allowed) -> bool:
     """Whether a cell has one of these levels; a cell without the factor has not."""
     value = cell.get(factor)
     return bool(value & set(allowed)) if isinstance(value, set) else value in allowed
 
 
-def arrangements(plan: dict) -> dict[str, dict]:
+def arrangements(plan: SplittingPlan) -> dict[str, SplittingPlan]:
     """One: the paper leaves nothing open of which a finding could depend."""
     return {"": plan}
 
 
-def lacks(plan: dict) -> dict[str, str]:
+def lacks(plan: SplittingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     known = [cell for cell in plan["cells"].values() if not cell["reason"]]
     exact = [cell for cell in known if cell["mode"] == "exact"]

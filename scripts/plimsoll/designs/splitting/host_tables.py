@@ -8,6 +8,7 @@ from plimsoll.analysis.tables import Asked
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist, topology
+from plimsoll.interchange import Host, Image
 
 COLUMNS = {
     "hardware": ("setting", "sockets", "cores", "L3 (MB)", "memory (GB)"),
@@ -27,7 +28,7 @@ def make(asked: Asked) -> pd.DataFrame:
     return pd.DataFrame(beside(kind, ours, asked.table["printed"]))
 
 
-def hardware(study: dict, host: dict) -> list[dict]:
+def hardware(study: dict, host: Host) -> list[dict]:
     """Table 2: sockets, cores, last-level cache and memory of each hardware setting."""
     rows = []
     for name, setting in _settings(study, host):
@@ -45,7 +46,7 @@ def hardware(study: dict, host: dict) -> list[dict]:
     return rows
 
 
-def software(host: dict, image: dict) -> list[dict]:
+def software(host: Host, image: Image) -> list[dict]:
     """Table 3: versions of what was used here, as found on the host and in the image."""
     works = {name: found["version"] for name, found in host["runtimes"].items() if found["works"]}
     versions = {
@@ -57,7 +58,7 @@ def software(host: dict, image: dict) -> list[dict]:
     return [{"software": name, "version": version} for name, version in versions.items()]
 
 
-def schemes(study: dict, host: dict) -> list[dict]:
+def schemes(study: dict, host: Host) -> list[dict]:
     """Table 4: containers, ranks and cores (ANY) of each scheme in each hardware setting of this host."""
     rows = []
     for name, setting in _settings(study, host):
@@ -72,7 +73,7 @@ def schemes(study: dict, host: dict) -> list[dict]:
     return rows
 
 
-def _settings(study: dict, host: dict) -> Iterator[tuple[str, scheme.Setting | str]]:
+def _settings(study: dict, host: Host) -> Iterator[tuple[str, scheme.Setting | str]]:
     """Each hardware setting of the study by name; where this host does not have it, the reason in words."""
     for name in study["factors"]["hardware"]:
         try:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.host import cpulist
 
 
-def misplaced(cell: dict, ranks: Sequence[dict]) -> str | None:
+def misplaced(cell: SplittingCell, ranks: Sequence[dict]) -> str | None:
     """Why the ranks of a run were not where its cell of the plan wants them; None if they were.
 
     `ranks` are the ranks' own reports in order of rank, with the kernel's lists `cpus_allowed` and `mems_allowed`. The kernel

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingPlan
 from plimsoll.measuring import record, status
 
 COLUMNS = [*OF_DEPLOYMENT, "section", "repetition", "what", "calls", "seconds", "share"]
 
 
-def gather(folder: Path, plan: dict, runs: list[tuple[str, int]]) -> pd.DataFrame:
+def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd.DataFrame:
     """One row for each valid run and each thing that its profile tells of (`what`): all functions, a group, a pattern or a
     function.
 

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from plimsoll.designs.splitting.factors import SplittingPlan, SplittingRecord
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import status
 
 
-def observations(study: dict, row: dict, found: dict) -> list[dict]:
+def observations(study: dict, row: dict, found: SplittingRecord) -> list[dict]:
     """Every metric of the cell's section, sizes and instrument that the run has the values for."""
     rows = []
     for name, metric in study["metrics"].items():
@@ -24,7 +25,7 @@ def observations(study: dict, row: dict, found: dict) -> list[dict]:
     return rows
 
 
-def of_run(found: dict) -> dict:
+def of_run(found: SplittingRecord) -> dict:
     """How the messages went."""
     carried = found.get("transport", {})
     return {
@@ -39,7 +40,7 @@ def measuring(observations):
     return observations[observations["instrument"] == Instrument.name]
 
 
-def gather(study: dict, plan: dict, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
+def gather(study: dict, plan: SplittingPlan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
     """Every function of an MPI profile, as `profile`."""
     # Here, because reading a single record needs no table.
     from plimsoll.designs.splitting import profiles

@@ -9,6 +9,7 @@ from plimsoll import environments
 from plimsoll.analysis import tables as analysis_tables
 from plimsoll.designs.splitting import host_tables, run_tables, watching, words
 from plimsoll.designs.splitting.charts import profile
+from plimsoll.designs.splitting.factors import SplittingPlan
 from plimsoll.instruments.mpi_profile import PATTERNS
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
@@ -18,7 +19,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
 
 def content(
-    sources: Sources, study: dict, plan: dict, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    sources: Sources, study: dict, plan: SplittingPlan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
     """What the template is told beyond what all reports tell."""
     image = json.loads(sources.image.read_text())
@@ -121,7 +122,7 @@ def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
     return _rows(tests[(tests["comparison"] == "against docker") & tests["runtime"].isin(added)], alpha)
 
 
-def sizes(plan: dict) -> list[dict]:
+def sizes(plan: SplittingPlan) -> list[dict]:
     """Problem sizes, one row per set of sizes, section and number of ranks."""
     seen = {}
     for cell in plan["cells"].values():

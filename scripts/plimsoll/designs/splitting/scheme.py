@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import topology
+from plimsoll.interchange import Topology
 
 SOCKETS = {"uma": 1, "numa": 2}
 ALONE = "S1"
@@ -73,7 +74,7 @@ def _power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)
 
 
-def setting(name: str, host: dict, largest: int) -> Setting:
+def setting(name: str, host: Topology, largest: int) -> Setting:
     """The hardware setting `name` on a host with this topology; `largest` is the paper's number of cores (16).
 
     Raises Unavailable where the host has too few sockets or memory nodes.

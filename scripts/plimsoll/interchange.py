@@ -1,0 +1,160 @@
+"""What stages hand to each other as JSON: which keys there are, and what they hold.
+
+They stay dictionaries: a stage reads what another one has written, perhaps with an older version, and a record keeps every key
+that it has. What a design adds to the plan, to its cells and to its records is in its `factors`.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class Processor(TypedDict):
+    """A logical processor, by the kernel's numbers."""
+
+    cpu: int
+    core: int
+    socket: int
+    node: int
+    siblings: list[int]  # logical processors of the same core, itself included
+
+
+class MemoryNode(TypedDict):
+    """A memory node, with the processors that are near it."""
+
+    node: int
+    cpus: list[int]
+    distances: list[int]  # to every node, as the firmware tells them
+    memory_bytes: int | None  # None if the kernel does not say
+
+
+class Cache(TypedDict):
+    """A cache, with the processors that share it."""
+
+    level: int
+    type: str
+    bytes: int
+    cpus: list[int]
+
+
+class Topology(TypedDict):
+    """A host as a plan needs it: this machine, or one that a file describes."""
+
+    cpu_model: str
+    cpus: list[Processor]
+    usable: list[int]  # processors that this process may use
+    sockets: int
+    cores: int
+    nodes: list[MemoryNode]
+    caches: list[Cache]
+    memory_bytes: int
+    # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
+    events: NotRequired[dict[str, str | None]]
+
+
+class Host(Topology):
+    """This machine as reports show it."""
+
+    architecture: str
+    for_designs: dict[str, str]  # what the machine is to the designs, in words
+    system: dict[str, str]  # kernel, firmware and settings that a measurement may depend on
+    distribution: str
+    cgroup: dict
+    virtualisation: str
+    runtimes: dict[str, dict]  # what trying each environment gave
+
+
+class StageOfImage(TypedDict):
+    """A stage of an image that is an image too."""
+
+    tag: str
+    id: str
+
+
+class Image(StageOfImage):
+    """An image: `tag` is its name with the identity of what it is built from, `id` Docker's digest."""
+
+    versions: dict[str, str]
+    files: dict[str, dict]  # sha256, and build identifier if it has one, by path in the image
+    sif: NotRequired[str]  # path of the same files for Apptainer
+    rootfs: NotRequired[str]  # path of the same files, unpacked
+    stages: NotRequired[dict[str, StageOfImage]]  # of an image that only Docker runs
+    bits: NotRequired[dict[str, str]]  # sha256 of each program, the same in all stages
+
+
+class Cell(TypedDict):
+    """A combination of factor levels: the keys of every design's cells. The factors themselves are keys too."""
+
+    path: str
+    runtime: str
+    experiments: list[str]  # those that want the cell
+    host: list  # what identifies the host (plimsoll.host.topology.identity)
+    reason: str | None  # why it cannot be measured here
+    useful: bool  # whether an experiment can see in it what it is wanted for
+    repetitions: int
+    # Of a cell that can be measured here, at least:
+    parameters: NotRequired[dict]  # problem sizes
+    expected_seconds: NotRequired[float]
+    fingerprint: NotRequired[str]  # of what is measured
+
+
+class CellOfRanks(Cell):
+    """A cell whose run is one MPI application."""
+
+    ranks: int
+    mpi_parameters: dict[str, int]
+    # Of a cell that can be measured here, and where no affinity is undefined:
+    places: NotRequired[list[dict]]  # one per container: `cpus` and `nodes` as in a cpuset, each rank's `cores` and `slots`
+    restricted: NotRequired[bool]  # whether the places leave anything of the host out
+
+
+class Limits(TypedDict):
+    """How often a run is attempted, and when the machine is quiet enough for it: from the profile."""
+
+    attempts: int
+    starts: int
+    idle: dict[str, float]
+    neighbours: dict[str, float]
+
+
+class Plan(TypedDict):
+    """What is measured of a study on a host."""
+
+    study: str
+    design: str
+    factors: list[str]
+    image: str
+    seed: int
+    repetitions: int
+    profile: str
+    limits: Limits
+    cells: dict[str, Cell]  # by path
+    order: list[tuple[str, int]]  # (path, repetition) in the order of measuring
+
+
+class Tried(TypedDict):
+    """One attempt at a run: what every design's record says of it."""
+
+    started: float  # seconds since 1970
+    raw: str  # folder of its raw output, below the study's results
+    seconds: dict[str, float]  # what each part of it took
+    noise: dict[str, dict]  # what else the machine did, `before` and `during` it
+    status: str  # docs/statuses.md
+    reason: str | None
+
+
+class Record(Tried):
+    """A run: its last attempt, and what holds for all attempts."""
+
+    format: int
+    study: str
+    cell: dict  # without its `reason`
+    repetition: int
+    block: int
+    place_in_order: int
+    seed: int
+    profile: str
+    fingerprint: str
+    image: StageOfImage
+    attempts: int
+    invalid_attempts: list[Tried]
+    starts: NotRequired[int]  # how many starts of the workflow have tried it, if more than one
+    system: NotRequired[str]  # identity of the system; records of older versions have none
