@@ -4,7 +4,7 @@
 rule collect:
     input:
         study="config/studies/{study}.yaml",
-        records=lambda wildcards: WORKFLOW.records(wildcards.study),
+        records=lambda wildcards: WORKFLOW.bundles(wildcards.study),
     output:
         csv="results/{study}/observations.csv",
         parquet="results/{study}/observations.parquet",

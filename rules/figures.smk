@@ -6,7 +6,7 @@
 # given their folder; the plan says which of them the figure shows.
 rule figure:
     input:
-        records=lambda wildcards: WORKFLOW.figure_records(wildcards.study, wildcards.figure),
+        records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
         notebook=lambda wildcards: in_project(sources.notebook(chart_of(wildcards))),
         drawing=lambda wildcards: [in_project(path) for path in chart_of(wildcards).files],
         study="config/studies/{study}.yaml",

@@ -36,6 +36,14 @@ rule measure:
         "python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
 
 
+# The runs that the same figures and tables are made from. These ask for the few bundles, and not for each of the many records.
+rule bundle:
+    input:
+        lambda wildcards: WORKFLOW.bundle(wildcards.study, wildcards.bundle),
+    output:
+        touch("results/{study}/progress/bundles/{bundle}"),
+
+
 # Fails if a cell has no run that counts. It comes last, so that what can be drawn and written is made all the same.
 rule complete:
     input:

@@ -8,19 +8,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from plimsoll import designs, environments
+from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import supplied
+from plimsoll.interchange import Plan
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, configured, planner
+from plimsoll.planning import availability, bundles, configured, planner
 
 # Snakemake measures what has the highest priority first.
 FIRST = 1_000_000
+
+
+class Bundle(NamedTuple):
+    """Runs (cell, repetition) that the same figures and tables are made from, and the names of these."""
+
+    names: tuple[str, ...]
+    runs: list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Workflow:
 
     selected: list[str]
     studies: dict[str, Study]
-    plans: dict[str, dict]
+    plans: dict[str, Plan]
     unavailable: dict[str, str]
 
     def records(self, study: str) -> list[str]:
@@ -56,12 +65,22 @@ class Workflow:
         """Paths of everything that is a study's tables, but that of its tests."""
         return [f"results/{study}/tables/{name}.csv" for name in self.studies[study].get("tables", {})]
 
-    def figure_records(self, study: str, name: str) -> list[str]:
-        """The records that a figure is made from, and no others."""
-        return paths_of(study, availability.figure_runs(self.plans[study], self.studies[study], name))
+    def bundle(self, study: str, bundle: str) -> list[str]:
+        """The records of a bundle."""
+        return paths_of(study, self._bundles(study)[bundle].runs)
+
+    def bundles(self, study: str, name: str | None = None) -> list[str]:
+        """Paths that stand for the records that a figure or a table is made from, and for no others; without a `name` for all
+        records of the study."""
+        return [
+            f"results/{study}/progress/bundles/{bundle}"
+            for bundle, found in self._bundles(study).items()
+            if name is None or name in found.names
+        ]
 
     def table_inputs(self, study: str, name: str) -> dict[str, str | list[str]]:
-        """What a table is made from, by the name of the stage's option: records, and descriptions of image and machine."""
+        """What a table is made from, by the name of the stage's option: bundles of records, and descriptions of image and
+        machine."""
         loaded = self.studies[study]
         if name not in loaded.get("tables", {}):
             raise PlimsollError(f"{study} has no table {name!r}; it has {', '.join(loaded.get('tables', {}))}.")
@@ -74,7 +93,7 @@ class Workflow:
         }
         found: dict[str, str | list[str]] = {option: path for option, path in every.items() if option in needs}
         if "runs" in needs:
-            found["records"] = paths_of(study, availability.runs(self.plans[study], loaded, name))
+            found["records"] = self.bundles(study, name)
             found["image"] = image
         return found
 
@@ -140,6 +159,19 @@ class Workflow:
         """
         for name, made in self.plans.items():
             planner.write(made, Path("results", name, "plan.json"))
+
+    def _bundles(self, study: str) -> dict[str, Bundle]:
+        if study not in self._bundled:
+            plan, loaded = self.plans[study], self.studies[study]
+            made_from = {name: availability.figure_runs(plan, loaded, name) for name in loaded["figures"]}
+            made_from |= {name: availability.runs(plan, loaded, name) for name in of_runs(loaded)}
+            found = bundles.of(plan["order"], made_from)
+            self._bundled[study] = {record.fingerprint(names): Bundle(names, runs) for names, runs in found.items()}
+        return self._bundled[study]
+
+    @cached_property
+    def _bundled(self) -> dict[str, dict[str, Bundle]]:
+        return {}
 
     def _fingerprint(self, study: str, cell: str) -> str | None:
         return self.plans[study]["cells"].get(cell, {}).get("fingerprint")

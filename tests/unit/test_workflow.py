@@ -9,8 +9,8 @@ from plimsoll import designs
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import staleness
-from plimsoll.planning import planner
-from plimsoll.workflow import FIRST, Workflow, hold, refuse_other_host
+from plimsoll.planning import availability, planner
+from plimsoll.workflow import FIRST, Workflow, hold, paths_of, refuse_other_host
 
 NAME = "liu2020"
 
@@ -77,10 +77,32 @@ def test_only_deleted_records_are_named_and_only_where_observations_are_there(ma
 def test_a_table_names_what_its_kind_is_made_from(made):
     of_runs, of_host = made.table_inputs(NAME, "table01"), made.table_inputs(NAME, "table03")
     assert of_host == {"host": "results/host.json", "image": "results/images/hpcc.json"}
-    assert set(of_runs) == {"records", "image"} and all("/mpi/" in path for path in of_runs["records"])
+    assert set(of_runs) == {"records", "image"}
+    records = [record for path in of_runs["records"] for record in made.bundle(NAME, Path(path).name)]
+    assert records and all("/mpi/" in path for path in records)
     assert made.table_inputs(NAME, "table05") == {"environments": "results/images/hpcc.runtimes.json"}
     with pytest.raises(PlimsollError, match="liu2020 has no table 'table07'; it has table01, table02"):
         made.table_inputs(NAME, "table07")
+
+
+def test_every_record_is_in_one_bundle_and_a_figure_s_bundles_hold_its_records_alone(made):
+    def records(paths: list[str]) -> list[str]:
+        return sorted(record for path in paths for record in made.bundle(NAME, Path(path).name))
+
+    assert records(made.bundles(NAME)) == sorted(made.records(NAME))
+    assert len(made.bundles(NAME)) < 50
+    plan, study = made.plans[NAME], made.studies[NAME]
+    for name in study["figures"]:
+        assert records(made.bundles(NAME, name)) == sorted(paths_of(NAME, availability.figure_runs(plan, study, name)))
+    assert made.bundles(NAME, "fig09") and not made.bundles(NAME, "fig16")
+
+
+def test_a_bundle_keeps_its_name_when_runs_are_added(made, small_host, config):
+    more = planner.make(made.studies[NAME], studies.profile("quick"), small_host, {**config, "repetitions": 7}, {})
+    longer = Workflow([NAME], made.studies, {NAME: more}, {})
+    assert longer.bundles(NAME) == made.bundles(NAME)
+    bundle = Path(made.bundles(NAME)[0]).name
+    assert set(longer.bundle(NAME, bundle)) > set(made.bundle(NAME, bundle))
 
 
 def test_a_figure_s_digest_changes_with_its_own_cells_alone(made):
