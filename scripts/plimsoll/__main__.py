@@ -105,9 +105,9 @@ def _host(options: argparse.Namespace) -> None:
     tried = {}
     for path in options.runtimes:
         tried.update(json.loads(path.read_text()))
-    found = inventory.discover(tried, designs.known().values())
-    options.json.write_text(json.dumps(found, indent=1) + "\n")
-    options.table.write_text(inventory.table(found))
+    host = inventory.discover(tried, designs.known().values())
+    options.json.write_text(json.dumps(host, indent=1) + "\n")
+    options.table.write_text(inventory.table(host))
 
 
 def _image(options: argparse.Namespace) -> None:
@@ -200,15 +200,15 @@ def _verdicts(options: argparse.Namespace) -> None:
 
     measured = {}
     for verdicts, comparisons, answered in zip(options.verdicts, options.comparisons, options.answers, strict=True):
-        found, table = verdict_page.read(verdicts, comparisons)
-        measured[found[0]["study"]] = (found, table, answer.read(answered))
+        judged, table = verdict_page.read(verdicts, comparisons)
+        measured[judged[0]["study"]] = (judged, table, answer.read(answered))
     results: list[dict] = []
     for name, claims in book.load_all().items():
         built = name in studies.names(studies.STUDIES)
         results += measured[name][0] if name in measured else findings.unavailable(claims, built)
     loaded = {name: _study(name) for name in measured}
     findings.table_of(results).to_csv(options.table, index=False)
-    comparisons, answers = ({name: found[place] for name, found in measured.items()} for place in (1, 2))
+    comparisons, answers = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2))
     options.page.write_text(verdict_page.render(results, comparisons, answers, loaded))
 
 

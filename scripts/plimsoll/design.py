@@ -77,10 +77,10 @@ class Attempts(Protocol):
 class Readings(Protocol):
     """`readings`: from a record to observations."""
 
-    def observations(self, study: dict, row: dict, found: Record) -> list[dict]:
+    def observations(self, study: dict, row: dict, record: Record) -> list[dict]:
         """Observations of a record that counts, one row each; `row` holds what all of them have in common."""
 
-    def of_run(self, found: Record) -> dict:
+    def of_run(self, record: Record) -> dict:
         """What the table of runs says of a record, beyond what all designs say."""
 
     def measuring(self, observations):

@@ -163,10 +163,10 @@ def _attempt_as(identity: str, run: Run) -> tuple[dict, Outage | None]:
         "seconds": {},
     }
     limits = run.plan["limits"]
-    found = cgroup.mounts()
-    machine = noise.Machine(found)
+    mounted = cgroup.mounts()
+    machine = noise.Machine(mounted)
     # Entering a cgroup waits some 10 ms in the kernel and uses no processor: it goes on beside the look at the machine.
-    entering = threading.Thread(target=lambda: accounts.append(cgroup.account(found)))
+    entering = threading.Thread(target=lambda: accounts.append(cgroup.account(mounted)))
     accounts: list = []
     entering.start()
     attempt["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
@@ -230,7 +230,7 @@ def _restore(run: Run, problem: Outage) -> None:
     comes back as another version."""
     from plimsoll.measuring import means
 
-    means.restore(problem, lambda: _examine(run), lambda found: _mend(run, found))
+    means.restore(problem, lambda: _examine(run), lambda outage: _mend(run, outage))
     lock.sweep(environments.known().values())
     system.note(run.study_folder, [environments.find(run.cell["runtime"])])
 

@@ -13,7 +13,7 @@ Member = TypeVar("Member")
 
 def members(package: ModuleType, attribute: str) -> dict[str, object]:
     """Everything that the package's modules list under `attribute`, by its `name`."""
-    found = {}
+    known = {}
     # Not pkgutil, which takes longer to import than all that it would find.
     for file in sorted(os.listdir(package.__path__[0])):
         module, extension = os.path.splitext(file)
@@ -24,8 +24,8 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
         else:
             continue
         listed = getattr(importlib.import_module(f"{package.__name__}.{name}"), attribute, ())
-        found.update({member.name: member for member in listed})
-    return found
+        known.update({member.name: member for member in listed})
+    return known
 
 
 def find(known: Mapping[str, Member], kind: str, name: str) -> Member:

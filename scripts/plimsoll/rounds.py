@@ -24,18 +24,20 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
         plan = json.loads((folder / "plan.json").read_text())
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
-        found = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
-        wanted = precision.next_repetitions(now, found, target, maximum)
+        intervals = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
+        wanted = precision.next_repetitions(now, intervals, target, maximum)
         if wanted == now:
             break
         more = sum(wanted.values()) - sum(now.values())
-        wide = (precision.cautious(found) > target).sum()
+        wide = (precision.cautious(intervals) > target).sum()
         print(
-            f"plimsoll: {wide} of {len(found)} intervals are wider than {target:g}, or may well be: {more} more runs.",
+            f"plimsoll: {wide} of {len(intervals)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
         record.write(folder / repetitions.ASKED, {"profile": plan["profile"], "cells": wanted})
-    reached = found.assign(reached=precision.cautious(found) <= target, target=target, repetitions=found["a"].map(now))
+    reached = intervals.assign(
+        reached=precision.cautious(intervals) <= target, target=target, repetitions=intervals["a"].map(now)
+    )
     reached.to_csv(folder / "precision.csv", index=False)
     count = reached["reached"].sum()
     print(f"plimsoll: {count} of {len(reached)} intervals are narrow enough ({target:g}); {folder}/precision.csv has each.")

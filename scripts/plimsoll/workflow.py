@@ -74,8 +74,8 @@ class Workflow:
         records of the study."""
         return [
             f"results/{study}/progress/bundles/{bundle}"
-            for bundle, found in self._bundles(study).items()
-            if name is None or name in found.names
+            for bundle, bundled in self._bundles(study).items()
+            if name is None or name in bundled.names
         ]
 
     def table_inputs(self, study: str, name: str) -> dict[str, str | list[str]]:
@@ -91,11 +91,11 @@ class Workflow:
             "host": "results/host.json",
             "environments": tried(image),
         }
-        found: dict[str, str | list[str]] = {option: path for option, path in every.items() if option in needs}
+        inputs: dict[str, str | list[str]] = {option: path for option, path in every.items() if option in needs}
         if "runs" in needs:
-            found["records"] = self.bundles(study, name)
-            found["image"] = image
-        return found
+            inputs["records"] = self.bundles(study, name)
+            inputs["image"] = image
+        return inputs
 
     def digest(self, study: str) -> str:
         """Changes when the study's plan does: a parameter of everything that reads the plan."""
@@ -165,8 +165,8 @@ class Workflow:
             plan, loaded = self.plans[study], self.studies[study]
             made_from = {name: availability.figure_runs(plan, loaded, name) for name in loaded["figures"]}
             made_from |= {name: availability.runs(plan, loaded, name) for name in of_runs(loaded)}
-            found = bundles.of(plan["order"], made_from)
-            self._bundled[study] = {record.fingerprint(names): Bundle(names, runs) for names, runs in found.items()}
+            by_names = bundles.of(plan["order"], made_from)
+            self._bundled[study] = {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
         return self._bundled[study]
 
     @cached_property

@@ -75,8 +75,8 @@ def _vary(differences: np.ndarray) -> bool:
 
 def p_alike(differences: np.ndarray, margin: float) -> float:
     """p of two one-sided t tests (TOST) that the mean lies within [-margin, margin]: the larger one."""
-    found = Mean.of(differences)
-    return math.nan if math.isnan(found.mean) else max(found.above(-margin), found.below(margin))
+    mean = Mean.of(differences)
+    return math.nan if math.isnan(mean.mean) else max(mean.above(-margin), mean.below(margin))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
     def ratio(middle):
         return lambda x, y, axis: middle(x, axis=axis) / middle(y, axis=axis)
 
-    found = {}
+    ratios = {}
     for name, middle in (("mean", np.mean), ("median", np.median)):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             # Of a few blocks a resampled median may not vary; its interval is then not a number, and says so.
@@ -206,8 +206,8 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
                 batch=200,
             )
         interval = result.confidence_interval
-        found[name] = np.stack([np.atleast_1d(interval.low), np.atleast_1d(interval.high)], axis=-1)
-    return found
+        ratios[name] = np.stack([np.atleast_1d(interval.low), np.atleast_1d(interval.high)], axis=-1)
+    return ratios
 
 
 def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -216,14 +216,14 @@ def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     log s^2 - psi(v/2) + log(v/2), with v degrees of freedom, has no bias for normal logarithms however many values a block has
     (Bartlett and Kendall 1946); its half is the log standard deviation.
     """
-    found, which = [], []
+    spreads, which = [], []
     for block in np.unique(sample.blocks):
         logs = np.log(sample.values[sample.blocks == block])
         half = (len(logs) - 1) / 2
         if half > 0 and np.ptp(logs) > 0:
-            found.append((np.log(logs.var(ddof=1)) - special.psi(half) + np.log(half)) / 2)
+            spreads.append((np.log(logs.var(ddof=1)) - special.psi(half) + np.log(half)) / 2)
             which.append(block)
-    return np.array(which), np.array(found)
+    return np.array(which), np.array(spreads)
 
 
 def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -240,19 +240,19 @@ def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
         return shared, of_a[in_a] - of_b[in_b]
     one_a, one_b = (by_block(sample, lambda values: values[0]) for sample in (a, b))
     logs = np.log(np.stack(within_blocks(one_a, one_b)))
-    found = _jackknife(logs, lambda kept: np.log(kept[0].std(ddof=1)) - np.log(kept[1].std(ddof=1)))
-    return np.intersect1d(one_a.blocks, one_b.blocks)[: len(found)], found
+    differences = _jackknife(logs, lambda kept: np.log(kept[0].std(ddof=1)) - np.log(kept[1].std(ddof=1)))
+    return np.intersect1d(one_a.blocks, one_b.blocks)[: len(differences)], differences
 
 
 def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     """(blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges: of each block that has
     several values, or the pseudo-values of a jackknife over blocks of one value."""
-    which, found = log_spreads(sample)
-    if len(found) >= SMALLEST:
-        return which, found
+    which, logs = log_spreads(sample)
+    if len(logs) >= SMALLEST:
+        return which, logs
     first = by_block(sample, lambda values: values[0])
-    found = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
-    return first.blocks[: len(found)], found
+    logs = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
+    return first.blocks[: len(logs)], logs
 
 
 def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:

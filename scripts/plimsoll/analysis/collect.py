@@ -29,21 +29,21 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
         cell = plan["cells"][cell_path]
         row = {**{key: cell[key] for key in described}, "repetition": repetition}
         try:
-            found = record.read(path)
+            recorded = record.read(path)
         except record.Damaged as damage:
             runs.append({**row, "status": status.DAMAGED, "reason": str(damage)})
             continue
-        if found["fingerprint"] != cell["fingerprint"]:
+        if recorded["fingerprint"] != cell["fingerprint"]:
             reason = "it was measured with other parameters than the plan's: delete the record, and it is measured again"
             runs.append({**row, "status": status.STALE, "reason": reason})
             continue
-        systems.add(path, found)
-        runs.append({**row, **_run(found), **readings.of_run(found)})
-        if found["status"] == status.VALID:
-            bits.add(path, found)
-        if found["status"] in status.COUNTED:
-            whole = {"study": study["id"], **row, **{key: found[key] for key in RUN}}
-            observations.extend(readings.observations(study, whole, found))
+        systems.add(path, recorded)
+        runs.append({**row, **_run(recorded), **readings.of_run(recorded)})
+        if recorded["status"] == status.VALID:
+            bits.add(path, recorded)
+        if recorded["status"] in status.COUNTED:
+            whole = {"study": study["id"], **row, **{key: recorded[key] for key in RUN}}
+            observations.extend(readings.observations(study, whole, recorded))
     columns = ["study", *described, *columns_of.OF_OBSERVATION, *MEASURED, *RUN]
     table_of_runs = pd.DataFrame(runs)
     lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
@@ -57,13 +57,13 @@ class Bits:
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str, Path]] = {}
 
-    def add(self, path: Path, found: Record) -> None:
+    def add(self, path: Path, recorded: Record) -> None:
         """Compare a record's objects, and its image, with those of the records before it."""
-        for name, build_id in {**found["bits"], "the image": found["image"]["id"]}.items():
-            first, runtime, where = self.seen.setdefault(name, (build_id, found["cell"]["runtime"], path))
+        for name, build_id in {**recorded["bits"], "the image": recorded["image"]["id"]}.items():
+            first, runtime, where = self.seen.setdefault(name, (build_id, recorded["cell"]["runtime"], path))
             if first != build_id:
                 raise PlimsollError(
-                    f"{path}: {found['cell']['runtime']} did not run the same bits as {runtime} in {where}: {name} is "
+                    f"{path}: {recorded['cell']['runtime']} did not run the same bits as {runtime} in {where}: {name} is "
                     f"{build_id[:16]} and not {first[:16]}; delete the records of the older image, and they are measured again."
                 )
 
@@ -74,9 +74,9 @@ class Systems:
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str | None, Path]] = {}
 
-    def add(self, path: Path, found: Record) -> None:
+    def add(self, path: Path, recorded: Record) -> None:
         """Compare a record's system with that of the records of the same runtime before it."""
-        runtime, own = found["cell"]["runtime"], found.get("system")
+        runtime, own = recorded["cell"]["runtime"], recorded.get("system")
         first, where = self.seen.setdefault(runtime, (own, path))
         if first != own:
             raise PlimsollError(
@@ -84,19 +84,19 @@ class Systems:
             )
 
 
-def _run(found: Record) -> dict:
-    during = found.get("noise", {}).get("during", {})
+def _run(recorded: Record) -> dict:
+    during = recorded.get("noise", {}).get("during", {})
     return {
-        "status": found["status"],
-        "reason": found.get("reason"),
-        "attempts": found["attempts"],
-        "invalid_attempts": "; ".join(f"{a['status']}: {a['reason']}" for a in found["invalid_attempts"]),
+        "status": recorded["status"],
+        "reason": recorded.get("reason"),
+        "attempts": recorded["attempts"],
+        "invalid_attempts": "; ".join(f"{a['status']}: {a['reason']}" for a in recorded["invalid_attempts"]),
         "neighbour_share": during.get("neighbour_share"),
-        "busy_share_before": found["noise"]["before"]["busy_share"],
-        **{f"{part}_seconds": seconds for part, seconds in found["seconds"].items()},
-        "place_in_order": found["place_in_order"],
-        "started": found["started"],
-        "raw": found["raw"],
+        "busy_share_before": recorded["noise"]["before"]["busy_share"],
+        **{f"{part}_seconds": seconds for part, seconds in recorded["seconds"].items()},
+        "place_in_order": recorded["place_in_order"],
+        "started": recorded["started"],
+        "raw": recorded["raw"],
     }
 
 

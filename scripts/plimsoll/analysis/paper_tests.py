@@ -62,15 +62,15 @@ def paper_test(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
     """
     from scipy import stats
 
-    found = {"shapiro_a": shapiro(a), "shapiro_b": shapiro(b), "f_test": f_test(a, b), "p_exact": np.nan}
-    if found["shapiro_a"] >= alpha and found["shapiro_b"] >= alpha:
-        equal = found["f_test"] >= alpha
+    checks = {"shapiro_a": shapiro(a), "shapiro_b": shapiro(b), "f_test": f_test(a, b), "p_exact": np.nan}
+    if checks["shapiro_a"] >= alpha and checks["shapiro_b"] >= alpha:
+        equal = checks["f_test"] >= alpha
         t = stats.ttest_ind(a, b, equal_var=equal)
-        return {**found, "test": "Student" if equal else "Welch", "statistic": t.statistic, "p": t.pvalue}
+        return {**checks, "test": "Student" if equal else "Welch", "statistic": t.statistic, "p": t.pvalue}
     u = stats.mannwhitneyu(a, b, method="asymptotic", use_continuity=True)
     if len(set(a) | set(b)) == len(a) + len(b):
-        found["p_exact"] = stats.mannwhitneyu(a, b, method="exact").pvalue
-    return {**found, "test": "Mann-Whitney", "statistic": u.statistic, "p": u.pvalue}
+        checks["p_exact"] = stats.mannwhitneyu(a, b, method="exact").pvalue
+    return {**checks, "test": "Mann-Whitney", "statistic": u.statistic, "p": u.pvalue}
 
 
 def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:

@@ -12,19 +12,19 @@ SUMMARY = ("n", "mean", "trimmed_mean", "median", "maximum", "minimum", "sd", "c
 def summary(values: Sequence[float]) -> dict[str, float]:
     """n, mean, trimmed mean (of the values between the 10th and the 90th percentile), median, maximum, minimum, standard
     deviation (n - 1) and coefficient of variation; NaN where there are too few values. ValueError for none at all."""
-    found = np.asarray(values, float)
-    if not len(found):
+    numbers = np.asarray(values, float)
+    if not len(numbers):
         raise ValueError("there is nothing to summarise")
     # Of two values neither is an extreme, and none would be left.
-    low, high = np.percentile(found, TRIMMED) if len(found) > 2 else (found.min(), found.max())
-    deviation = found.std(ddof=1) if len(found) > 1 else float("nan")
+    low, high = np.percentile(numbers, TRIMMED) if len(numbers) > 2 else (numbers.min(), numbers.max())
+    deviation = numbers.std(ddof=1) if len(numbers) > 1 else float("nan")
     return {
-        "n": len(found),
-        "mean": found.mean(),
-        "trimmed_mean": found[(found >= low) & (found <= high)].mean(),
-        "median": float(np.median(found)),
-        "maximum": found.max(),
-        "minimum": found.min(),
+        "n": len(numbers),
+        "mean": numbers.mean(),
+        "trimmed_mean": numbers[(numbers >= low) & (numbers <= high)].mean(),
+        "median": float(np.median(numbers)),
+        "maximum": numbers.max(),
+        "minimum": numbers.min(),
         "sd": deviation,
-        "cv": deviation / found.mean(),
+        "cv": deviation / numbers.mean(),
     }

@@ -38,7 +38,7 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
     answer = measured.study["answer"]
     arranged = evaluate.asking(measured.plan, measured.study)
     words, asked = next(iter(arranged.items()))
-    found = []
+    ratios = []
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
             described = {**each, "against": against, "arrangement": words if len(arranged) > 1 else ""}
@@ -49,8 +49,8 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
             ]
             for p in ("p_beyond", "p_no_loss"):
                 paper_tests.adjust(rows, p, f"{p}_holm")
-            found += rows
-    return pd.DataFrame(found, columns=[*factors(answer), *COLUMNS])
+            ratios += rows
+    return pd.DataFrame(ratios, columns=[*factors(answer), *COLUMNS])
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -58,14 +58,14 @@ def _read(path: Path) -> dict:
 
 def load_all() -> dict[str, list[dict]]:
     """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition."""
-    found = {study: load(study) for study in names()}
-    first = {claim["id"]: claim for claims in found.values() for claim in claims}
+    books = {study: load(study) for study in names()}
+    first = {claim["id"]: claim for claims in books.values() for claim in claims}
     for claim in first.values():
         same = claim.get("same_as")
         if same and (same not in first or "same_as" in first[same]):
             source = f"config/claims/{claim['id'].split('-')[0]}.yaml"
             raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself.")
-    return found
+    return books
 
 
 def parts_of(claim: dict) -> list[dict]:
@@ -76,14 +76,14 @@ def parts_of(claim: dict) -> list[dict]:
 
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
     """Every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
-    found = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
-    return found + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
+    sides = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
+    return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
 
 
 def listed(claim: dict, key: str) -> list:
     """What a claim has under a key whose value is one mapping of levels, or a list of them; nothing if it has not the key."""
-    found = claim.get(key, [])
-    return found if isinstance(found, list) else [found]
+    given = claim.get(key, [])
+    return given if isinstance(given, list) else [given]
 
 
 def _check_order(study: str, claim: dict) -> None:

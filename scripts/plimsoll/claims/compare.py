@@ -127,6 +127,6 @@ def with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:
             for metric, cell, metric_b, cell_b in sides
         ]
         a, b = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
-        found = blocks.bootstrap_ratios(a, b, RESAMPLES, seed=int(n))
-        table.loc[group.index, list(BOOTSTRAPPED)] = np.concatenate([found["mean"], found["median"]], axis=1)
+        intervals = blocks.bootstrap_ratios(a, b, RESAMPLES, seed=int(n))
+        table.loc[group.index, list(BOOTSTRAPPED)] = np.concatenate([intervals["mean"], intervals["median"]], axis=1)
     return table

@@ -53,7 +53,7 @@ def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[di
     parts = book.parts_of(claim) or [claim]
     # Whatever contradicts one part contradicts the sentence, so that each has its share of the error.
     judged = [_part(part, measured, asked, Levels(alpha, alpha / len(parts))) for part in parts]
-    rows = [{**row, "part": number} for number, (_, found) in enumerate(judged, 1) for row in found]
+    rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
     results = [result for result, _ in judged]
     if "parts" not in claim:
         return results[0], rows
@@ -91,8 +91,8 @@ def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
     if "order" not in claim:
         return asked(claim), {}
     pairs = enumerate(pairwise(claim["order"]))
-    found = {one: number for number, (a, b) in pairs for one in asked({**claim, "a": a, "b": b})}
-    return list(found), found
+    part_of = {one: number for number, (a, b) in pairs for one in asked({**claim, "a": a, "b": b})}
+    return list(part_of), part_of
 
 
 def _untestable(claim: dict, measured: Measured) -> str | None:
@@ -138,5 +138,7 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
 def _substitutes(plan: Plan, asked: list) -> list[str]:
     """What stands in for a program of the paper in the cells that were compared, in words."""
     sides = [side for one in asked for side in (one if isinstance(one, list) else [one])]
-    found = {name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()}
-    return sorted(found)
+    substitutes = {
+        name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()
+    }
+    return sorted(substitutes)

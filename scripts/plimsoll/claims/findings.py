@@ -87,7 +87,7 @@ def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence
     The numbers are those of the arrangement that is furthest from the verdict; a conditional claim has none of its own.
     `arrangements` says what each of them came to: its verdict, its average and the range of effects.
     """
-    rows = [{**row, "arrangement": words} for words, (_, found) in judged.items() for row in found]
+    rows = [{**row, "arrangement": words} for words, (_, compared) in judged.items() for row in compared]
     results = {words: result for words, (result, _) in judged.items()}
     tested = [result for result in results.values() if result["comparisons"]]
     evidence = [verdicts.Strength(result.get("p_supports", 1.0), result.get("p_opposes", 1.0)) for result in tested]

@@ -33,8 +33,8 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     """
     own = any("verdict" in row for row in rows)
     evidence = [_evidence(claim, quantity, row) for row in rows]
-    for row, found in zip(rows, evidence, strict=True):
-        _judge_row(claim, quantity, row, found, levels)
+    for row, strength in zip(rows, evidence, strict=True):
+        _judge_row(claim, quantity, row, strength, levels)
     _settle_rows(rows, levels)
     holds = claim.get("holds", verdicts.EACH)
     if holds == verdicts.AVERAGE and (own or "along" in claim or quantity.printed):
@@ -101,8 +101,8 @@ def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], row
 
     Differences of both signs can cancel, so likeness on the whole is not borne out while one comparison contradicts it.
     """
-    found = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
-    together = verdicts.together(found, verdicts.EACH)
+    strengths = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
+    together = verdicts.together(strengths, verdicts.EACH)
     likeness = any(row["expected"] in verdicts.LIKENESS for row in rows)
     if likeness and any(row["verdict"] == verdicts.CONTRADICTED for row in rows):
         return together._replace(supports=1.0)

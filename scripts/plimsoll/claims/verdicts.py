@@ -113,10 +113,10 @@ def _at_least(number: int, p: list[float]) -> float:
     return min(1.0, (len(p) - number + 1) * sorted(p)[number - 1])
 
 
-def of_parts(found: Sequence[str]) -> str:
+def of_parts(of_each: Sequence[str]) -> str:
     """Verdict on a sentence from those on its parts: all that can be asked must be reproduced, and one contradicts. Where some
     are conditional and the others reproduced, so is the sentence."""
-    asked = {verdict for verdict in found if verdict != NOT_TESTABLE}
+    asked = {verdict for verdict in of_each if verdict != NOT_TESTABLE}
     if not asked:
         return NOT_TESTABLE
     if CONTRADICTED in asked:
@@ -126,15 +126,15 @@ def of_parts(found: Sequence[str]) -> str:
     return CONDITIONAL if asked <= {REPRODUCED, CONDITIONAL} else INCONCLUSIVE
 
 
-def of_arrangements(found: Sequence[str], evidence: Sequence[Strength], alpha: float, alpha_opposes: float) -> str:
+def of_arrangements(of_each: Sequence[str], evidence: Sequence[Strength], alpha: float, alpha_opposes: float) -> str:
     """Verdict on a claim from those in each arrangement of what its paper leaves open, and their evidence.
 
     It is the one that all have. Otherwise it is conditional if some arrangement bears the claim out and another contradicts it,
     each with a p that is adjusted for the number of arrangements, as any of them would do (partial conjunction of one).
     """
-    if len(set(found)) == 1:
-        return found[0]
-    if not {REPRODUCED, CONTRADICTED} <= set(found):
+    if len(set(of_each)) == 1:
+        return of_each[0]
+    if not {REPRODUCED, CONTRADICTED} <= set(of_each):
         return INCONCLUSIVE
     for_it, against_it = (_at_least(1, [getattr(one, side) for one in evidence]) for side in Strength._fields)
     return CONDITIONAL if for_it < alpha and against_it < alpha_opposes else INCONCLUSIVE

@@ -19,22 +19,22 @@ def read(settings: list[str], file: Path = FILE) -> dict:
     As Snakemake reads the same words after --config: a mapping is merged into the file's, anything else replaces its value.
     Raises PlimsollError for something that is no file or no setting, and for a key or a value that the schema does not know.
     """
-    found = yaml_files.keys_of(file)
+    content = yaml_files.keys_of(file)
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
             raise PlimsollError(f"{word!r} is not a setting: settings are key=value, such as profile=paper.")
-        _merge(found, {key: _value(text)})
-    settle(found)
-    return found
+        _merge(content, {key: _value(text)})
+    settle(content)
+    return content
 
 
-def settle(found: dict) -> None:
+def settle(settings: dict) -> None:
     """Read a runtime's `off` as the word, which YAML takes for false. PlimsollError for a key or a value that is not known."""
-    runtimes = found.get("runtimes")
+    runtimes = settings.get("runtimes")
     if isinstance(runtimes, dict):
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
-    yaml_files.check(dict(found), SCHEMA, SOURCE)
+    yaml_files.check(dict(settings), SCHEMA, SOURCE)
 
 
 def _value(text: str) -> object:
@@ -46,15 +46,15 @@ def _value(text: str) -> object:
             continue
     try:
         # Texts alone, so that `off` is a word and not false.
-        found = yaml.load(text, Loader=yaml.BaseLoader)
+        value = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError:
         return text
-    return {"true": True, "false": False, "": None}.get(text.lower(), found)
+    return {"true": True, "false": False, "": None}.get(text.lower(), value)
 
 
-def _merge(found: dict, other: Mapping) -> None:
+def _merge(settings: dict, other: Mapping) -> None:
     for key, value in other.items():
-        if isinstance(value, Mapping) and isinstance(found.get(key), dict):
-            _merge(found[key], value)
+        if isinstance(value, Mapping) and isinstance(settings.get(key), dict):
+            _merge(settings[key], value)
         else:
-            found[key] = value
+            settings[key] = value

@@ -113,12 +113,12 @@ def _line(node: yaml.Node, keys: list) -> int:
     """Line of the deepest node on a path of keys and indexes."""
     for key in keys:
         if isinstance(node, yaml.MappingNode):
-            found = next((value for name, value in node.value if name.value == str(key)), None)
+            child = next((value for name, value in node.value if name.value == str(key)), None)
         elif isinstance(node, yaml.SequenceNode):
-            found = node.value[key] if key < len(node.value) else None
+            child = node.value[key] if key < len(node.value) else None
         else:
-            found = None
-        if found is None:
+            child = None
+        if child is None:
             break
-        node = found
+        node = child
     return node.start_mark.line + 1

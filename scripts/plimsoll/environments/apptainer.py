@@ -16,8 +16,8 @@ from plimsoll.interchange import Image
 def executable() -> str:
     """Path of Apptainer or Singularity: the one that set-up unpacked, or the one on the PATH."""
     for name in (str(paths.tool_prefix() / "apptainer/bin/apptainer"), "apptainer", "singularity"):
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     raise Unavailable("neither apptainer nor singularity is installed")
 
 

@@ -63,14 +63,14 @@ def read(folder: Path, name: str) -> FigureData:
     from the study's, one folder up. FileNotFoundError if the figure is not there."""
     text = (folder / f"{name}.json").read_text()
     described = json.loads(text)
-    found = {
+    tables = {
         path.name.removeprefix(f"{name}.").removesuffix(".csv"): table(path, described["factors"])
         for path in sorted(folder.glob(f"{name}.*.csv"))
     }
-    observations = found.pop("observations", None)
+    observations = tables.pop("observations", None)
     if observations is None:
         observations = _of_cells(table(folder.parent / "observations.csv", described["factors"]), described)
-    return FigureData.from_json(text, observations, found)
+    return FigureData.from_json(text, observations, tables)
 
 
 def table(path: Path, factors: list[str]) -> pd.DataFrame:

@@ -45,10 +45,10 @@ class Page:
     @cached_property
     def drawn(self) -> chart.Drawn:
         """The figure with its summary, caption and alternative text."""
-        found = chart.drawn(self.chart, self.data)
+        drawn = chart.drawn(self.chart, self.data)
         # It is shown where the notebook asks for it, and not also at the end of the cell that drew it.
-        plt.close(found.figure)
-        return found
+        plt.close(drawn.figure)
+        return drawn
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -136,12 +136,12 @@ class Page:
     def _later(self, path: Path, read: Callable[[], object]) -> object:
         """What comes with the whole study, or a sentence that says so. Another job may be writing it at this moment."""
         try:
-            found = read()
+            content = read()
         except (OSError, TypeError, ValueError):
             return Markdown(f"`{path.name}` is not there yet: the target `all` makes it. Run this notebook again after it.")
         written = datetime.fromtimestamp(path.stat().st_mtime)
         display(Markdown(f"From `{path.name}` of {written:%Y-%m-%d %H:%M}."))
-        return found
+        return content
 
 
 def picture(figure: Figure, alternative: str = "") -> Image:

@@ -37,14 +37,14 @@ class Source:
 @cache
 def charts(folder: Path) -> dict[str, Source]:
     """Every chart of a design's `charts` folder, by name."""
-    found = {}
+    known = {}
     for file in sorted(folder.glob("*.py")):
         for node in ast.walk(_tree(file)):
             values = _strings(node) if isinstance(node, ast.ClassDef) else {}
             if {"name", "notebook"} <= set(values):
                 given = values.get("metrics", "several"), values.get("option", "")
-                found[values["name"]] = Source(values["name"], values["notebook"], *given, file)
-    return found
+                known[values["name"]] = Source(values["name"], values["notebook"], *given, file)
+    return known
 
 
 def check(study: dict, source: str, folder: Path, refer: Callable[[str, list, list], None]) -> None:
@@ -88,13 +88,13 @@ def _tree(file: Path) -> ast.Module:
 
 
 def _closure(file: Path) -> set[Path]:
-    found, waiting = set(), [file]
+    needed, waiting = set(), [file]
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in needed:
+            needed.add(path)
             waiting += _imported(path)
-    return found
+    return needed
 
 
 @cache

@@ -41,12 +41,12 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     known, wanted = environments.known(), set(names)
     order = [*ORDER, *sorted(set(known) - set(ORDER))]
     plain = [name for name in in_order(order, {*known, *wanted}) if not getattr(known.get(name), "colour", None)]
-    found = {}
+    by_name = {}
     for name in in_order(order, wanted):
         environment = known.get(name)
         colour, hatch = _fallback(plain.index(name)) if name in plain else (environment.colour, environment.hatch or "")
-        found[name] = Look(colour, hatch, getattr(environment, "label", name))
-    return found
+        by_name[name] = Look(colour, hatch, getattr(environment, "label", name))
+    return by_name
 
 
 def _fallback(place: int) -> tuple[str, str]:

@@ -12,27 +12,27 @@ def mounts(text: str | None = None) -> dict[str, Path]:
     """Where the cpu, cpuacct, cpuset, memory and perf_event controllers are mounted, by name, and version 2 ('unified')."""
     if text is None:
         text = Path("/proc/self/mounts").read_text()
-    found: dict[str, Path] = {}
+    mounted: dict[str, Path] = {}
     for line in text.splitlines():
         _, where, kind, options, *_ = line.split()
         if kind == "cgroup2":
-            found.setdefault("unified", Path(where))
+            mounted.setdefault("unified", Path(where))
         elif kind == "cgroup":
             for controller in {"cpu", "cpuacct", "cpuset", "memory", "perf_event"} & set(options.split(",")):
-                found.setdefault(controller, Path(where))
-    return found
+                mounted.setdefault(controller, Path(where))
+    return mounted
 
 
-def version(found: dict[str, Path]) -> str:
+def version(mounted: dict[str, Path]) -> str:
     """'1' or '2': the version that controls processor time here; 'none' without cgroups."""
-    if "cpu" in found:
+    if "cpu" in mounted:
         return "1"
-    return "2" if "unified" in found else "none"
+    return "2" if "unified" in mounted else "none"
 
 
-def cpu_root(found: dict[str, Path]) -> Path | None:
+def cpu_root(mounted: dict[str, Path]) -> Path | None:
     """Folder under which groups with the cpu controller can be made."""
-    return found.get("cpu") or found.get("unified")
+    return mounted.get("cpu") or mounted.get("unified")
 
 
 def cpu_seconds(group: Path) -> float:
@@ -48,30 +48,30 @@ def cpu_seconds(group: Path) -> float:
     return 0.0
 
 
-def accounting_root(found: dict[str, Path]) -> Path | None:
+def accounting_root(mounted: dict[str, Path]) -> Path | None:
     """Group whose processor time is the whole machine's, to the nanosecond or microsecond."""
     for key in ("cpuacct", "unified"):
-        if key in found and cpu_seconds(found[key]) > 0:
-            return found[key]
+        if key in mounted and cpu_seconds(mounted[key]) > 0:
+            return mounted[key]
     return None
 
 
-def accounting_folder(found: dict[str, Path]) -> Path | None:
+def accounting_folder(mounted: dict[str, Path]) -> Path | None:
     """Folder of the groups whose processor time is known."""
-    return found.get("cpuacct") or found.get("unified")
+    return mounted.get("cpuacct") or mounted.get("unified")
 
 
-def make_limited(parent: str, limits: dict, found: dict[str, Path]) -> None:
+def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
     """A group `parent` below the root of the memory and cpuset controllers, confined to `cpus`, `nodes` and `memory_bytes`
     together with all that is put into it. OSError if that is refused."""
     for controller, values in (
         ("memory", {"memory.limit_in_bytes": limits["memory_bytes"], "memory.max": limits["memory_bytes"]}),
         ("cpuset", {"cpuset.cpus": limits["cpus"], "cpuset.mems": limits["nodes"]}),
     ):
-        root = _root_of(controller, found)
+        root = _root_of(controller, mounted)
         path = parent.strip("/")
-        (group,) = _make(controller, root, str(Path(path).parent), [Path(path).name], found)
-        if root != found.get("unified") and controller == "memory":
+        (group,) = _make(controller, root, str(Path(path).parent), [Path(path).name], mounted)
+        if root != mounted.get("unified") and controller == "memory":
             # Version 1 counts the memory of the groups below only where it is told to.
             with contextlib.suppress(OSError):
                 (group / "memory.use_hierarchy").write_text("1")
@@ -80,13 +80,13 @@ def make_limited(parent: str, limits: dict, found: dict[str, Path]) -> None:
                 (group / file).write_text(str(value))
 
 
-def account(found: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
+def account(mounted: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
     """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 
     None where the group cannot be made, or would be scheduled as one entity too (the cpu controller reaches it): that would be
     one more difference between bare metal and a container. The group stays, empty, for the next run.
     """
-    root = found.get("unified")
+    root = mounted.get("unified")
     try:
         if root is None or "cpu" in (root / "cgroup.subtree_control").read_text().split():
             return None
@@ -97,7 +97,7 @@ def account(found: dict[str, Path], name: str = "plimsoll-account") -> Path | No
     return root / name
 
 
-def of_process(pid: int, found: dict[str, Path]) -> Path | None:
+def of_process(pid: int, mounted: dict[str, Path]) -> Path | None:
     """The group of a process in the hierarchy that accounts processor time."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
@@ -105,61 +105,61 @@ def of_process(pid: int, found: dict[str, Path]) -> Path | None:
         return None
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if "cpuacct" in controllers.split(",") and "cpuacct" in found:
-            return found["cpuacct"] / path.lstrip("/")
-        if not controllers and "cpuacct" not in found and "unified" in found:
-            return found["unified"] / path.lstrip("/")
+        if "cpuacct" in controllers.split(",") and "cpuacct" in mounted:
+            return mounted["cpuacct"] / path.lstrip("/")
+        if not controllers and "cpuacct" not in mounted and "unified" in mounted:
+            return mounted["unified"] / path.lstrip("/")
     return None
 
 
-def counting_root(found: dict[str, Path]) -> Path | None:
+def counting_root(mounted: dict[str, Path]) -> Path | None:
     """Where the groups are by which perf can count: version 1's perf_event, or version 2, which always has it."""
-    return found.get("perf_event") or found.get("unified")
+    return mounted.get("perf_event") or mounted.get("unified")
 
 
-def moved(group: Path, found: dict[str, Path], root: Path) -> Path | None:
+def moved(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
     """The group of the same name in another hierarchy; None if it is not there. Container engines make theirs in all."""
-    for other in found.values():
+    for other in mounted.values():
         if other in group.parents:
             same = root / group.relative_to(other)
             return same if same.is_dir() else None
     return None
 
 
-def make(parent: str, children: list[str], found: dict[str, Path]) -> list[Path]:
+def make(parent: str, children: list[str], mounted: dict[str, Path]) -> list[Path]:
     """Groups with the cpu controller, all under one parent, as liu2020 (section 4.3) asks for. OSError if that is refused."""
-    return _make("cpu", cpu_root(found), parent, children, found)
+    return _make("cpu", cpu_root(mounted), parent, children, mounted)
 
 
-def make_cpusets(parent: str, places: list[dict], found: dict[str, Path]) -> list[Path]:
+def make_cpusets(parent: str, places: list[dict], mounted: dict[str, Path]) -> list[Path]:
     """Groups c0, c1, .. with the cpuset controller, each confined to its place's `cpus` and `nodes`. OSError if refused."""
-    root = _root_of("cpuset", found)
-    groups = _make("cpuset", root, parent, [f"c{i}" for i in range(len(places))], found)
+    root = _root_of("cpuset", mounted)
+    groups = _make("cpuset", root, parent, [f"c{i}" for i in range(len(places))], mounted)
     for group, place in zip(groups, places, strict=True):
         (group / "cpuset.cpus").write_text(place["cpus"])
         (group / "cpuset.mems").write_text(place["nodes"])
     return groups
 
 
-def _root_of(controller: str, found: dict[str, Path]) -> Path | None:
+def _root_of(controller: str, mounted: dict[str, Path]) -> Path | None:
     """Where a controller's groups are; version 2 is not asked where version 1 has the controllers."""
-    return found.get(controller) or (None if "cpu" in found else found.get("unified"))
+    return mounted.get(controller) or (None if "cpu" in mounted else mounted.get("unified"))
 
 
-def _make(controller: str, root: Path | None, parent: str, children: list[str], found: dict[str, Path]) -> list[Path]:
+def _make(controller: str, root: Path | None, parent: str, children: list[str], mounted: dict[str, Path]) -> list[Path]:
     if root is None:
         raise OSError(f"no {controller} controller is mounted")
     top = root / parent
     for folder in (*reversed([p for p in top.parents if root in p.parents]), top):
         folder.mkdir(exist_ok=True)
-        if root == found.get("unified"):
+        if root == mounted.get("unified"):
             (folder.parent / "cgroup.subtree_control").write_text(f"+{controller}")
         elif controller == "cpuset":
             # A new group of version 1 has no processors, and its children could have none.
             for file in ("cpuset.cpus", "cpuset.mems"):
                 if not (folder / file).read_text().strip():
                     (folder / file).write_text((folder.parent / file).read_text())
-    if root == found.get("unified"):
+    if root == mounted.get("unified"):
         (top / "cgroup.subtree_control").write_text(f"+{controller}")
     groups = [top / child for child in children]
     for group in groups:

@@ -23,7 +23,7 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
     `tried` is what trying the environments gave (plimsoll.environments.isolation.try_all); each of the `designs` says what this
     machine is to it.
     """
-    found = cgroup.mounts()
+    mounted = cgroup.mounts()
     machine = here()
     return {
         "architecture": platform.machine(),
@@ -32,9 +32,9 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
         "system": system.facts(),
         "distribution": _distribution(),
         "cgroup": {
-            "version": cgroup.version(found),
+            "version": cgroup.version(mounted),
             "controllers": _controllers(),
-            "mounts": {name: str(path) for name, path in found.items()},
+            "mounts": {name: str(path) for name, path in mounted.items()},
         },
         "virtualisation": _virtualisation(),
         "runtimes": tried or {},

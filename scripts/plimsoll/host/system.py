@@ -54,5 +54,5 @@ def boot() -> str:
 
 
 def _microcode(information: str) -> str:
-    found = [line.partition(":")[2].strip() for line in information.splitlines() if line.startswith("microcode")]
-    return ", ".join(sorted(set(found))) or NOT_READABLE
+    versions = [line.partition(":")[2].strip() for line in information.splitlines() if line.startswith("microcode")]
+    return ", ".join(sorted(set(versions))) or NOT_READABLE

@@ -60,18 +60,18 @@ def build(name: str, base: str) -> Image:
         if settings["forms"] == ["docker"]:
             description = _docker_only(name, base, tag, settings["stages"], folder / "image.json")
         else:
-            found = {"id": _built(name, base, tag)}
-            description = _noted(folder / "image.json", found) or unpack(tag, folder)
+            made = {"id": _built(name, base, tag)}
+            description = _noted(folder / "image.json", made) or unpack(tag, folder)
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
     return description
 
 
-def _noted(path: Path, found: dict) -> dict | None:
+def _noted(path: Path, made: dict) -> dict | None:
     """The description of an image that was made before; None if there is none or Docker has another image now."""
     description = json.loads(path.read_text()) if path.is_file() else {}
-    return description if found == {key: description.get(key) for key in found} else None
+    return description if made == {key: description.get(key) for key in made} else None
 
 
 def _settings(name: str) -> dict:
@@ -87,10 +87,10 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
     """
     tags = {stage: f"plimsoll/{stage}:{tag.rpartition(':')[2]}" for stage in stages}
     built = {stage: {"tag": its_tag, "id": _built(name, base, its_tag, stage)} for stage, its_tag in tags.items()}
-    found = {"tag": tag, "id": _built(name, base, tag), "stages": built}
-    if description := _noted(noted, found):
+    made = {"tag": tag, "id": _built(name, base, tag), "stages": built}
+    if description := _noted(noted, made):
         return description
-    description = {**found, **_content(tag, tags)}
+    description = {**made, **_content(tag, tags)}
     record.write(noted, description)
     return description
 
@@ -130,8 +130,8 @@ def image_id(tag: str) -> str | None:
 
 def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
     """Docker's digest of an image, which is built unless it is there."""
-    if found := image_id(tag):
-        return found
+    if built := image_id(tag):
+        return built
     _build(name, base, tag, stage)
     return image_id(tag)
 

@@ -29,20 +29,20 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
     for paragraph in (rootfs / "var/lib/dpkg/status").read_text().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
         packages[fields.get("Package")] = fields.get("Version")
-    found = {}
+    told = {}
     for name, source in named.items():
         version = noted.get(source.get("noted")) or packages.get(source.get("package"))
         if version is None:
             raise PlimsollError(f"{FILE} names the version of {name}, and the image does not have it: {source}.")
-        found[name] = f"{source['called']} {version}" if "called" in source else version
-    return found
+        told[name] = f"{source['called']} {version}" if "called" in source else version
+    return told
 
 
 def files(rootfs: Path, programs: list[str]) -> dict[str, dict]:
     """Checksum and build identifier of the programs and of every shared library, by path in the image."""
-    found = {}
+    listed = {}
     for path in [*(rootfs / program for program in programs), *sorted(libraries(rootfs).rglob("*.so*"))]:
         if path.is_file() and not path.is_symlink() and (build_id := elf.build_id(path)):
             checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-            found[str(path.relative_to(rootfs))] = {"sha256": checksum, "build_id": build_id}
-    return found
+            listed[str(path.relative_to(rootfs))] = {"sha256": checksum, "build_id": build_id}
+    return listed

@@ -15,8 +15,8 @@ def build_id(path: Path) -> str | None:
     offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     for number in range(count):
         kind, _, start, _, _, length = struct.unpack_from("<IIQQQQ", data, offset + number * size)
-        if kind == PT_NOTE and (found := _from_notes(data[start : start + length])):
-            return found
+        if kind == PT_NOTE and (identifier := _from_notes(data[start : start + length])):
+            return identifier
     return None
 
 

@@ -27,11 +27,11 @@ def prepare(supplied: dict[str, dict]) -> None:
 
         key = f"config: programs.{name}"
         try:
-            found = hashlib.sha256(archive.read_bytes()).hexdigest()
+            checksum = hashlib.sha256(archive.read_bytes()).hexdigest()
         except OSError as problem:
             raise PlimsollError(f"{key}.archive: {archive} cannot be read: {problem.strerror}.") from problem
-        if found != given["sha256"]:
-            raise PlimsollError(f"{key}.sha256: {archive} has the checksum {found}, not the one that is given.")
+        if checksum != given["sha256"]:
+            raise PlimsollError(f"{key}.sha256: {archive} has the checksum {checksum}, not the one that is given.")
         _unpack(archive, target, key)
 
 

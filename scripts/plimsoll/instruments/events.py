@@ -42,9 +42,9 @@ class Events(Instrument):
         """`events`: perf's name of each counter that this host has; a host that is only described has all of them. `nodes`: how
         many memory nodes it has."""
         events = host.get("events", {name: events[0] for name, events in COUNTERS.items()})
-        found = {name: event for name, event in events.items() if event}
-        reason = None if found else "perf is not installed, or counts nothing here"
-        return {"events": found, "nodes": len(host["nodes"]), "reason": reason}
+        counted = {name: event for name, event in events.items() if event}
+        reason = None if counted else "perf is not installed, or counts nothing here"
+        return {"events": counted, "nodes": len(host["nodes"]), "reason": reason}
 
     @staticmethod
     def missing(source: str, settings: dict) -> str | None:
@@ -57,12 +57,12 @@ class Events(Instrument):
 
     def around(self, command: list[str], nodes: Sequence[Node], account: Path | None) -> list[str]:
         """perf around the launcher, counting from MPI_Init to MPI_Finalize. Unavailable if the ranks' cgroups are not known."""
-        found = cgroup.mounts()
-        root = cgroup.counting_root(found)
+        mounted = cgroup.mounts()
+        root = cgroup.counting_root(mounted)
         perf = shutil.which("perf")
         if root is None or perf is None:
             raise Unavailable("perf cannot count by cgroup here")
-        groups, prefix = self._groups(root, found, nodes, account)
+        groups, prefix = self._groups(root, mounted, nodes, account)
         names = [str(group.relative_to(root)) for group in groups]
         events = ",".join(self.cell["events"].values())
         pipes = [str(self.job.folder / name) for name in (CONTROL, ANSWER)]
@@ -73,12 +73,12 @@ class Events(Instrument):
         return [perf, "stat", *window, *options, "--", *prefix, *command]
 
     def _groups(
-        self, root: Path, found: dict[str, Path], nodes: Sequence[Node], account: Path | None
+        self, root: Path, mounted: dict[str, Path], nodes: Sequence[Node], account: Path | None
     ) -> tuple[list[Path], list[str]]:
         """The cgroups whose processes are counted, and the prefix that puts the launcher into one of them where ranks are its
         children."""
         if nodes[0].separate:
-            groups = [cgroup.moved(group, found, root) for node in nodes for group in node.groups]
+            groups = [cgroup.moved(group, mounted, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
             if len(there) < len(nodes):
                 raise Unavailable("the cgroups of the containers are not known, so that nothing can be counted in them")
@@ -119,14 +119,14 @@ def parse(text: str, events: dict[str, str]) -> dict[str, float]:
 
     A group in which nothing ran is `<not counted>`. Where perf could count only part of the time it has scaled the count.
     """
-    found: dict[str, list[str]] = {}
+    counted: dict[str, list[str]] = {}
     for line in text.splitlines():
         fields = line.split(",")
         if len(fields) > 3 and not line.startswith("#"):
-            found.setdefault(fields[2], []).append(fields[0])
+            counted.setdefault(fields[2], []).append(fields[0])
     counts = {}
     for name, event in events.items():
-        numbers = [float(value) for value in found.get(event, []) if not value.startswith("<")]
+        numbers = [float(value) for value in counted.get(event, []) if not value.startswith("<")]
         if not numbers:
             raise InvalidOutput(f"perf counted no {event}")
         counts[name] = sum(numbers)
@@ -149,11 +149,11 @@ def derived(counted: dict[str, float]) -> dict[str, float]:
 
 def allocations(sysfs: Path = Path("/sys")) -> list[tuple[int, int]]:
     """Pages allocated so far on each memory node by processes that ran on it, and by others."""
-    found = []
+    nodes = []
     for file in sorted(sysfs.glob("devices/system/node/node[0-9]*/numastat")):
         fields = dict(line.split() for line in file.read_text().splitlines())
-        found.append((int(fields["local_node"]), int(fields["other_node"])))
-    return found
+        nodes.append((int(fields["local_node"]), int(fields["other_node"])))
+    return nodes
 
 
 def local_share(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> float | None:

@@ -40,8 +40,8 @@ class MpiProfile(Instrument):
 def section(folder: Path, rank: int, region: str) -> dict:
     """A rank's profile of one part of the program; InvalidOutput if there is none, or if its times do not add up."""
     try:
-        found = json.loads((folder / f"ranks/{rank}.profile.json").read_text())
-        (profile,) = [part for part in found["sections"] if part["name"] == region]
+        profiled = json.loads((folder / f"ranks/{rank}.profile.json").read_text())
+        (profile,) = [part for part in profiled["sections"] if part["name"] == region]
     except (OSError, ValueError, KeyError) as error:
         raise InvalidOutput(f"rank {rank} left no profile of {region}") from error
     inside = sum(seconds for _, seconds in profile["functions"].values())

@@ -79,8 +79,8 @@ def restore(problem: Outage, examine: Callable[[], None], mend: Callable[[Outage
                 print(f"plimsoll: that could not be mended from here: {failure}", file=sys.stderr, flush=True)
         try:
             return examine()
-        except Outage as found:
-            problem = found
+        except Outage as outage:
+            problem = outage
         if time.monotonic() >= end:
             raise problem
         time.sleep(LOOK_SECONDS)

@@ -15,8 +15,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Machine:
     """Processor time of the whole machine, in seconds, as finely as the kernel tells it."""
 
-    def __init__(self, found: dict[str, Path] | None = None):
-        self.root = cgroup.accounting_root(cgroup.mounts() if found is None else found)
+    def __init__(self, mounted: dict[str, Path] | None = None):
+        self.root = cgroup.accounting_root(cgroup.mounts() if mounted is None else mounted)
         self.processors = os.cpu_count() or 1
         # Without cgroups the clock tick is the unit, and a window has to be long enough to see a twentieth of it.
         self.resolution = 1e-6 if self.root else 1 / TICKS

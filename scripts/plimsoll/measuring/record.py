@@ -73,8 +73,8 @@ def glance(path: Path | str) -> dict[str, str]:
     of the time (of 2,000 records). FileNotFoundError if there is none, Damaged if the file is no record."""
     with open(path, "rb") as file:
         text = file.read()
-    found = {key.decode(): value.decode() for key, value in GLANCED.findall(text)}
-    if {"fingerprint", "status"} <= found.keys() and text.endswith(b"}\n"):
-        return found
+    glanced = {key.decode(): value.decode() for key, value in GLANCED.findall(text)}
+    if {"fingerprint", "status"} <= glanced.keys() and text.endswith(b"}\n"):
+        return glanced
     whole = read(Path(path))
     return {key: str(whole[key]) for key in ("fingerprint", "status", "starts") if key in whole}

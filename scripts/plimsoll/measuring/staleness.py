@@ -33,25 +33,25 @@ class Look(NamedTuple):
 def look(path: Path | str) -> Look:
     """What a path holds now."""
     try:
-        found = record.glance(path)
+        glanced = record.glance(path)
     except FileNotFoundError:
         return Look(False)
     except record.Damaged:
         return Look(True)
-    return _look_of(found)
+    return _look_of(glanced)
 
 
-def _look_of(found: dict) -> Look:
-    return Look(True, found["fingerprint"], found["status"], int(starts_of(found)))
+def _look_of(recorded: dict) -> Look:
+    return Look(True, recorded["fingerprint"], recorded["status"], int(starts_of(recorded)))
 
 
 # The workflow asks several times for each of thousands of records, and must get the same answer each time.
 seen_at_start = cache(look)
 
 
-def starts_of(found: dict) -> int:
+def starts_of(recorded: dict) -> int:
     """How many starts of the workflow have tried a record's run."""
-    return found.get("starts", 1)
+    return recorded.get("starts", 1)
 
 
 def to_measure(seen: Look, fingerprint: str | None, starts: int) -> bool:
@@ -120,6 +120,6 @@ def _taken_back(archive: Path, repetition: int, target: Path) -> Record | None:
     return None
 
 
-def attempts_of(found: Record) -> list[Tried]:
+def attempts_of(recorded: Record) -> list[Tried]:
     """Every attempt that a record holds, its last one too, in order."""
-    return [*found["invalid_attempts"], {key: value for key, value in found.items() if key not in OF_THE_RUN}]
+    return [*recorded["invalid_attempts"], {key: value for key, value in recorded.items() if key not in OF_THE_RUN}]

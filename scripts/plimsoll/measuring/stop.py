@@ -38,8 +38,8 @@ def words(results: Path) -> list[str]:
 
 
 def _ancestors() -> list[int]:
-    found = [os.getppid()]
-    while found[-1] > 1:
-        with open(f"/proc/{found[-1]}/stat") as file:
-            found.append(int(file.read().rpartition(")")[2].split()[1]))
-    return found
+    ancestors = [os.getppid()]
+    while ancestors[-1] > 1:
+        with open(f"/proc/{ancestors[-1]}/stat") as file:
+            ancestors.append(int(file.read().rpartition(")")[2].split()[1]))
+    return ancestors

@@ -104,8 +104,8 @@ def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) 
 def read(folder: Path) -> dict | None:
     """What a study's folder says about its system; None if it says nothing that can be read."""
     try:
-        found = json.loads((folder / FILE).read_text())
-        return found if {"identities", "parts", "seen"} <= found.keys() else None
+        noted = json.loads((folder / FILE).read_text())
+        return noted if {"identities", "parts", "seen"} <= noted.keys() else None
     except (OSError, ValueError, AttributeError):
         return None
 
@@ -129,7 +129,7 @@ def _seen(programs: Iterable[str]) -> dict:
 
 def _signature(path: str) -> list[int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return [found.st_mtime_ns, found.st_size, found.st_ino]
+    return [status.st_mtime_ns, status.st_size, status.st_ino]

@@ -97,12 +97,12 @@ class Job:
 
     def environment(self, nodes: Sequence[Node]) -> dict[str, str]:
         """Environment of that command."""
-        found = launch.environment(Path(self.image["rootfs"]))
+        variables = launch.environment(Path(self.image["rootfs"]))
         if (root := nodes[0].root) != ROOT:
             # Without the image's settings of Open MPI, which a container finds in its own /etc, the ranks would open transports
             # that Debian switches off, and which no container opens.
-            found["OMPI_MCA_mca_base_param_files"] = str(root / "etc/openmpi/openmpi-mca-params.conf")
-        return found
+            variables["OMPI_MCA_mca_base_param_files"] = str(root / "etc/openmpi/openmpi-mca-params.conf")
+        return variables
 
     def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""

@@ -76,26 +76,26 @@ def _part(rows: list[dict], study: Study) -> dict:
 
 def _rows(rows: list[dict], study: Study) -> list[dict]:
     """Rows of a table, each with `name` and one cell per metric."""
-    factors, found = list(study["answer"]["rows"]), []
+    factors, named = list(study["answer"]["rows"]), []
     for levels, of_row in groupby(rows, lambda row: {factor: row[factor] for factor in factors}):
         cells = [_cell(row, study) for row in of_row]
         path = next((cell["cell_a"] for cell in cells if cell["cell_a"]), None)
-        found.append({"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""})
-    return found
+        named.append({"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""})
+    return named
 
 
 def _steps(rows: list[dict], study: Study) -> dict | None:
     """What the last level of the rows' last factor costs against its first: a `lead`, and one sentence for each other level."""
-    found = [row for row in _rows(rows, study) if any(not missing(cell["ratio"]) for cell in row["cells"])]
-    if not found:
+    told = [row for row in _rows(rows, study) if any(not missing(cell["ratio"]) for cell in row["cells"])]
+    if not told:
         return None
     *others, last = study["answer"]["rows"]
     ends, level = study["answer"]["rows"][last], study.design.report.level
-    for row in found:
+    for row in told:
         row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
         row["note"] = " ".join(_notes_of(study["answer"], row["levels"]))
     first, final = level(last, ends[0]), level(last, ends[-1])
-    return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(found)}
+    return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(told)}
 
 
 def _cell(row: dict, study: Study) -> dict:

@@ -14,17 +14,17 @@ def of_claim(result: dict, rows: list[dict], study: Study) -> dict:
         return {"runtimes": _named_runtimes(result, study), "metrics_named": _named_metrics(result, study)}
     factors = study.design.factors.FACTORS
     paths = [row[side].split("/") for row in rows for side in ("cell_a", "cell_b") if "/" in str(row[side])]
-    found = sorted({dict(zip(factors, path, strict=True))["runtime"] for path in paths})
+    runtimes = sorted({dict(zip(factors, path, strict=True))["runtime"] for path in paths})
     return {
-        "runtimes": [study.design.report.level("runtime", name) for name in found],
+        "runtimes": [study.design.report.level("runtime", name) for name in runtimes],
         "metrics_named": sorted({row["label"] for row in rows}),
     }
 
 
 def _named_runtimes(result: dict, study: Study) -> list[str]:
     asked = (result, *result["parts"])
-    found = {name for one in asked for _, levels in book.levels_of(one["asked"]) for name in levels.get("runtime", [])}
-    return [study.design.report.level("runtime", name) for name in sorted(found)]
+    runtimes = {name for one in asked for _, levels in book.levels_of(one["asked"]) for name in levels.get("runtime", [])}
+    return [study.design.report.level("runtime", name) for name in sorted(runtimes)]
 
 
 def _named_metrics(result: dict, study: Study) -> list[str]:

@@ -110,7 +110,7 @@ def prose(text: str | None) -> str:
         return ""
     spaced = re.sub(r"(?<=\d)%", " %", str(text))
     return re.sub(
-        r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", spaced
+        r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda match: f"{match[1]} {match[2]}{'' if match[1] == '1' else 's'}", spaced
     )
 
 

@@ -91,8 +91,10 @@ def explained(body: str, terms: Iterable[Term]) -> Markup:
                     unused.remove(term)
                     used.append(term)
         parts.append(part)
-    found = "".join(f'<dt id="{term.anchor}">{escape(term.name)}</dt><dd>{escape(term.text)}</dd>\n' for term in _sorted(used))
-    return Markup("".join(parts).replace(PLACE, f"<dl>{found}</dl>"))
+    entries = "".join(
+        f'<dt id="{term.anchor}">{escape(term.name)}</dt><dd>{escape(term.text)}</dd>\n' for term in _sorted(used)
+    )
+    return Markup("".join(parts).replace(PLACE, f"<dl>{entries}</dl>"))
 
 
 def _sorted(terms: list[Term]) -> list[Term]:
@@ -111,9 +113,9 @@ def _linked(text: str, term: Term) -> str:
     """The text with its first use of a term as a link; empty if it does not use it. Links of other terms are left alone."""
     pieces = re.split(r"(<a .*?</a>)", text)
     for place, piece in enumerate(pieces):
-        found = None if piece.startswith("<a ") else term.pattern.search(piece)
-        if found:
-            link = f'<a class="word" href="#{term.anchor}">{found[0]}</a>'
-            pieces[place] = piece[: found.start()] + link + piece[found.end() :]
+        match = None if piece.startswith("<a ") else term.pattern.search(piece)
+        if match:
+            link = f'<a class="word" href="#{term.anchor}">{match[0]}</a>'
+            pieces[place] = piece[: match.start()] + link + piece[match.end() :]
             return "".join(pieces)
     return ""

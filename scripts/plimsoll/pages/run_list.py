@@ -13,11 +13,11 @@ RUNS = Path("runs")
 
 def by_status(runs: pd.DataFrame) -> list[dict]:
     """Numbers of runs by status, and how many of them were repeated."""
-    found = []
+    counts = []
     for name, group in runs.groupby("status", sort=False):
         repeated = int((group["attempts"] > 1).sum())
-        found.append({"status": name, "runs": len(group), "repeated": repeated})
-    return sorted(found, key=lambda row: -row["runs"])
+        counts.append({"status": name, "runs": len(group), "repeated": repeated})
+    return sorted(counts, key=lambda row: -row["runs"])
 
 
 def told(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
@@ -43,14 +43,14 @@ def _run(row: dict, plan: Plan, records: Path) -> dict:
     path, repetition = "/".join(str(row[factor]) for factor in plan["factors"]), row["repetition"]
     described = {"cell": path, "repetition": repetition, "status": row["status"]}
     try:
-        found = record.read(record.path_of(records, path, repetition))
+        recorded = record.read(record.path_of(records, path, repetition))
     except record.Damaged:
         # Without the record nothing is known of the attempts; the table of runs says what is wrong with it.
         there = record.path_of(records, path, repetition).exists()
         attempts = [{"status": row["status"], "reason": row["reason"], "raw": None}]
         return {**described, "record": _record(path, repetition) if there else None, "attempts": attempts}
-    attempts = [{key: one.get(key) for key in ("status", "reason", "raw")} for one in staleness.attempts_of(found)]
-    if row["status"] != found["status"]:
+    attempts = [{key: one.get(key) for key in ("status", "reason", "raw")} for one in staleness.attempts_of(recorded)]
+    if row["status"] != recorded["status"]:
         attempts[-1].update(status=row["status"], reason=row["reason"])
     return {**described, "record": _record(path, repetition), "attempts": attempts}
 

@@ -31,7 +31,7 @@ def render(
 ) -> str:
     """The page; `results` the verdicts of all studies, `comparisons` and `answers` by study, `studies` the measured ones by
     name."""
-    rows = {claim: found for table in comparisons.values() for claim, found in wording.by_claim(table).items()}
+    rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = findings.summarise(results)
     claims = [_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results]
     return (

@@ -85,9 +85,9 @@ def _of_quantity(claim: dict, rows: list[dict]) -> str:
     return f"{kind(claim)}: " + "; ".join(f"{label} {text}" for label, text in ranges.items())
 
 
-def one_scale(show: Callable[[float], str], found: dict) -> Callable[[float], str]:
+def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float], str]:
     """How an effect and its interval are printed: all as factors if one of the three is so large that it would be."""
-    large = any(not missing(found[key]) and found[key] > FACTOR for key in ("effect", "high"))
+    large = any(not missing(compared[key]) and compared[key] > FACTOR for key in ("effect", "high"))
     return factor if show is percent and large else show
 
 
@@ -133,8 +133,8 @@ def arranged(claim: dict) -> str:
 
 
 def _by_arrangement(claim: dict) -> str:
-    found = claim.get("arrangements") or {}
-    return "; ".join(f"{words}: {one['verdict']}{_effect_there(claim, one)}" for words, one in found.items())
+    arrangements = claim.get("arrangements") or {}
+    return "; ".join(f"{words}: {one['verdict']}{_effect_there(claim, one)}" for words, one in arrangements.items())
 
 
 def _effect_there(claim: dict, one: dict) -> str:
@@ -169,10 +169,10 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
     if not coarse:
         margins = _between(claim, [row["margin"] for row in known])
         return f"Not decided by these runs: the interval reaches over the margin of {margins}."
-    runs, found = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
+    runs, sizes = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
     margins = _between(claim, [row["margin"] for row in coarse])
-    found += ", depending on the comparison" if " to " in found else ""
-    return f"Not decided by these runs: {runs} runs of each side can find differences of {found}, and the margin is {margins}."
+    sizes += ", depending on the comparison" if " to " in sizes else ""
+    return f"Not decided by these runs: {runs} runs of each side can find differences of {sizes}, and the margin is {margins}."
 
 
 def _between(claim: dict, sizes: list[float]) -> str:

@@ -41,9 +41,9 @@ def change(results: Path, studies: list[str], environments: Mapping[str, system.
             path.unlink(missing_ok=True)
         folder.rename(target)
         done.append(f"What {name} has measured is now in {target}.")
-        if found := _of_this(results, name, environments):
-            found.rename(folder)
-            done.append(f"{name} had been measured on this system before: {found} is {folder} again.")
+        if earlier := _of_this(results, name, environments):
+            earlier.rename(folder)
+            done.append(f"{name} had been measured on this system before: {earlier} is {folder} again.")
     return done
 
 
@@ -66,7 +66,7 @@ def _of_this(results: Path, study: str, environments: Mapping[str, system.Asked]
 
 def _free(path: Path) -> Path:
     """The path, or the first one with a number after it where nothing is yet."""
-    found, number = path, 2
-    while found.exists():
-        found, number = path.with_name(f"{path.name}-{number}"), number + 1
-    return found
+    free, number = path, 2
+    while free.exists():
+        free, number = path.with_name(f"{path.name}-{number}"), number + 1
+    return free

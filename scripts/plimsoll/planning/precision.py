@@ -30,36 +30,36 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     have too few blocks for an interval are infinitely wide; those of another kind (counts, ranks, dispersion) are left out.
     Not every design's tests compare two cells: where they don't, the claims' comparisons alone have widths.
     """
-    found = []
+    intervals = []
     compare_cells = "comparison" in tests
     for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
         scale = 1 + row.effect if row.scale == "ratio" else 1
         width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
-        found.append((row.claim, row.metric, row.cell_a, row.cell_b, row.reference_a, row.reference_b, row.n, width))
+        intervals.append((row.claim, row.metric, row.cell_a, row.cell_b, row.reference_a, row.reference_b, row.n, width))
     for row in tests[tests["ratio_low"].notna()].to_dict("records") if compare_cells else []:
         width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
-        found.append((row["comparison"], row["metric"], row["cell"], row["reference"], None, None, n, width))
-    return pd.DataFrame(found, columns=["what", "metric", *CELLS, "n", "width"])
+        intervals.append((row["comparison"], row["metric"], row["cell"], row["reference"], None, None, n, width))
+    return pd.DataFrame(intervals, columns=["what", "metric", *CELLS, "n", "width"])
 
 
-def cautious(found: pd.DataFrame) -> pd.Series:
+def cautious(intervals: pd.DataFrame) -> pd.Series:
     """Widths that the intervals would have with a spread at the upper end of its own interval (CAUTION)."""
     from scipy import stats
 
-    degrees = (found["n"] - 1).clip(lower=1)
-    return found["width"] * (degrees / stats.chi2.ppf(1 - CAUTION, degrees)) ** 0.5
+    degrees = (intervals["n"] - 1).clip(lower=1)
+    return intervals["width"] * (degrees / stats.chi2.ppf(1 - CAUTION, degrees)) ** 0.5
 
 
-def next_repetitions(now: dict[str, int], found: pd.DataFrame, target: float, maximum: int) -> dict[str, int]:
+def next_repetitions(now: dict[str, int], intervals: pd.DataFrame, target: float, maximum: int) -> dict[str, int]:
     """Repetitions by cell for the next round; equal to `now` where nothing more is asked for.
 
     The width of an interval falls with the square root of the number of repetitions, so as many are asked for as that takes,
     but at most GROWTH times what there is, and at least one more.
     """
     wanted = dict(now)
-    found = found.assign(width=cautious(found))
-    for row in found[found["width"] > target].to_dict("records"):
+    intervals = intervals.assign(width=cautious(intervals))
+    for row in intervals[intervals["width"] > target].to_dict("records"):
         for cell in (row[name] for name in CELLS):
             if cell in now:
                 estimate = now[cell] * min(GROWTH, (row["width"] / target) ** 2)

@@ -14,8 +14,8 @@ def asked(results: Path, profile: str) -> dict[str, int]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text())
-        return found["cells"] if found["profile"] == profile else {}
+        noted = json.loads(path.read_text())
+        return noted["cells"] if noted["profile"] == profile else {}
     except (ValueError, KeyError, TypeError) as error:
         raise PlimsollError(
             f"{path} is damaged ({error}): delete it, and only the additional repetitions are forgotten."

@@ -21,7 +21,7 @@ def text(designs: Mapping[str, Design], settings: list[str], only: str | None, w
     """The listing of the studies that the configuration selects, or of `only` those named, in lines of at most `width`."""
     config = configuration.read(settings)
     runtimes = look(config["runtimes"])
-    silent = {name: found.reason for name, found in runtimes.items() if found.wish == "optional" and found.reason}
+    silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
     unavailable, results = {} if config.get("host_file") else silent, Path("results")
     loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
     plans = configured.plans(loaded, config, configured.host(config), unavailable, results)
@@ -36,19 +36,19 @@ def text(designs: Mapping[str, Design], settings: list[str], only: str | None, w
 
 def made(folder: Path) -> set[str]:
     """Figures and tables that are there, as paths below a study's results."""
-    found = [*folder.glob("figures/*.pdf"), *folder.glob("tables/*.csv")]
-    return {str(path.relative_to(folder)) for path in found}
+    files = [*folder.glob("figures/*.pdf"), *folder.glob("tables/*.csv")]
+    return {str(path.relative_to(folder)) for path in files}
 
 
 def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
     """Which runtimes answer, asked side by side."""
-    found = {}
+    answered = {}
 
     def ask(name: str) -> None:
         try:
-            found[name] = listing.Runtime(wishes[name], version=environments.find(name).check())
+            answered[name] = listing.Runtime(wishes[name], version=environments.find(name).check())
         except PlimsollError as problem:
-            found[name] = listing.Runtime(wishes[name], reason=str(problem))
+            answered[name] = listing.Runtime(wishes[name], reason=str(problem))
 
     asked = [threading.Thread(target=ask, args=[name], daemon=True) for name, wish in wishes.items() if wish != "off"]
     for name in wishes:
@@ -59,7 +59,7 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
         thread.join(PATIENCE_SECONDS)
     silent = f"it did not answer within {PATIENCE_SECONDS:g} s"
     return {
-        name: listing.Runtime(wish) if wish == "off" else found.get(name, listing.Runtime(wish, reason=silent))
+        name: listing.Runtime(wish) if wish == "off" else answered.get(name, listing.Runtime(wish, reason=silent))
         for name, wish in wishes.items()
     }
 

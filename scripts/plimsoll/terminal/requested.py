@@ -42,9 +42,9 @@ def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Pla
         study = _study(target)
         if study and study not in studies:
             raise PlimsollError(f"{target}: there is no study {study!r}; config/studies/ has {', '.join(sorted(studies))}.")
-        if found := OUTPUT.fullmatch(target):
-            refuse = _refuse_record if found["folder"] == "runs" else _refuse_name
-            refuse(target, found["folder"], found["rest"], studies[study], plans[study])
+        if output := OUTPUT.fullmatch(target):
+            refuse = _refuse_record if output["folder"] == "runs" else _refuse_name
+            refuse(target, output["folder"], output["rest"], studies[study], plans[study])
 
 
 def _study(target: str) -> str | None:
@@ -100,8 +100,8 @@ def ranges(names: Iterable[str]) -> str:
 
 
 def _next(name: str) -> str | None:
-    found = re.fullmatch(r"(.*?)(\d+)", name)
-    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}}" if found else None
+    numbered = re.fullmatch(r"(.*?)(\d+)", name)
+    return f"{numbered[1]}{int(numbered[2]) + 1:0{len(numbered[2])}}" if numbered else None
 
 
 def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> str:
@@ -120,13 +120,13 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
 
 def _runs(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
     """The runs that a target is made from; None if it is made from all of the study's."""
-    found = OUTPUT.fullmatch(target)
-    if not found:
+    output = OUTPUT.fullmatch(target)
+    if not output:
         return None
-    if found["folder"] == "runs":
-        cell, _, number = found["rest"].removesuffix(".json").rpartition("/")
+    if output["folder"] == "runs":
+        cell, _, number = output["rest"].removesuffix(".json").rpartition("/")
         return [(cell, int(number))]
-    name = found["rest"].partition(".")[0]
+    name = output["rest"].partition(".")[0]
     if name in study["figures"]:
         return availability.figure_runs(plan, study, name)
     if name in of_runs(study):

@@ -18,19 +18,19 @@ LEFT = (None, STALE)
 def of_record(path: str, fingerprint: str) -> str | None:
     """A record's status; `stale` if it has another fingerprint, `damaged` if it is no record, None if it is not there."""
     try:
-        found = record.glance(path)
+        glanced = record.glance(path)
     except FileNotFoundError:
         return None
     except record.Damaged:
         return DAMAGED
-    return found["status"] if found["fingerprint"] == fingerprint else STALE
+    return glanced["status"] if glanced["fingerprint"] == fingerprint else STALE
 
 
 def of_runs(folder: Path, plan: Plan, runs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
     """Standings of those of the runs (cell, repetition) that have a record in runs/ of `folder`, the study's results."""
-    found = {}
+    standings = {}
     for cell, repetition in runs:
         path = f"{folder}/runs/{cell}/{repetition}.json"
         if standing := of_record(path, plan["cells"][cell]["fingerprint"]):
-            found[cell, repetition] = standing
-    return found
+            standings[cell, repetition] = standing
+    return standings

@@ -141,15 +141,15 @@ class Microservice(Workload):
 
 def numbers(text: str, *names: str) -> dict[str, float]:
     """Values of lines `name=value`; InvalidOutput if one of the names is missing, or no positive number."""
-    found = {}
+    printed = {}
     for line in text.splitlines():
         name, equals, value = line.partition("=")
         if equals and name in names:
             try:
-                found[name] = float(value)
+                printed[name] = float(value)
             except ValueError:
                 raise InvalidOutput(f"it printed {line!r}") from None
     for name in names:
-        if not (found.get(name, -1) >= 0 and math.isfinite(found[name])):
-            raise InvalidOutput(f"it printed {name}={found.get(name)}")
-    return found
+        if not (printed.get(name, -1) >= 0 and math.isfinite(printed[name])):
+            raise InvalidOutput(f"it printed {name}={printed.get(name)}")
+    return printed

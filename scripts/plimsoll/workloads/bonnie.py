@@ -39,12 +39,12 @@ class Bonnie(Microservice):
         if fields[0] != FORMAT or len(fields) <= max(COLUMNS.values()):
             raise InvalidOutput(f"it printed no line of its format {FORMAT}")
         try:
-            found = {name: float(fields[column]) for name, column in COLUMNS.items()}
+            printed = {name: float(fields[column]) for name, column in COLUMNS.items()}
         except ValueError:
             raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed") from None
-        if min(found.values()) <= 0:
-            raise InvalidOutput(f"it printed {found}")
-        return found
+        if min(printed.values()) <= 0:
+            raise InvalidOutput(f"it printed {printed}")
+        return printed
 
     def check_use(self, used: dict, parameters: dict) -> None:
         """The data is written twice and read twice. Of what is read, no more than the memory may have come from the page

@@ -25,12 +25,12 @@ class Linpack(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`gflops`, of a solution whose residual is small enough."""
-        found = numbers(text, "order", "threads", "seconds", "gflops", "residual")
-        if found["order"] != parameters["order"] or found["gflops"] == 0:
-            raise InvalidOutput(f"it solved {found['order']:.0f} equations at {found['gflops']} GFLOP/s")
-        if found["residual"] > RESIDUAL:
-            raise InvalidOutput(f"its scaled residual is {found['residual']:g}, at most {RESIDUAL:g} is allowed")
-        return found
+        printed = numbers(text, "order", "threads", "seconds", "gflops", "residual")
+        if printed["order"] != parameters["order"] or printed["gflops"] == 0:
+            raise InvalidOutput(f"it solved {printed['order']:.0f} equations at {printed['gflops']} GFLOP/s")
+        if printed["residual"] > RESIDUAL:
+            raise InvalidOutput(f"its scaled residual is {printed['residual']:g}, at most {RESIDUAL:g} is allowed")
+        return printed
 
     def expected_seconds(self, parameters: dict) -> float:
         """At 35 GFLOP/s."""

@@ -36,12 +36,12 @@ class Stream(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Bandwidth in GB/s by kernel, of arrays with the right contents."""
-        found = numbers(text, "elements", "times", "threads", "error", *KERNELS)
-        if found["elements"] != parameters["elements"] or min(found[kernel] for kernel in KERNELS) == 0:
+        printed = numbers(text, "elements", "times", "threads", "error", *KERNELS)
+        if printed["elements"] != parameters["elements"] or min(printed[kernel] for kernel in KERNELS) == 0:
             raise InvalidOutput("it did not run all its kernels over all elements")
-        if found["error"] > ERROR:
-            raise InvalidOutput(f"its arrays are wrong by {found['error']:g} on average, at most {ERROR:g} is allowed")
-        return found
+        if printed["error"] > ERROR:
+            raise InvalidOutput(f"its arrays are wrong by {printed['error']:g} on average, at most {ERROR:g} is allowed")
+        return printed
 
     def expected_seconds(self, parameters: dict) -> float:
         """Ten words per element and repetition, at 25 GB/s."""

@@ -49,10 +49,10 @@ class YCruncher(Microservice):
         """`computation_seconds` and `total_seconds`, of digits that are right by the program's own check."""
         if "sha256" in parameters:
             return _printed(ESCAPES.sub("", text))
-        found = numbers(text, "digits", "threads", "accuracy_bits", "needed_bits", "computation_seconds", "total_seconds")
-        if found["digits"] < parameters["digits"] or found["accuracy_bits"] < found["needed_bits"]:
-            raise InvalidOutput(f"it has {found['digits']:.0f} digits, right to {found['accuracy_bits']:.0f} bits")
-        return found
+        printed = numbers(text, "digits", "threads", "accuracy_bits", "needed_bits", "computation_seconds", "total_seconds")
+        if printed["digits"] < parameters["digits"] or printed["accuracy_bits"] < printed["needed_bits"]:
+            raise InvalidOutput(f"it has {printed['digits']:.0f} digits, right to {printed['accuracy_bits']:.0f} bits")
+        return printed
 
     def expected_seconds(self, parameters: dict) -> float:
         """As measured with FLINT at some million digits."""
@@ -61,13 +61,13 @@ class YCruncher(Microservice):
 
 def _printed(text: str) -> dict[str, float]:
     """Times that Y-Cruncher printed."""
-    found = {}
+    printed = {}
     for name, words in TIMES.items():
         match = re.search(rf"{words}\s+([0-9.]+)\s+seconds", text)
         if not match:
             raise InvalidOutput(f"it printed no '{words}'")
-        found[name] = float(match.group(1))
-    return found
+        printed[name] = float(match.group(1))
+    return printed
 
 
 WORKLOADS = (YCruncher(),)

@@ -19,8 +19,8 @@ class Spread(Quantity):
 
     usual_margin = 0.25
 
-    def _row(self, row: dict, found: tuple[np.ndarray, np.ndarray], means: dict, alpha: float) -> dict:
-        which, differences = found
+    def _row(self, row: dict, by_block: tuple[np.ndarray, np.ndarray], means: dict, alpha: float) -> dict:
+        which, differences = by_block
         row["n"] = len(differences)
         if row["n"] < blocks.SMALLEST:
             return {**row, "test": NO_SPREAD}
@@ -59,8 +59,8 @@ class Variation(Spread):
         row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
         if single.censored.any():
             return {**row, "test": AT_LIMIT}
-        which, found = blocks.log_variation(single)
-        return self._row(row, (which, found - np.log(claim["cv"])), {}, alpha)
+        which, variation = blocks.log_variation(single)
+        return self._row(row, (which, variation - np.log(claim["cv"])), {}, alpha)
 
 
 QUANTITIES = (Dispersion(), Variation())

@@ -39,10 +39,10 @@ class PrintedValue(Quantity):
         row.update(test="t of log odds against the printed value", mean_a=sample.values.mean())
         printed = special.logit(value)
         odds = special.logit(np.clip(sample.values, LEAST, 1 - LEAST))
-        found = blocks.about_zero(odds - printed, alpha, lambda difference: special.expit(printed + difference) - value)
+        compared = blocks.about_zero(odds - printed, alpha, lambda difference: special.expit(printed + difference) - value)
         # What could be found is told as the margin is: as a factor in odds, less 1.
-        found["detectable"] = float(np.expm1(blocks.detectable(found["deviation"], len(odds), alpha)))
-        return {**row, **found}
+        compared["detectable"] = float(np.expm1(blocks.detectable(compared["deviation"], len(odds), alpha)))
+        return {**row, **compared}
 
 
 QUANTITIES = (PrintedValue(),)

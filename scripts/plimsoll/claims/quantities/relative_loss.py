@@ -21,10 +21,10 @@ class OfFractions(Value):
     def sample(self, observed: Observed, side: Side) -> Sample:
         """The fractions, one per block that has both."""
         value, reference, shared = with_reference(observed, side)
-        found = self.fraction(value, reference, observed.metrics[side.metric]["better"])
+        fractions = self.fraction(value, reference, observed.metrics[side.metric]["better"])
         both = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
         limited = [blocks.at(sample.censored, sample.blocks, shared) for sample in both]
-        return Sample(found, shared, limited[0] | limited[1])
+        return Sample(fractions, shared, limited[0] | limited[1])
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
         """No test: a fraction of a limit is no fraction of what the run would have taken."""

@@ -21,13 +21,13 @@ class Transport(Quantity):
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
         """One row per cell, of either side."""
-        wanted, found = claim["values"]["a"], []
+        wanted, rows = claim["values"]["a"], []
         for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
             for path in sorted({getattr(contrast, side).cell for contrast in asked}):
                 seen = observed.transports.get(path, [])
                 count = sum((wanted in carried) == (side == "a") for carried in seen)
-                found.append({"metric": "transport", "cell_a": path, "expected": expected, **share(count, len(seen))})
-        return found
+                rows.append({"metric": "transport", "cell_a": path, "expected": expected, **share(count, len(seen))})
+        return rows
 
     def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
         """Never called: `rows` makes one row per cell."""

@@ -50,10 +50,10 @@ class Value(Quantity):
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
         """What the paper's own procedure says of the two sides (liu2020, section 4.3), and effect sizes."""
-        found = paper_tests.compare(a.values, b.values, alpha)
+        compared = paper_tests.compare(a.values, b.values, alpha)
         return {
-            **{"paper_test": found["test"], "paper_p": found["p"], "paper_p_exact": found["p_exact"]},
-            **{"hedges_g": found["hedges_g"], "cliffs_delta": blocks.cliffs_delta(a.values, b.values)},
+            **{"paper_test": compared["test"], "paper_p": compared["p"], "paper_p_exact": compared["p_exact"]},
+            **{"hedges_g": compared["hedges_g"], "cliffs_delta": blocks.cliffs_delta(a.values, b.values)},
         }
 
 
@@ -73,12 +73,12 @@ class Statistic(Value):
 
 def of_censored(row: dict, a: Sample, b: Sample) -> dict:
     """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
-    found = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
-    effect = found["ratio_of_means"] - 1
-    row = {**row, "n": min(len(a.values), len(b.values)), "test": found["test"], "effect": effect, "p": found["p"]}
-    one, other = found["p"] / 2, 1 - found["p"] / 2
+    compared = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
+    effect = compared["ratio_of_means"] - 1
+    row = {**row, "n": min(len(a.values), len(b.values)), "test": compared["test"], "effect": effect, "p": compared["p"]}
+    one, other = compared["p"] / 2, 1 - compared["p"] / 2
     # `superiority` is the share of pairs in which the run of side a took longer.
-    return {**row, "shown": blocks.Signs(one, other) if found["superiority"] > 0.5 else blocks.Signs(other, one)}
+    return {**row, "shown": blocks.Signs(one, other) if compared["superiority"] > 0.5 else blocks.Signs(other, one)}
 
 
 QUANTITIES = (

@@ -133,7 +133,7 @@ class _Run:
     def _mounts(self, members: list) -> tuple[tuple[str, str], ...]:
         """Folders of the programs that the user has supplied for members of a container."""
         given = {member.name: self.cell["parameters"][member.name].get("sha256") for member in members if member.supplied}
-        return tuple((str(supplied.folder(found)), f"{SUPPLIED}/{name}") for name, found in given.items() if found)
+        return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
 
     def _verify(self, node: Node, wanted: dict) -> None:
         command = node.inside(["sh", "-c", f"{{ {limits.SEEN}; }} 2>/dev/null"])
@@ -221,7 +221,7 @@ class _Run:
         """Status of the run, and each member's iterations with their values and whether they count."""
         members = [judge.iterations(member, self.cell, self._folders(place)) for place, member in enumerate(self.members)]
         company.mark(members, self.end, self.stopped)
-        found = {
+        measured = {
             "limits_seen": self.seen,
             "block_io_weight_works": self._weight_works(),
             "device": {"name": self.device, **used},
@@ -232,12 +232,12 @@ class _Run:
             "bits": self.attempt.image["bits"],
         }
         problem = self.misplaced or judge.too_few(self.cell, members)
-        problem = problem or judge.not_on_disk(self.members, self.cell, members, found["device"])
+        problem = problem or judge.not_on_disk(self.members, self.cell, members, measured["device"])
         if problem:
-            return {**found, "status": status.INVALID, "reason": problem}
+            return {**measured, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
-            return {**found, **noise.disturbed(during)}
-        return {**found, "status": status.VALID, "reason": None}
+            return {**measured, **noise.disturbed(during)}
+        return {**measured, "status": status.VALID, "reason": None}
 
     def _folders(self, place: int) -> list[Path]:
         """Where the output of a member's loops lies, in order: a pair has one loop per member, case 1 one loop per

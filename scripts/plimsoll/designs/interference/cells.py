@@ -38,7 +38,7 @@ def wanted(
 
     One run of a pair measures both its members.
     """
-    found = []
+    cells = []
     for name, experiment in study["experiments"].items():
         of_host = _of_host(experiment["benchmark"], profile["interference"], host, config.get("programs") or {})
         for runtime in experiment["runtime"]:
@@ -50,8 +50,8 @@ def wanted(
                 cell["reason"] = of_host["reason"] or unavailable.get(runtime)
                 if not of_host["reason"]:
                     cell["fingerprint"] = fingerprint(cell)
-                found.append((name, cell))
-    return found
+                cells.append((name, cell))
+    return cells
 
 
 def _levels(experiment: dict) -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -176,12 +176,12 @@ def views(plan: Plan) -> list[dict]:
 
     A pair of different microservices has two: L(+S) and S(+L).
     """
-    found = []
+    seen = []
     for cell in plan["cells"].values():
         for place, name in enumerate(dict.fromkeys(cell["members"])):
             other = "none" if len(cell["members"]) == 1 else cell["members"][1 - place]
-            found.append({**cell, "benchmark": name, "co_runner": other})
-    return found
+            seen.append({**cell, "benchmark": name, "co_runner": other})
+    return seen
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:

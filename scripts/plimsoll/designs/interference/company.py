@@ -23,18 +23,18 @@ def stretches(partner: Sequence[dict], stopped: float | None = None) -> list[tup
 
     `stopped` is the moment at which the partner was stopped in the middle of an iteration, which left no line in its log.
     """
-    found: list[list[float]] = []
+    joined: list[list[float]] = []
     together = False
     for iteration in partner:
         good = iteration["values"] is not None
-        if good and together and iteration["begin"] - found[-1][1] <= EDGE:
-            found[-1][1] = iteration["end"]
+        if good and together and iteration["begin"] - joined[-1][1] <= EDGE:
+            joined[-1][1] = iteration["end"]
         elif good:
-            found.append([iteration["begin"], iteration["end"]])
+            joined.append([iteration["begin"], iteration["end"]])
         together = good
     if together and stopped is not None:
-        found[-1][1] = max(found[-1][1], stopped)
-    return [(begin, end) for begin, end in found]
+        joined[-1][1] = max(joined[-1][1], stopped)
+    return [(begin, end) for begin, end in joined]
 
 
 def interfered(iterations: Sequence[dict], partner: Sequence[dict], stopped: float | None = None) -> list[bool]:

@@ -27,13 +27,13 @@ def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
         by_benchmark.setdefault(view["benchmark"], []).append(view)
 
     def asked(claim: dict) -> list[Contrast]:
-        found: dict[Contrast, None] = {}
+        contrasts: dict[Contrast, None] = {}
         for metric_a, metric_b in _metrics(claim, study["metrics"]):
             of_a = by_benchmark[study["metrics"][metric_a]["benchmark"]]
             of_b = by_benchmark[study["metrics"][metric_b]["benchmark"]]
             for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
-                found.setdefault(contrast)
-        return list(found)
+                contrasts.setdefault(contrast)
+        return list(contrasts)
 
     return asked
 
@@ -67,7 +67,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     ]
     if quantities.find(claim.get("quantity")).one_side:
         return [Contrast(Side(metric_a, view["path"]), Side(metric_a, view["path"])) for view in side_a]
-    found = []
+    pairs = []
     for view in side_a:
         for other in of_b:
             if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
@@ -76,8 +76,8 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
                 continue
             if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
                 continue
-            found += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
-    return found
+            pairs += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
+    return pairs
 
 
 def _left_out(view: dict, exceptions: list[dict]) -> bool:
@@ -127,12 +127,12 @@ def arrangements(plan: Plan) -> dict[str, Plan]:
     """One for each placement of clients and servers. What has no server is the same in all of them."""
     cells = plan["cells"]
     placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
-    found = {}
+    plans = {}
     for name, words in PLACEMENTS.items():
         if any(cell["placement"] == name for cell in cells.values()):
             kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
-            found[words] = {**plan, "cells": kept}
-    return found
+            plans[words] = {**plan, "cells": kept}
+    return plans
 
 
 def lacks(plan: Plan) -> dict[str, str]:

@@ -17,7 +17,7 @@ def told(plan: Plan, study: dict, name: str) -> dict:
     return {
         "of_cell": ("members",),
         "benchmarks": {name: described[name] for name in experiment["benchmark"] if name in described},
-        "benchmark_of": {metric: found["benchmark"] for metric, found in metrics.items()},
+        "benchmark_of": {metric: own["benchmark"] for metric, own in metrics.items()},
         "paper": json.loads(printed[printed["metric"].isin(metrics)].to_json(orient="records")),
         # Charts show the first of the study's runtimes.
         "runtime": experiment["runtime"][0],

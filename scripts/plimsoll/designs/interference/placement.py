@@ -13,18 +13,18 @@ AGAIN_SECONDS = 0.02
 
 def wanted(members: Iterable, bindings: Iterable[list[int] | None]) -> dict[str, set[int]]:
     """By name of the server's program, and of the client's (the member's), the processors that they have to be bound to."""
-    found: dict[str, set[int]] = {}
+    processors: dict[str, set[int]] = {}
     for member, binding in zip(members, bindings, strict=True):
         if binding:
             for role in member.roles:
-                found.setdefault(Path(role.command[0]).name, set()).add(binding[1])
-            found.setdefault(member.stage, set()).add(binding[0])
-    return found
+                processors.setdefault(Path(role.command[0]).name, set()).add(binding[1])
+            processors.setdefault(member.stage, set()).add(binding[0])
+    return processors
 
 
 def seen(groups: Iterable[Path], names: Iterable[str]) -> dict[str, set[int]]:
     """The processors that programs of these names in the cgroups are bound to, of those that are bound to one."""
-    found: dict[str, set[int]] = {name: set() for name in names}
+    bound: dict[str, set[int]] = {name: set() for name in names}
     for file in (file for group in groups for file in group.rglob("cgroup.procs")):
         for process in file.read_text().split():
             try:
@@ -33,9 +33,9 @@ def seen(groups: Iterable[Path], names: Iterable[str]) -> dict[str, set[int]]:
             except (OSError, IndexError):
                 continue  # it has ended
             processors = cpulist.parse(allowed)
-            if name in found and len(processors) == 1:
-                found[name] |= set(processors)
-    return found
+            if name in bound and len(processors) == 1:
+                bound[name] |= set(processors)
+    return bound
 
 
 def problem(groups: Iterable[Path], needed: dict[str, set[int]]) -> str | None:
@@ -48,7 +48,7 @@ def problem(groups: Iterable[Path], needed: dict[str, set[int]]) -> str | None:
         if time.monotonic() >= end:
             wrong = {name: cpulist.format(there[name]) or "none" for name in needed if there[name] != needed[name]}
             return "; ".join(
-                f"{name} was bound to processor {found}, and should be to {cpulist.format(needed[name])}"
-                for name, found in wrong.items()
+                f"{name} was bound to processor {elsewhere}, and should be to {cpulist.format(needed[name])}"
+                for name, elsewhere in wrong.items()
             )
         time.sleep(AGAIN_SECONDS)

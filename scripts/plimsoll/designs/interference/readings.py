@@ -6,12 +6,12 @@ from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.interchange import Plan
 
 
-def observations(study: dict, row: dict, found: InterferenceRecord) -> list[dict]:
+def observations(study: dict, row: dict, record: InterferenceRecord) -> list[dict]:
     """Rows with the factors, `benchmark`, `co_runner`, which `place` of the pair the iteration is of, and its processor and
     wall time in seconds."""
     rows = []
-    members = found["cell"]["members"]
-    for member in found["iterations"]:
+    members = record["cell"]["members"]
+    for member in record["iterations"]:
         place, benchmark = member["place"], member["benchmark"]
         co_runner = members[1 - place] if len(members) == 2 else "none"
         for iteration in member["iterations"]:
@@ -37,10 +37,10 @@ def observations(study: dict, row: dict, found: InterferenceRecord) -> list[dict
     return rows
 
 
-def of_run(found: InterferenceRecord) -> dict:
+def of_run(record: InterferenceRecord) -> dict:
     """Iterations of each member, and how many count: `iterations` and `counted` with one number per member, and the smaller
     `share`."""
-    members = [member["iterations"] for member in found.get("iterations", [])]
+    members = [member["iterations"] for member in record.get("iterations", [])]
     if not members:
         return {}
     counted = [sum(iteration["counts"] for iteration in iterations) for iterations in members]

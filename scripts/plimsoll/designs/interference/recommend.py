@@ -30,8 +30,8 @@ def pairs(statistics: pd.DataFrame, study: dict) -> pd.DataFrame:
             row.update({f"ratio_{case}": worst["interference_ratio"], f"low_{case}": worst["ratio_low"]})
             row.update({f"high_{case}": worst["ratio_high"], f"what_{case}": worst["label"]})
         rows.append({**row, "verdict": _of_placements(group[group["case"] == "2"], study["tolerable"])})
-    found = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["pair", "a", "b", "verdict"])
-    return found.sort_values("ratio_2", ascending=False, ignore_index=True) if "ratio_2" in found else found
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["pair", "a", "b", "verdict"])
+    return table.sort_values("ratio_2", ascending=False, ignore_index=True) if "ratio_2" in table else table
 
 
 def _of_placements(shared: pd.DataFrame, tolerable: float) -> str:

@@ -28,7 +28,7 @@ def content(
         "protocol": _protocol(measurable),
         "limits": limits(sources.records, plan, runs),
         "shares": shares(runs),
-        "letters": {name: found["letter"] for name, found in described.items()},
+        "letters": {name: service["letter"] for name, service in described.items()},
         "recommended": recommended(sources.tables / "recommendation.csv", measured),
         "tables": tables(sources.tables, study, described, measured),
     }
@@ -53,10 +53,10 @@ def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
     seen: dict[tuple, int] = {}
     for run in runs[runs["status"] == status.VALID].to_dict("records"):
         path = "/".join(run[factor] for factor in plan["factors"])
-        found = record.read(record.path_of(records, path, run["repetition"]))
-        for sight in found["limits_seen"]:
+        recorded = record.read(record.path_of(records, path, run["repetition"]))
+        for sight in recorded["limits_seen"]:
             memory = sight["memory_bytes"] and f"{sight['memory_bytes'] / 2**20:.0f} MiB"
-            weight = {None: "not asked for", True: "applied", False: "not possible here"}[found["block_io_weight_works"]]
+            weight = {None: "not asked for", True: "applied", False: "not possible here"}[recorded["block_io_weight_works"]]
             key = (run["case"], sight["cpus"], sight["nodes"], memory or "not visible from inside", weight)
             seen[key] = seen.get(key, 0) + 1
     names = ("case", "cpus", "nodes", "memory", "block_io_weight")
@@ -77,10 +77,10 @@ def shares(runs: pd.DataFrame) -> list[dict]:
 
 def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
     """Path of the cell that was run, by case and the names of its members; the first runtime's, in the papers' placement."""
-    found: dict[tuple, str] = {}
+    measured: dict[tuple, str] = {}
     for row in runs.loc[runs["placement"] == FREE, factors].drop_duplicates().to_dict("records"):
-        found.setdefault((row["case"], frozenset(row["pair"].split("+"))), "/".join(row[factor] for factor in factors))
-    return found
+        measured.setdefault((row["case"], frozenset(row["pair"].split("+"))), "/".join(row[factor] for factor in factors))
+    return measured
 
 
 def recommended(path: Path, measured: dict[tuple, str]) -> list[dict]:
@@ -96,7 +96,7 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
     where it is about one. `folder` holds the study's tables, `described` the microservices, `measured` as above."""
     labels = {one: said["label"] for one, said in described.items()}
     labels |= {metric: said["label"] for metric, said in study["metrics"].items()}
-    found = []
+    shown = []
     for name, table in study["tables"].items():
         if "reference" not in table:
             continue
@@ -114,5 +114,5 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
             if column != "label"
         ]
         number = name.removeprefix("table").lstrip("0")
-        found.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
-    return found
+        shown.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
+    return shown

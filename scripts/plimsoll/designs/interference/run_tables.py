@@ -34,12 +34,12 @@ def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataF
     """One row per metric, case and co-runner that the paper prints or that was measured: our statistics, and the paper's."""
     # The papers bind nothing.
     of_papers = observations[observations["placement"] == FREE]
-    found = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
+    summary = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
     printed = papers.printed({**study, "references": [table["reference"]]})
     printed = printed[printed["metric"].isin(table["metrics"])][[*keys, "unit", *BESIDE.values()]]
     printed = printed.rename(columns={name: f"paper_{name}" for name in (*BESIDE.values(), "unit")})
-    ours = found.reindex(columns=[*keys, "label", "unit", *OURS])
+    ours = summary.reindex(columns=[*keys, "label", "unit", *OURS])
     return printed.merge(ours, on=keys, how="outer").sort_values(keys, key=_order, ignore_index=True).dropna(axis=1, how="all")
 
 

@@ -28,8 +28,8 @@ def ratio_interval(values: Sequence[float], baseline: Sequence[float], better: s
     def statistic(a, b, axis=-1):
         return ratio(a.mean(axis=axis), b.mean(axis=axis), better)
 
-    found = stats.bootstrap(
+    resampled = stats.bootstrap(
         samples, statistic, n_resamples=RESAMPLES, vectorized=True, method="BCa", rng=np.random.default_rng(seed)
     )
-    low, high = found.confidence_interval
+    low, high = resampled.confidence_interval
     return float(low), float(high)

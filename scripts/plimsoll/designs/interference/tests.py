@@ -51,13 +51,13 @@ def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
 
 def _ratio(view: pd.DataFrame, baseline: pd.DataFrame, better: str) -> dict:
     values, alone = view["value"].to_numpy(float), baseline["value"].to_numpy(float)
-    found = {"interference_ratio": statistics.ratio(values.mean(), alone.mean(), better)}
+    row = {"interference_ratio": statistics.ratio(values.mean(), alone.mean(), better)}
     in_view, in_baseline = blocks.within_blocks(by_block(view), by_block(baseline))
     if len(in_view) >= blocks.SMALLEST:
         middle, *ends = blocks.t_interval(np.log(in_view / in_baseline))
         # Of the geometric mean; moved to the ratio of the means, which the papers print.
         ends = values.mean() / alone.mean() * np.exp(np.array(ends) - middle)
         low, high = sorted(statistics.ratio(ends, 1.0, better))
-        return {**found, "ratio_low": low, "ratio_high": high, "interval_of": "blocks"}
+        return {**row, "ratio_low": low, "ratio_high": high, "interval_of": "blocks"}
     low, high = statistics.ratio_interval(values, alone, better)
-    return {**found, "ratio_low": low, "ratio_high": high, "interval_of": "iterations"}
+    return {**row, "ratio_low": low, "ratio_high": high, "interval_of": "iterations"}

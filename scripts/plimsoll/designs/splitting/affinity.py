@@ -81,11 +81,11 @@ def of_all_sockets(setting: Setting, scheme: Scheme, share: bool = False) -> lis
 
 def of_one_socket(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
     """CPUMEM, equation 4: each container has cores of its own, all of one socket, and that socket's memory node."""
-    found = []
+    of_containers = []
     for socket, place in _sockets_of_containers(setting, scheme):
         cores = _slice(place, Fraction(scheme.cores, scheme.containers), share)
-        found.append(Place(setting.sockets[socket][cores], (setting.nodes[socket],)))
-    return found
+        of_containers.append(Place(setting.sockets[socket][cores], (setting.nodes[socket],)))
+    return of_containers
 
 
 def of_one_socket_pinned(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:

@@ -74,28 +74,28 @@ def attempt(attempt: Attempt) -> dict:
 
 def _judge(job: Job, cell: SplittingCell, benchmark, instrument, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
-    found: dict = {}
+    measured: dict = {}
     if code is None:
         return _out_of_time(job, cell, during)
     if code:
         return {"status": status.FAILED, "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
     try:
-        found["ranks"] = _ranks(job, cell)
-        seconds = max(rank["benchmark_seconds"] for rank in found["ranks"])
+        measured["ranks"] = _ranks(job, cell)
+        seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
         parameters = cell["parameters"]
-        watched = instrument.values(found["ranks"], benchmark.region(parameters))
-        found["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
-        if problem := misplaced(cell, found["ranks"]):
+        watched = instrument.values(measured["ranks"], benchmark.region(parameters))
+        measured["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
+        if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
     except InvalidOutput as problem:
-        return {**found, "status": status.INVALID, "reason": str(problem)}
-    found["bits"] = bits(found["ranks"])
-    found["transport"] = transport(found["ranks"])
-    for rank in found["ranks"]:
+        return {**measured, "status": status.INVALID, "reason": str(problem)}
+    measured["bits"] = bits(measured["ranks"])
+    measured["transport"] = transport(measured["ranks"])
+    for rank in measured["ranks"]:
         del rank["objects"]
     if during["disturbed"]:
-        return {**found, **noise.disturbed(during)}
-    return {**found, "status": status.VALID, "reason": None}
+        return {**measured, **noise.disturbed(during)}
+    return {**measured, "status": status.VALID, "reason": None}
 
 
 def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
@@ -129,14 +129,14 @@ def _ranks(job: Job, cell: SplittingCell) -> list[dict]:
 
 def bits(ranks: list[dict]) -> dict[str, str]:
     """Build identifier of each object that the ranks mapped; InvalidOutput if two ranks mapped different ones."""
-    found: dict[str, str] = {}
+    mapped: dict[str, str] = {}
     for rank in ranks:
         for name, build_id in rank["objects"]:
             if not name or name.startswith(NOT_COMPARED):
                 continue
-            if found.setdefault(name, build_id) != build_id:
+            if mapped.setdefault(name, build_id) != build_id:
                 raise InvalidOutput(f"the ranks did not all run the same {name}")
-    return found
+    return mapped
 
 
 def transport(ranks: list[dict]) -> dict:

@@ -45,16 +45,16 @@ class Cells:
         self.metrics, self.baseline, self.variants = metrics, baseline, variants
         self.by_section: dict[str, list[dict]] = defaultdict(list)
         # Claims ask for the same levels again and again: once for each cell of their other side.
-        self.found: dict[tuple, list[dict]] = {}
+        self.answers: dict[tuple, list[dict]] = {}
         for cell in cells.values():
             self.by_section[cell["section"]].append({**cell, GRANULARITY: granularities(cell)})
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
         """Cells in which a metric is measured, with these levels; variants of a runtime only where they are asked for."""
         asked = (metric, *((factor, tuple(levels)) for factor, levels in wanted.items()))
-        if asked not in self.found:
-            self.found[asked] = self._find(metric, wanted)
-        return self.found[asked]
+        if asked not in self.answers:
+            self.answers[asked] = self._find(metric, wanted)
+        return self.answers[asked]
 
     def _find(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
         described = self.metrics.get(metric)
@@ -79,9 +79,9 @@ class Cells:
         Where containers are given no cores, bare metal has one cell per mode, which stands for every scheme.
         """
         fixed = [factor for factor in OF_DEPLOYMENT if factor not in varying]
-        found = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
-        if found or "runtime" not in varying or self.baseline not in wanted.get("runtime", ()):
-            return found
+        others = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
+        if others or "runtime" not in varying or self.baseline not in wanted.get("runtime", ()):
+            return others
         alone = {factor: levels for factor, levels in wanted.items() if factor != GRANULARITY}
         alone = {**alone, "runtime": [self.baseline], GRANULARITY: ["one"]}
         return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
@@ -110,7 +110,7 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
     """Contrasts of a claim that has two sides, over all cells of the plan, including those that cannot be measured."""
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
     varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
-    found: dict[Contrast, None] = {}
+    contrasts: dict[Contrast, None] = {}
     for metric_a, metric_b in _metrics(claim):
         for cell in without(cells.of(metric_a, {**scope, **a}), book.listed(claim, "except")):
             others = cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b))
@@ -119,24 +119,24 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
                     continue
                 for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
                     for side_b in _referred(claim, cells, Side(metric_b, other["path"]), other):
-                        found.setdefault(Contrast(side_a, side_b))
-    return list(found)
+                        contrasts.setdefault(Contrast(side_a, side_b))
+    return list(contrasts)
 
 
 def alone(claim: dict, cells: Cells) -> list[Contrast]:
     """Each cell of side a, for a claim that compares it with nothing."""
     wanted = {**claim.get("scope", {}), **claim.get("a", {})}
-    found = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
-    return [Contrast(side, side) for side in found]
+    sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
+    return [Contrast(side, side) for side in sides]
 
 
-def without(found: list[dict], exceptions: list[dict]) -> list[dict]:
+def without(cells: list[dict], exceptions: list[dict]) -> list[dict]:
     """Cells that have none of these combinations of levels."""
 
     def left_out(cell: SplittingCell) -> bool:
         return any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in exceptions)
 
-    return [cell for cell in found if not left_out(cell)]
+    return [cell for cell in cells if not left_out(cell)]
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
@@ -160,13 +160,13 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
 
 def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
     """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
-    found = []
+    values = []
     for name, value in claim["values"].items():
         metrics = [name] if name in claim["metrics"] else claim["metrics"]
         level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
         wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
-        found += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
-    return found
+        values += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
+    return values
 
 
 def _metrics(claim: dict) -> list[tuple[str, str]]:
@@ -218,19 +218,19 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
     known = [cell for cell in plan["cells"].values() if not cell["reason"]]
     exact = [cell for cell in known if cell["mode"] == "exact"]
     most = max((cell["cores"] for cell in exact), default=0)
-    found = {
+    missing = {
         "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
         "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
     }
     if not any(cell["hardware"] == "numa" for cell in known):
-        found["numa"] = "two sockets with a memory node each"
+        missing["numa"] = "two sockets with a memory node each"
     if max((cell["ranks"] for cell in exact), default=0) != RANKS:
-        found["ranks_16"] = f"{RANKS} ranks, and here are {most}: shares and counts depend on their number"
+        missing["ranks_16"] = f"{RANKS} ranks, and here are {most}: shares and counts depend on their number"
     if most < 4:
-        found["cores_4"] = f"four cores of a socket, and here are {most}"
+        missing["cores_4"] = f"four cores of a socket, and here are {most}"
     if not any(cell["cores"] < len(cpulist.parse(cell["everything"]["cpus"])) for cell in exact if cell["scheme"] != ALONE):
-        found["free_cores"] = "cores that no rank runs on, to migrate to"
-    return found
+        missing["free_cores"] = "cores that no rank runs on, to migrate to"
+    return missing
 
 
 def elsewhere(claim: dict) -> dict | None:

@@ -48,7 +48,7 @@ def hardware(study: dict, host: Host) -> list[dict]:
 
 def software(host: Host, image: Image) -> list[dict]:
     """Table 3: versions of what was used here, as found on the host and in the image."""
-    works = {name: found["version"] for name, found in host["runtimes"].items() if found["works"]}
+    works = {name: tried["version"] for name, tried in host["runtimes"].items() if tried["works"]}
     versions = {
         "Linux": f"{host['distribution']}, {host['system']['kernel']} (host)",
         "Docker": works.get("docker", "does not work here"),

@@ -20,15 +20,15 @@ def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd
     for path, repetition in runs:
         cell = plan["cells"][path]
         try:
-            found = record.read(record.path_of(folder / "runs", path, repetition))
+            recorded = record.read(record.path_of(folder / "runs", path, repetition))
         except record.Damaged:
             continue  # named in the list of runs
-        if found["fingerprint"] != cell["fingerprint"] or found["status"] != status.VALID:
+        if recorded["fingerprint"] != cell["fingerprint"] or recorded["status"] != status.VALID:
             continue
         described = {**{key: cell[key] for key in (*OF_DEPLOYMENT, "section")}, "repetition": repetition}
-        for name, share in found["values"].items():
+        for name, share in recorded["values"].items():
             kind, _, what = name.partition("/")
             if kind == "mpi_share":
-                calls, seconds = (found["values"][f"mpi_{unit}/{what}"] for unit in ("calls", "seconds"))
+                calls, seconds = (recorded["values"][f"mpi_{unit}/{what}"] for unit in ("calls", "seconds"))
                 rows.append({**described, "what": what, "calls": calls, "seconds": seconds, "share": share})
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -7,7 +7,7 @@ from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import status
 
 
-def observations(study: dict, row: dict, found: SplittingRecord) -> list[dict]:
+def observations(study: dict, row: dict, record: SplittingRecord) -> list[dict]:
     """Every metric of the cell's section, sizes and instrument that the run has the values for."""
     rows = []
     for name, metric in study["metrics"].items():
@@ -16,18 +16,18 @@ def observations(study: dict, row: dict, found: SplittingRecord) -> list[dict]:
         # A run under an instrument has the ordinary values too: the difference is what the instrument costs.
         if metric["instrument"] not in (Instrument.name, row["instrument"]):
             continue
-        if all(source in found["values"] for source in metric["source"]):
+        if all(source in record["values"] for source in metric["source"]):
             described = {key: metric[key] for key in ("label", "unit", "better")}
-            value = sum(found["values"][source] for source in metric["source"])
-            censored = found["status"] == status.CENSORED
+            value = sum(record["values"][source] for source in metric["source"])
+            censored = record["status"] == status.CENSORED
             measured = {"metric": name, **described, "value": value, "censored": censored}
             rows.append({**row, **measured})
     return rows
 
 
-def of_run(found: SplittingRecord) -> dict:
+def of_run(record: SplittingRecord) -> dict:
     """How the messages went."""
-    carried = found.get("transport", {})
+    carried = record.get("transport", {})
     return {
         "transport": carried.get("carried_by"),
         "single_copy": carried.get("single_copy"),

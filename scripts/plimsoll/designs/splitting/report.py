@@ -25,8 +25,8 @@ def content(
     image = json.loads(sources.image.read_text())
     return {
         "programs": {
-            name: found
-            for name, found in image["files"].items()
+            name: file
+            for name, file in image["files"].items()
             if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
         },
         "transports": transports(runs),
@@ -79,7 +79,7 @@ def measured(folder: Path, loaded: dict) -> dict:
     """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`;
     `folder` holds the study's tables."""
     groups = [group.replace("_", " ") for group, _ in PATTERNS.values()]
-    found: dict = {
+    told: dict = {
         "patterns": [label for label, _ in profile.LOOK.values()],
         "pattern_groups": [(group, groups.count(group)) for group in dict.fromkeys(groups)],
     }
@@ -87,12 +87,12 @@ def measured(folder: Path, loaded: dict) -> dict:
         made = pd.read_csv(folder / f"{name}.csv")
         key = {"mpi-profile": "profile_table", "locality": "locality"}[table["kind"]]
         reasons = made["not_here"].dropna() if "not_here" in made else pd.Series(dtype=str)
-        found[f"{key}_not_here"] = reasons.iloc[0] if len(reasons) else ""
+        told[f"{key}_not_here"] = reasons.iloc[0] if len(reasons) else ""
         if key == "profile_table":
-            found[key] = [] if len(reasons) else run_tables.as_printed(made)
+            told[key] = [] if len(reasons) else run_tables.as_printed(made)
         else:
-            found[key] = made.to_dict("records")
-    return found
+            told[key] = made.to_dict("records")
+    return told
 
 
 def significance(tests: pd.DataFrame, alpha: float) -> list[dict]:
@@ -118,7 +118,7 @@ def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
     """Tests of Docker with the capability against Docker without it."""
     if tests.empty:
         return []
-    added = [name for name, found in environments.known().items() if getattr(found, "capabilities", ())]
+    added = [name for name, environment in environments.known().items() if getattr(environment, "capabilities", ())]
     return _rows(tests[(tests["comparison"] == "against docker") & tests["runtime"].isin(added)], alpha)
 
 

@@ -46,19 +46,19 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
     columns = [*OF_DEPLOYMENT, "containers", "cores"]
     known = cells[columns].drop_duplicates().sort_values(list(OF_DEPLOYMENT)).to_dict("records")
     keys = {tuple(cell[factor] for factor in OF_DEPLOYMENT): cell for cell in known}
-    found = []
+    named = []
     for key, cell in keys.items():
         others = [o for o in known if (o["hardware"], o["mode"]) == (cell["hardware"], cell["mode"])]
         for name, changed in references(cell, baseline, variants, others):
             reference = tuple({**cell, **changed}[factor] for factor in OF_DEPLOYMENT)
             if reference in keys:
-                found.append((name, key, reference))
-    return found
+                named.append((name, key, reference))
+    return named
 
 
 def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
     """The tests of a study (`of_cells`), of the runs that nothing watched."""
-    variants = {name: found.variant_of for name, found in environments.known().items() if found.variant_of}
+    variants = {name: environment.variant_of for name, environment in environments.known().items() if environment.variant_of}
     return of_cells(measuring(observations), study["baseline"], study["alpha"], variants)
 
 

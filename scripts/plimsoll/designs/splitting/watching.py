@@ -36,9 +36,9 @@ def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
         plain = groups.get((*key[:-1], Instrument.name))
         if key[-1] == Instrument.name or plain is None or min(len(watched), len(plain)) < 2:
             continue
-        found = paper_tests.compare(watched["value"].to_numpy(float), plain["value"].to_numpy(float), alpha)
+        compared = paper_tests.compare(watched["value"].to_numpy(float), plain["value"].to_numpy(float), alpha)
         described = dict(zip([*KEYS, "instrument"], key, strict=True))
-        numbers = {name: found[name] for name in ("ratio", "ratio_low", "ratio_high", "p")}
+        numbers = {name: compared[name] for name in ("ratio", "ratio_low", "ratio_high", "p")}
         label = watched[["label", "unit"]].iloc[0].to_dict()
         rows.append({**described, **label, "n": len(watched), "n_plain": len(plain), **numbers})
     paper_tests.adjust(rows, "p", "p_holm")

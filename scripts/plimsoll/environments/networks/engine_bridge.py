@@ -46,5 +46,5 @@ def routes(on: Node = HOST) -> list:
     """Every network that a node has a route to."""
     import ipaddress
 
-    found = json.loads(output(on.inside(["ip", "-json", "-4", "route", "show", "table", "all"])) or "[]")
-    return [ipaddress.ip_network(route["dst"], strict=False) for route in found if route.get("dst", "default") != "default"]
+    table = json.loads(output(on.inside(["ip", "-json", "-4", "route", "show", "table", "all"])) or "[]")
+    return [ipaddress.ip_network(route["dst"], strict=False) for route in table if route.get("dst", "default") != "default"]

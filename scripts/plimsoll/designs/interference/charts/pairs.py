@@ -29,14 +29,14 @@ SHADES = ("#1b1b3a", "#7a5195", "#c7762e", "#2a9d8f")
 def summarise(data: FigureData) -> pd.DataFrame:
     """One row per metric and view of a cell, including those without an iteration that counts: the statistics of its
     iterations, the interference ratio with its interval, and in `paper_..` what the papers print."""
-    found = statistics_table.statistics_of(data.observations)
+    statistics = statistics_table.statistics_of(data.observations)
     benchmark_of, metrics = data.options["benchmark_of"], list(data.metrics)
     rows = [
         {**view, "metric": metric, "runtime": data.options["runtime"], "placement": FREE}
         for metric in metrics
         for view in views(data, benchmark_of[metric])
     ]
-    whole = pd.DataFrame(rows).merge(found[found["metric"].isin(metrics)], on=statistics_table.VIEW, how="left")
+    whole = pd.DataFrame(rows).merge(statistics[statistics["metric"].isin(metrics)], on=statistics_table.VIEW, how="left")
     whole["n"] = whole["n"].fillna(0).astype(int)
     for column in ("label", "unit", "better"):
         whole[column] = whole["metric"].map({name: described[column] for name, described in data.metrics.items()})
@@ -50,12 +50,12 @@ def summarise(data: FigureData) -> pd.DataFrame:
 def views(data: FigureData, benchmark: str) -> list[dict]:
     """Views of a microservice in the order of the papers: alone, then beside each other in the cases of two."""
     present = {(cell["case"], frozenset(cell["members"]), len(cell["members"])) for cell in data.cells}
-    found = [{"benchmark": benchmark, "case": ALONE, "co_runner": "none"}]
+    shown = [{"benchmark": benchmark, "case": ALONE, "co_runner": "none"}]
     for case in together(cell["case"] for cell in data.cells):
         for other in data.options["benchmarks"]:
             if (case, frozenset({benchmark, other}), 2) in present:
-                found.append({"benchmark": benchmark, "case": case, "co_runner": other})
-    return found
+                shown.append({"benchmark": benchmark, "case": case, "co_runner": other})
+    return shown
 
 
 def together(cases: Iterable[str]) -> list[str]:
@@ -117,8 +117,8 @@ def interval(summary: pd.DataFrame) -> str:
         "blocks": "Student's, of the logarithms of ratios within blocks",
         "iterations": "a bootstrap of the iterations; it does not know how one start differs from the next",
     }
-    found = [ways[way] for way in ways if (summary["interval_of"] == way).any()]
-    return f"95 % intervals: {' or '.join(found)}." if found else ""
+    used = [ways[way] for way in ways if (summary["interval_of"] == way).any()]
+    return f"95 % intervals: {' or '.join(used)}." if used else ""
 
 
 def without(summary: pd.DataFrame, data: FigureData) -> str:

@@ -54,8 +54,8 @@ class Affinity(Chart):
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         (metric,) = data.metrics
         better = data.metrics[metric]["better"]
-        found = cells.findings(data, against_any(data.observations, summary), FREE)
-        return f"{data.title} by runtime, scheme and affinity ({better} is better). {found}"
+        findings = cells.findings(data, against_any(data.observations, summary), FREE)
+        return f"{data.title} by runtime, scheme and affinity ({better} is better). {findings}"
 
 
 def summarise(data: FigureData, metric: str) -> pd.DataFrame:

@@ -41,22 +41,22 @@ def _row(cell: dict, groups: dict[tuple, pd.DataFrame], planned: int) -> dict:
     row = {**cell, "n": 0 if group is None else len(group), "planned": planned}
     if group is None:
         return row
-    found = group["value"].to_numpy(float)
-    low, high = paper_tests.mean_interval(found)
+    values = group["value"].to_numpy(float)
+    low, high = paper_tests.mean_interval(values)
     row.update(
         censored=int(group["censored"].sum()),
-        mean=found.mean(),
-        median=np.median(found),
-        minimum=found.min(),
-        maximum=found.max(),
-        sd=found.std(ddof=1) if len(found) > 1 else np.nan,
+        mean=values.mean(),
+        median=np.median(values),
+        minimum=values.min(),
+        maximum=values.max(),
+        sd=values.std(ddof=1) if len(values) > 1 else np.nan,
     )
     if not row["censored"]:
         row.update(mean_low=low, mean_high=high)
     for key in bare_metal(cell):
         if key in groups:
             with np.errstate(all="ignore"):  # counts may be 0 on both sides
-                row["ratio_to_bare"] = found.mean() / groups[key]["value"].mean()
+                row["ratio_to_bare"] = values.mean() / groups[key]["value"].mean()
             break
     return row
 

@@ -60,9 +60,9 @@ class Contention(Chart):
 def ratios(data: FigureData) -> pd.DataFrame:
     """Observations of the ratio: each run against the mean stalls of one rank alone in the same setting and runtime."""
     (metric,) = data.metrics
-    found = data.observations[data.observations["metric"] == metric]
-    alone = found[found["scheme"] == ALONE].groupby(KEYS)["value"].mean()
-    together = found[found["scheme"] != ALONE]
+    rates = data.observations[data.observations["metric"] == metric]
+    alone = rates[rates["scheme"] == ALONE].groupby(KEYS)["value"].mean()
+    together = rates[rates["scheme"] != ALONE]
     reference = np.array([alone.get(key, np.nan) for key in together[KEYS].itertuples(index=False, name=None)])
     return together.assign(value=memory_contention.ratio(together["value"].to_numpy(float), reference))
 

@@ -63,8 +63,8 @@ class Patterns(Chart):
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        found = cells.findings(data, self._compared(data, summary), ONE)
-        return f"{data.title} by number of containers. {found}"
+        findings = cells.findings(data, self._compared(data, summary), ONE)
+        return f"{data.title} by number of containers. {findings}"
 
     def _compared(self, data: FigureData, summary: pd.DataFrame) -> pd.DataFrame:
         single = summary[summary["containers"] == 1].to_dict("records")

@@ -72,8 +72,8 @@ class Yielding(Chart):
         keys = ["metric", "hardware", "mode", "scheme", "runtime", "affinity"]
         ratio = cells.ratio_to(summary, summary["yield"] == "default", keys)
         compared = cells.compared(data.observations, both.assign(to_default=ratio[both.index]), "to_default", left_alone)
-        found = cells.findings(data, compared, CHOSEN)
-        return f"{data.title}: run time by runtime, scheme and yielding (lower is better). {found}"
+        findings = cells.findings(data, compared, CHOSEN)
+        return f"{data.title}: run time by runtime, scheme and yielding (lower is better). {findings}"
 
 
 def _deployments(summary: pd.DataFrame) -> list[tuple[str, str]]:
