@@ -1,7 +1,7 @@
 /* Sustained memory bandwidth by the rules of McCalpin's STREAM: COPY, SCALE, ADD and TRIAD over three arrays of doubles, each
  * repeated NTIMES, the best time of all but the first repetition, and the arrays' contents checked at the end.
  *
- *   stream ELEMENTS NTIMES
+ *   stream ELEMENTS NTIMES THREADS
  */
 #include <float.h>
 #include <math.h>
@@ -49,12 +49,13 @@ static double error(const double *array, double expected, size_t n)
 
 int main(int argc, char **argv)
 {
-    size_t n = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
-    int times = argc == 3 ? atoi(argv[2]) : 0;
-    if (n < 1 || times < 2) {
-        fprintf(stderr, "usage: stream ELEMENTS NTIMES (2 or more)\n");
+    size_t n = argc == 4 ? strtoull(argv[1], NULL, 10) : 0;
+    int times = argc == 4 ? atoi(argv[2]) : 0, threads = argc == 4 ? atoi(argv[3]) : 0;
+    if (n < 1 || times < 2 || threads < 1) {
+        fprintf(stderr, "usage: stream ELEMENTS NTIMES (2 or more) THREADS\n");
         return 2;
     }
+    omp_set_num_threads(threads);
     double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b), *c = malloc(n * sizeof *c);
     const double scalar = 3.0;
     double best[4] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX};

@@ -208,10 +208,10 @@ def test_a_partner_that_fails_always_leaves_nothing_that_counts(workspace, monke
 
 
 def test_a_partner_that_fails_later_invalidates_the_time_after(workspace, monkeypatch):
-    whole = workloads.find("stream").command({"elements": 4_000_000, "times": 30}, 0, "")
+    whole = workloads.find("stream").command({"elements": 4_000_000, "times": 30, "threads": 1}, 0, "")
     once = ["/bin/sh", "-c", f"[ -e /tmp/ran ] && exit 1; touch /tmp/ran; exec {' '.join(whole)}"]
     monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *_: once)
-    changed = {"linpack": {"order": 300}, "stream": {"elements": 4_000_000, "times": 30}}
+    changed = {"linpack": {"order": 300}, "stream": {"elements": 4_000_000, "times": 30, "threads": 1}}
     found = workspace.run("3a/linpack+stream/docker/free", parameters=changed)
     assert found["status"] == "valid", found["reason"]
     assert any(counted(found, 0)) and not all(counted(found, 0))

@@ -6,7 +6,8 @@ from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 ROOM = Room(192 * 2**20, 384 * 2**20, 32 * 2**20)
 LINPACK = "order=3500\nthreads=1\nkernel=Haswell\nseconds=0.65\ngflops=43.9\nresidual=0.0017\n"
-STREAM = "elements=6000000\ntimes=15\nthreads=2\nerror=0\ncopy=27.9\nscale=27.7\nadd=29.3\ntriad=29.4\n"
+STREAM = "elements=6000000\ntimes=15\nthreads=1\nerror=0\ncopy=27.9\nscale=27.7\nadd=29.3\ntriad=29.4\n"
+OF_STREAM = {"elements": 6000000, "times": 15, "threads": 1}
 PI = (
     "digits=3000000\nthreads=2\naccuracy_bits=9965846\nneeded_bits=9965784\ncomputation_seconds=1.7\ntotal_seconds=1.8\n"
     "last=4583104394\n"
@@ -25,7 +26,7 @@ def result(name, text, **parameters):
 
 def test_each_result_is_found():
     assert result("linpack", LINPACK, order=3500)["gflops"] == 43.9
-    assert result("stream", STREAM, elements=6000000, times=15)["triad"] == 29.4
+    assert result("stream", STREAM, **OF_STREAM)["triad"] == 29.4
     assert result("y_cruncher", PI, digits=3000000)["total_seconds"] == 1.8
     found = result("bonnie", BONNIE, data_megabytes=768, memory_megabytes=384)
     assert found == {"block_output": 1072978, "block_rewrite": 607007, "block_input": 1632147, "random_seeks": 18569}
@@ -40,8 +41,9 @@ def test_each_result_is_found():
         ("linpack", LINPACK.replace("0.0017", "nan"), {"order": 3500}, "residual"),
         ("linpack", LINPACK, {"order": 4000}, "3500 equations"),
         ("linpack", LINPACK[:40], {"order": 3500}, "seconds"),
-        ("stream", STREAM.replace("error=0", "error=1e-9"), {"elements": 6000000, "times": 15}, "wrong by"),
-        ("stream", STREAM.replace("add=29.3", "add=0"), {"elements": 6000000, "times": 15}, "all its kernels"),
+        ("stream", STREAM.replace("error=0", "error=1e-9"), OF_STREAM, "wrong by"),
+        ("stream", STREAM.replace("add=29.3", "add=0"), OF_STREAM, "all its kernels"),
+        ("stream", STREAM.replace("threads=1", "threads=2"), OF_STREAM, "ran 2 threads, not 1"),
         ("y_cruncher", PI.replace("9965846", "9965000"), {"digits": 3000000}, "bits"),
         ("bonnie", BONNIE.replace("1632147,42", "+++++,+++"), {}, "too short"),
         ("bonnie", "", {}, "no line"),
