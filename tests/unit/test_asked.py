@@ -84,8 +84,8 @@ def test_every_claim_has_a_question(study):
 def test_the_second_answer_counts_sizes_of_what_is_reproduced():
     results = [
         {"verdict": "reproduced", "size": "as large"},
-        {"verdict": "reproduced", "size": "smaller"},
+        {"verdict": "reproduced", "size": "smaller", "in_part": True},
         {"verdict": "reproduced", "size": ""},
         {"verdict": "contradicted", "size": "opposite"},
     ]
-    assert findings.sizes(results) == {"sized": 2, "as_large": 1}
+    assert findings.sizes(results) == {"sized": 2, "as_large": 1, "in_part": 1}

@@ -124,6 +124,17 @@ def test_a_finding_about_the_whole_is_told_by_its_average():
     assert "over 5 blocks. (difference of spread)" in " ".join(of_spread.split())
 
 
+def test_of_a_finding_that_is_asked_in_part_it_is_told_which():
+    parts = [
+        {"says": "3 % of its time", "verdict": verdicts.NOT_TESTABLE},
+        {"says": "mostly in the reduce", "verdict": REPRODUCED},
+    ]
+    in_part = {**result("a", REPRODUCED), "parts": parts, "in_part": True}
+    said = " ".join(closing.text("s", [in_part, result("b", REPRODUCED)], [row("a", REPRODUCED, 2, 1, 3)], short).split())
+    assert "2 reproduced (1 in part)" in said
+    assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: ×3" in said
+
+
 def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
     arranged = {
         "on one core": {"verdict": CONTRADICTED, "whole": {"effect": 1.0, "low": 0.9, "high": 1.1}, "effect_least": 1.0},

@@ -50,6 +50,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "whole": None,
         "stands_out": [],
         "parts": [],
+        "in_part": False,
         "decide": None,
     }
 
@@ -61,7 +62,8 @@ def unavailable(claims: list[dict], built: bool) -> list[dict]:
 
 
 def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
-    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be."""
+    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be; a
+    verdict is `in_part` if there is such a one."""
     verdict = verdicts.of_parts([result["verdict"] for result in results])
     reasons = [result["reason"] for result in results if result["reason"]]
     whole = of(claim, verdict, "; ".join(dict.fromkeys(reasons)) if verdict == verdicts.NOT_TESTABLE else "")
@@ -77,7 +79,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"]}
         for part, result in zip(claim["parts"], results, strict=True)
     ]
-    return {**whole, "parts": parts}
+    in_part = verdict in verdicts.SETTLED and any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
+    return {**whole, "parts": parts, "in_part": in_part}
 
 
 def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence[float]) -> tuple[dict, list[dict]]:
@@ -193,9 +196,12 @@ def summarise(results: list[dict]) -> list[dict]:
 
 
 def sizes(results: list[dict]) -> dict[str, int]:
-    """The second answer: of the findings that are reproduced and print a size (`sized`), how many are `as_large`."""
-    sized = [result["size"] for result in results if result["verdict"] == verdicts.REPRODUCED and result.get("size")]
-    return {"sized": len(sized), "as_large": sized.count(verdicts.AS_LARGE)}
+    """The second answer: of the findings that are reproduced and print a size (`sized`), how many are `as_large`; and how many
+    are reproduced `in_part`."""
+    reproduced = [result for result in results if result["verdict"] == verdicts.REPRODUCED]
+    sized = [result["size"] for result in reproduced if result.get("size")]
+    in_part = sum(bool(result.get("in_part")) for result in reproduced)
+    return {"sized": len(sized), "as_large": sized.count(verdicts.AS_LARGE), "in_part": in_part}
 
 
 def figures_of(result: dict, study: dict) -> list[str]:

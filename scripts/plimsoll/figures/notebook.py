@@ -20,7 +20,7 @@ from plimsoll.figures import chart, data
 
 # What is shown of a verdict.
 OF_VERDICT = (
-    *("id", "statement", "verdict", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most"),
+    *("id", "statement", "verdict", "in_part", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most"),
     "arrangements",
 )
 

@@ -101,13 +101,15 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     counted = findings.counted(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
     sizes = findings.sizes(counted)
-    if sizes["sized"]:
-        numbers[0] += f" ({sizes['as_large']} of the {sizes['sized']} with a printed size as large as that)"
+    beside = [f"{sizes['as_large']} of the {sizes['sized']} with a printed size as large as that"] if sizes["sized"] else []
+    beside += [f"{sizes['in_part']} in part"] if sizes["in_part"] else []
+    numbers[0] += f" ({'; '.join(beside)})" if beside else ""
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
     told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
     for result, here in [*told, *((result, wording.arranged(result)) for result in conditional)]:
-        lines += ["", *_wrapped(f"{result['verdict']} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += ["", *_wrapped(f"{wording.verdict(result)} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is settled here.")
