@@ -14,6 +14,7 @@ LEVELS = {
     **{("granularity", "one"): "one container", ("granularity", "several"): "several containers"},
     **{("runtime", "docker"): "Docker", ("runtime", "singularity-instance"): "Singularity instance"},
     ("mode", "exact"): "exactly subscribed",
+    **{("metric", "in_barrier"): "time in the barrier", ("metric", "elsewhere"): "time elsewhere"},
 }
 DOCKER = {"runtime": ["docker", "singularity-instance"]}
 
@@ -44,6 +45,17 @@ DOCKER = {"runtime": ["docker", "singularity-instance"]}
             5,
             "Asked: is Bandwidth alike within 5.0 % with two containers with limits and with two containers without limits, in "
             "more than half of 5 comparisons? Left out: one shared container.",
+        ),
+        (
+            {"expected": "higher", "a": {"metric": ["in_barrier"]}, "b": {"metric": ["elsewhere"]}, "scope": DOCKER},
+            2,
+            "Asked: is time in the barrier higher than time elsewhere (Docker or Singularity instance), on the whole (the "
+            "average of 2 comparisons)?",
+        ),
+        (
+            {"expected": "no_difference", "holds": "each", "a": {"metric": ["in_barrier"]}, "b": {"metric": ["elsewhere"]}},
+            1,
+            "Asked: is time in the barrier like time elsewhere within 5.0 %, in one comparison?",
         ),
         (
             {"expected": "higher", "holds": "each", "order": [{"case": ["3b"]}, {"case": ["3a"]}, {"case": ["2"]}]},

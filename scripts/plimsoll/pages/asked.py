@@ -33,20 +33,48 @@ def sentence(asked: dict, labels: list[str], comparisons: int, level: Level) -> 
     `asked` has the claim's levels and rules (plimsoll.claims.findings.ASKED), `labels` name the metrics that were compared.
     """
     rule = HOLDS[asked["holds"]].format(comparisons) if comparisons > 1 else ONE
-    return f"Asked: is {_metrics(asked, labels)} {_said(asked, level)}, {rule}?{_left_out(asked, level)}"
+    said = _of_two_metrics(asked, level) or f"{_metrics(asked, labels)} {_said(asked, level)}"
+    return f"Asked: is {said}, {rule}?{_left_out(asked, level)}"
+
+
+def _of_two_metrics(asked: dict, level: Level) -> str:
+    """What is asked where the sides are metrics and nothing else; empty where they are not."""
+    a, b = asked.get("a") or {}, asked.get("b") or {}
+    if not set(a) == set(b) == {"metric"}:
+        return ""
+    first, second = (_of(asked) + _levels(side, level) for side in (a, b))
+    if asked.get("expected") == "no_difference":
+        return f"{first} like {second} within {_size(asked)}{_where(asked, level)}"
+    return f"{first} {_direction(asked)} than {second}{_where(asked, level)}"
+
+
+def _direction(asked: dict) -> str:
+    expected = str(asked.get("expected"))
+    by = f" by more than {_size(asked)}" if expected.startswith("not_") else ""
+    return EXPECTED.get(expected, expected) + by
+
+
+def _size(asked: dict) -> str:
+    return percent(asked["margin"]).removeprefix("+")
+
+
+def _where(asked: dict, level: Level) -> str:
+    scope = _levels(asked.get("scope"), level)
+    return f" ({scope})" if scope else ""
+
+
+def _of(asked: dict) -> str:
+    words = {"dispersion": "the spread of ", "variation": "the spread of ", "relative loss": "the loss of "}
+    return words.get(asked.get("quantity"), "")
 
 
 def _metrics(asked: dict, labels: list[str]) -> str:
     named = ", ".join(labels) if len(labels) < 4 else f"{labels[0]} and {len(labels) - 1} more metrics"
-    quantity = asked.get("quantity")
-    of = {"dispersion": "the spread of ", "variation": "the spread of ", "relative loss": "the loss of "}.get(quantity, "")
-    return of + (named or "the metric")
+    return _of(asked) + (named or "the metric")
 
 
 def _said(asked: dict, level: Level) -> str:
-    expected, margin = asked.get("expected"), asked["margin"]
-    scope = _levels(asked.get("scope"), level)
-    where = f" ({scope})" if scope else ""
+    expected, margin, where = asked.get("expected"), asked["margin"], _where(asked, level)
     if asked.get("quantity") == "variation":
         of = f" with {_levels(asked['a'], level)}" if asked.get("a") else ""
         return f"{expected or 'higher'} than {percent(asked['cv']).removeprefix('+')}{of}{where}"
@@ -61,13 +89,11 @@ def _said(asked: dict, level: Level) -> str:
         better = EXPECTED.get(expected, expected)
         return f"{better} in each of these than in the next: {'; '.join(_levels(one, level) for one in asked['order'])}{where}"
     a, b = _levels(asked.get("a"), level), _levels(asked.get("b"), level)
-    size = percent(margin).removeprefix("+")
     if asked.get("quantity") == "transport":
         return f"with {a} and not with {b}{where}"
     if expected == "no_difference":
-        return f"alike within {size} with {a} and with {b}{where}"
-    by = f" by more than {size}" if str(expected).startswith("not_") else ""
-    return f"{EXPECTED.get(expected, expected)}{by} with {a} than with {b}{where}"
+        return f"alike within {_size(asked)} with {a} and with {b}{where}"
+    return f"{_direction(asked)} with {a} than with {b}{where}"
 
 
 def _levels(levels: dict | None, level: Level) -> str:
