@@ -132,7 +132,7 @@ def test_of_a_finding_that_is_asked_in_part_it_is_told_which():
     in_part = {**result("a", REPRODUCED), "parts": parts, "in_part": True}
     said = " ".join(closing.text("s", [in_part, result("b", REPRODUCED)], [row("a", REPRODUCED, 2, 1, 3)], short).split())
     assert "2 reproduced (1 in part)" in said
-    assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: ×3" in said
+    assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: +200 %" in said
 
 
 def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():

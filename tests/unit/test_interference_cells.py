@@ -66,7 +66,7 @@ def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, co
     assert made["1/linpack/docker/free"]["iterations"] == 50
     assert made["2/linpack+stream/docker/free"]["window_seconds"] == 7200
     sizes = made["2/linpack+stream/docker/free"]["parameters"]
-    assert sizes == {"linpack": {"order": 15000}, "stream": {"elements": 60000000, "times": 200}}
+    assert sizes == {"linpack": {"order": 15000}, "stream": {"elements": 60000000, "times": 200, "threads": 1}}
     assert made["1/y_cruncher/docker/free"]["parameters"]["y_cruncher"] == {"digits": 100000000}
     jha2018 = studies.load("jha2018", designs.known())
     older = plan_of("paper", loaded=jha2018)["cells"]
