@@ -42,6 +42,9 @@ rule bundle:
         lambda wildcards: WORKFLOW.bundle(wildcards.study, wildcards.bundle),
     output:
         touch("results/{study}/progress/bundles/{bundle}"),
+    params:
+        # A bundle that is there would hide runs that are added to it.
+        runs=lambda wildcards: WORKFLOW.bundle_digest(wildcards.study, wildcards.bundle),
 
 
 # Fails if a cell has no run that counts. It comes last, so that what can be drawn and written is made all the same.

@@ -69,6 +69,11 @@ class Workflow:
         """The records of a bundle."""
         return paths_of(study, self._bundles(study)[bundle].runs)
 
+    def bundle_digest(self, study: str, bundle: str) -> str:
+        """Changes when the runs of a bundle do, or what is measured in them."""
+        runs = self._bundles(study)[bundle].runs
+        return record.fingerprint([(cell, repetition, self._fingerprint(study, cell)) for cell, repetition in runs])
+
     def bundles(self, study: str, name: str | None = None) -> list[str]:
         """Paths that stand for the records that a figure or a table is made from, and for no others; without a `name` for all
         records of the study."""

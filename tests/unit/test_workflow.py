@@ -103,6 +103,7 @@ def test_a_bundle_keeps_its_name_when_runs_are_added(made, small_host, config):
     assert longer.bundles(NAME) == made.bundles(NAME)
     bundle = Path(made.bundles(NAME)[0]).name
     assert set(longer.bundle(NAME, bundle)) > set(made.bundle(NAME, bundle))
+    assert longer.bundle_digest(NAME, bundle) != made.bundle_digest(NAME, bundle)
 
 
 def test_a_figure_s_digest_changes_with_its_own_cells_alone(made):

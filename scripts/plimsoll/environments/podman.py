@@ -24,8 +24,9 @@ class Podman(Engine):
     colour, hatch = "#d55e00", "++"
     # Docker's runc, so that this is no other difference.
     command = ("podman", "--runtime", "runc")
-    # Without a time it waits ten seconds for programs that do not end on SIGTERM.
-    removal = ("--time", "0")
+    # Without a time it waits ten seconds for programs that do not end on SIGTERM; without the other it removes none of the
+    # named containers if one of them is not there, and says nothing.
+    removal = ("--time", "0", "--ignore")
     # Not Docker's subnets: the host has no route to a network of Podman's while nothing is on it.
     network = EngineBridge(command, first=127)
     # `conmon` holds each container; what comes after it sets up a container or a program in one.
