@@ -67,11 +67,11 @@ class Workflow:
 
     def bundle(self, study: str, bundle: str) -> list[str]:
         """The records of a bundle."""
-        return paths_of(study, self._bundles(study)[bundle].runs)
+        return paths_of(study, self._bundles[study][bundle].runs)
 
     def bundle_digest(self, study: str, bundle: str) -> str:
         """Changes when the runs of a bundle do, or what is measured in them."""
-        runs = self._bundles(study)[bundle].runs
+        runs = self._bundles[study][bundle].runs
         return record.fingerprint([(cell, repetition, self._fingerprint(study, cell)) for cell, repetition in runs])
 
     def bundles(self, study: str, name: str | None = None) -> list[str]:
@@ -79,7 +79,7 @@ class Workflow:
         records of the study."""
         return [
             f"results/{study}/progress/bundles/{bundle}"
-            for bundle, bundled in self._bundles(study).items()
+            for bundle, bundled in self._bundles[study].items()
             if name is None or name in bundled.names
         ]
 
@@ -165,24 +165,15 @@ class Workflow:
         for name, made in self.plans.items():
             planner.write(made, Path("results", name, "plan.json"))
 
-    def _bundles(self, study: str) -> dict[str, Bundle]:
-        if study not in self._bundled:
-            plan, loaded = self.plans[study], self.studies[study]
-            made_from = {name: availability.figure_runs(plan, loaded, name) for name in loaded["figures"]}
-            made_from |= {name: availability.runs(plan, loaded, name) for name in of_runs(loaded)}
-            by_names = bundles.of(plan["order"], made_from)
-            self._bundled[study] = {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
-        return self._bundled[study]
-
-    @cached_property
-    def _bundled(self) -> dict[str, dict[str, Bundle]]:
-        return {}
-
     def _fingerprint(self, study: str, cell: str) -> str | None:
         return self.plans[study]["cells"].get(cell, {}).get("fingerprint")
 
     def _starts(self, study: str) -> int:
         return self.plans[study]["limits"]["starts"]
+
+    @cached_property
+    def _bundles(self) -> dict[str, dict[str, Bundle]]:
+        return {name: _bundles_of(self.studies[name], plan) for name, plan in self.plans.items()}
 
     @cached_property
     def _digests(self) -> dict[str, str]:
@@ -191,6 +182,13 @@ class Workflow:
     @cached_property
     def _places(self) -> dict[str, dict[tuple[str, int], int]]:
         return {name: {run: place for place, run in enumerate(plan["order"])} for name, plan in self.plans.items()}
+
+
+def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:
+    made_from = {name: availability.figure_runs(plan, study, name) for name in study["figures"]}
+    made_from |= {name: availability.runs(plan, study, name) for name in of_runs(study)}
+    by_names = bundles.of(plan["order"], made_from)
+    return {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
 
 
 def prepare(config: dict) -> Workflow:

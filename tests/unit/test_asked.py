@@ -95,9 +95,9 @@ def test_every_claim_has_a_question(study):
 
 def test_the_second_answer_counts_sizes_of_what_is_reproduced():
     results = [
-        {"verdict": "reproduced", "size": "as large"},
+        {"verdict": "reproduced", "size": "as large", "in_part": False},
         {"verdict": "reproduced", "size": "smaller", "in_part": True},
-        {"verdict": "reproduced", "size": ""},
+        {"verdict": "reproduced", "size": "", "in_part": False},
         {"verdict": "contradicted", "size": "opposite"},
     ]
     assert findings.sizes(results) == {"sized": 2, "as_large": 1, "in_part": 1}

@@ -19,7 +19,7 @@ def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = 
     counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.ON_COMPARISON}
     return {
         **{"id": name, "verdict": verdict, "statement": f"{name} is said.", "same_as": same_as, "comparisons": comparisons},
-        **{"holds": "each", "whole": None, "quantity": None, "parts": [], "arrangements": {}},
+        **{"holds": "each", "whole": None, "quantity": None, "parts": [], "in_part": False, "arrangements": {}},
         **counts,
     }
 

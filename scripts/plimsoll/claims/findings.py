@@ -159,6 +159,11 @@ def table_of(results: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(flat)
 
 
+def verdict_of(result: dict) -> str:
+    """The verdict on a claim, as it is told."""
+    return f"{result['verdict']}, in part" if result["in_part"] else result["verdict"]
+
+
 def counted(results: list[dict]) -> list[dict]:
     """The results without those that repeat another one of them: by their sentence (`same_as`), or because, transferred to
     another setting, they rest on the same comparisons (`counted_in`)."""
@@ -200,7 +205,7 @@ def sizes(results: list[dict]) -> dict[str, int]:
     are reproduced `in_part`."""
     reproduced = [result for result in results if result["verdict"] == verdicts.REPRODUCED]
     sized = [result["size"] for result in reproduced if result.get("size")]
-    in_part = sum(bool(result.get("in_part")) for result in reproduced)
+    in_part = sum(result["in_part"] for result in reproduced)
     return {"sized": len(sized), "as_large": sized.count(verdicts.AS_LARGE), "in_part": in_part}
 
 

@@ -97,8 +97,8 @@ class SingularityInstance(Apptainer):
         except Unavailable:
             stop([instance["pid"] for instance in listed(prefix)])
             raise
-        mounts = cgroup.mounts()
-        groups = {name: [group] if (group := cgroup.of_process(pid, mounts)) else [] for name, pid in up.items()}
+        mounted = cgroup.mounts()
+        groups = {name: [group] if (group := cgroup.of_process(pid, mounted)) else [] for name, pid in up.items()}
         return [InstanceNode(spec, on, groups[spec.name], up[spec.name]) for spec in specs]
 
     def _command(self, spec, more: list[str]) -> list[str]:

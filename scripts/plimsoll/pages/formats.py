@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from plimsoll import paths
+from plimsoll.claims import findings
 from plimsoll.pages import glossary
 
 # What all pages share, and what each design adds.
@@ -41,6 +42,7 @@ def environment() -> jinja2.Environment:
         sections=sections,
         capital=capital,
         explained=glossary.explained,
+        verdict=findings.verdict_of,
     )
     return made
 

@@ -74,7 +74,6 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "rows": [comparison_rows.row(result, one, study, study.design.report.short) for one in rows[:SHOWN]],
         "compared": len(rows),
         "kind_said": wording.kind(result),
-        "verdict_said": wording.verdict(result),
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
         "whole_said": wording.on_the_whole(result),

@@ -28,14 +28,9 @@ def quantity_of(claim: dict, row: dict) -> str | None:
     return (parts[int(number) - 1] if parts and not missing(number) else claim).get("quantity")
 
 
-def verdict(result: dict) -> str:
-    """The verdict on a claim, as it is told."""
-    return f"{result['verdict']}, in part" if result.get("in_part") else result["verdict"]
-
-
 def asked_in_part(result: dict) -> str:
     """Of a claim of which not all parts can be asked here: those that could, which the verdict is on; empty for another one."""
-    if not result.get("in_part"):
+    if not result["in_part"]:
         return ""
     asked = [f"“{part['says']}”" for part in result["parts"] if part["verdict"] != verdicts.NOT_TESTABLE]
     return f"Asked here: {'; '.join(asked)}."

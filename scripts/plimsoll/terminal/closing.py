@@ -108,7 +108,7 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
     told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
     for result, here in [*told, *((result, wording.arranged(result)) for result in conditional)]:
-        lines += ["", *_wrapped(f"{wording.verdict(result)} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
