@@ -35,15 +35,17 @@ def asking(plan: Plan, study: dict) -> Asked:
 
 
 def _count_once(results: list[dict], rows: list[dict]) -> None:
-    """Note (`counted_in`) of each finding that was transferred to another setting which other one, about that setting, has its
-    comparisons among its own and the same verdict: one measurement is one finding."""
+    """Note (`counted_in`) of each finding that was transferred to another setting, or is settled in part, which other finding
+    has its comparisons and its verdict, about this setting and on the whole sentence: one measurement is one finding."""
     compared: dict[str, set] = {}
     for row in rows:
         compared.setdefault(row["claim"], set()).add(tuple(row.get(key) for key in ("metric", "cell_a", "cell_b", "expected")))
     own = [result for result in results if result["comparisons"] and not result["transferred"] and not result["same_as"]]
+    whole = [result for result in own if not result["in_part"]]
     for result in results:
-        if result["transferred"]:
-            alike = (other["id"] for other in own if other["verdict"] == result["verdict"])
+        if result["transferred"] or result["in_part"]:
+            others = own if result["transferred"] else whole
+            alike = (other["id"] for other in others if other["verdict"] == result["verdict"])
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
 
 

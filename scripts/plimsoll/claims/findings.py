@@ -166,7 +166,7 @@ def verdict_of(result: dict) -> str:
 
 def counted(results: list[dict]) -> list[dict]:
     """The results without those that repeat another one of them: by their sentence (`same_as`), or because, transferred to
-    another setting, they rest on the same comparisons (`counted_in`)."""
+    another setting or settled in part, they rest on comparisons of that one only (`counted_in`)."""
     there = {result["id"] for result in results}
     return [result for result in results if not there & {result["same_as"], result.get("counted_in")}]
 

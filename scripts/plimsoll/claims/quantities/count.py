@@ -3,9 +3,10 @@
 import numpy as np
 
 from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import verdicts
 from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
-from plimsoll.claims.sides import Contrast
+from plimsoll.claims.sides import Contrast, Side
 
 
 class Count(Quantity):
@@ -18,6 +19,10 @@ class Count(Quantity):
     scale = SHARE
     effect_in_words = "share of the runs that agree"
     shown_as = "share"
+
+    def sample(self, observed: Observed, side: Side) -> Sample:
+        """The counts as they are: no logarithm is taken of them."""
+        return observed.values(side.metric, side.cell)
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
         """The share of the blocks in which the counts lie as the claim says."""

@@ -222,10 +222,14 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
         "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
         "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
     }
+    if not any(cell["runtime"] == "docker-host-network" for cell in known):
+        missing["docker_host_network"] = "Docker containers on the host's network, a runtime that the configuration has off"
     if not any(cell["hardware"] == "numa" for cell in known):
         missing["numa"] = "two sockets with a memory node each"
     if max((cell["ranks"] for cell in exact), default=0) != RANKS:
-        missing["ranks_16"] = f"{RANKS} ranks, and here are {most}: shares and counts depend on their number"
+        missing["ranks_16"] = (
+            f"{RANKS} ranks, and here are {most}: shares of time, counts and what splitting costs depend on their number"
+        )
     if most < 4:
         missing["cores_4"] = f"four cores of a socket, and here are {most}"
     if not any(cell["cores"] < len(cpulist.parse(cell["everything"]["cpus"])) for cell in exact if cell["scheme"] != ALONE):
