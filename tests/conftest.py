@@ -1,3 +1,5 @@
+import copy
+import functools
 import sys
 from pathlib import Path
 
@@ -78,20 +80,27 @@ def config() -> dict:
     return yaml.safe_load((PROJECT / "config/config.yaml").read_text())
 
 
-@pytest.fixture
-def liu2020() -> dict:
-    return studies.load("liu2020", designs.known())
-
-
-def built(name: str) -> dict:
-    """A study; the test is skipped where the study was taken out with its design (tests/workflow/test_designs.py)."""
-    if name not in studies.names(studies.STUDIES):
-        pytest.skip(f"{name} was taken out")
+@functools.cache
+def _read(name: str) -> studies.Study:
     return studies.load(name, designs.known())
 
 
+def built(name: str) -> studies.Study:
+    """A study, read once and copied for each test that may change it; the test is skipped where the study was taken out with
+    its design (tests/workflow/test_designs.py)."""
+    if name not in studies.names(studies.STUDIES):
+        pytest.skip(f"{name} was taken out")
+    study = _read(name)
+    return studies.Study(copy.deepcopy(dict(study)), study.design)
+
+
 @pytest.fixture
-def jha2021() -> dict:
+def liu2020() -> studies.Study:
+    return built("liu2020")
+
+
+@pytest.fixture
+def jha2021() -> studies.Study:
     return built("jha2021")
 
 
