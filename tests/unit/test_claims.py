@@ -152,13 +152,14 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
                 continue
             share = metric["unit"].startswith("share")
             factor = next((f for matches, f in effects if matches(cell, name)), 1.0)
-            for block in range(made["repetitions"]):
-                value = (0.3 if share else 10 * blocks[block]) * factor * np.exp(random.normal(0, spread))
-                keys = {key: cell[key] for key in (*OF_DEPLOYMENT, "section")}
-                rows.append({**keys, "metric": name, "repetition": block + 1, "value": value, "censored": False})
-    runs = pd.DataFrame(rows).drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"])
+            keys = {key: cell[key] for key in (*OF_DEPLOYMENT, "section")}
+            values = (0.3 if share else 10 * blocks) * factor * np.exp(random.normal(0, spread, len(blocks)))
+            for block, value in enumerate(values, 1):
+                rows.append({**keys, "metric": name, "repetition": block, "value": value, "censored": False})
+    observations = pd.DataFrame(rows)
+    runs = observations.drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"])
     carried = np.where((runs["runtime"] == "docker") & (runs["scheme"].str[1:] != "1"), "TCP", "shared memory")
-    return pd.DataFrame(rows), runs.assign(status="valid", transport=carried)
+    return observations, runs.assign(status="valid", transport=carried)
 
 
 @pytest.fixture

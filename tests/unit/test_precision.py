@@ -110,16 +110,18 @@ def test_a_damaged_file_is_refused_by_name(tmp_path):
 def test_stopping_by_width_does_not_make_differences_out_of_none():
     """Two thousand experiments without an effect, each gone on with until its interval is narrow enough."""
     random = np.random.default_rng(11)
-    significant = 0
-    for _ in range(2000):
-        differences, now = random.normal(0, 0.05, 5), 5
-        while True:
-            _, low, high = blocks.t_interval(differences)
-            wanted = precision.next_repetitions({"x": now}, found(("c", "m", "x", "x", high - low), n=now), 0.05, 60)["x"]
-            if wanted == now:
-                break
-            differences, now = np.append(differences, random.normal(0, 0.05, wanted - now)), wanted
-        significant += blocks.p_difference(differences) < 0.05
+    differences = {f"cell {number}": random.normal(0, 0.05, 5) for number in range(2000)}
+    going_on = list(differences)
+    while going_on:
+        now = {cell: len(differences[cell]) for cell in going_on}
+        intervals = {cell: blocks.t_interval(differences[cell]) for cell in going_on}
+        widths = [("c", "m", cell, cell, high - low) for cell, (_, low, high) in intervals.items()]
+        wanted = precision.next_repetitions(now, found(*widths, n=list(now.values())), 0.05, 60)
+        going_on = [cell for cell in going_on if wanted[cell] > now[cell]]
+        for cell in going_on:
+            differences[cell] = np.append(differences[cell], random.normal(0, 0.05, wanted[cell] - now[cell]))
+    assert max(len(values) for values in differences.values()) > 5
+    significant = sum(blocks.p_difference(values) < 0.05 for values in differences.values())
     assert significant / 2000 < 0.075
 
 

@@ -29,9 +29,9 @@ class Measured:
             self._single[key[0], "/".join(key[1:])] = Sample(values.astype(float), repetitions, censored.astype(bool))
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
-        paths = valid[plan["factors"]].agg("/".join, axis=1) if len(valid) else pd.Series(dtype=str)
         self._seconds = _seconds(runs, plan["factors"])
-        self.transports = valid["transport"].groupby(paths).agg(list).to_dict() if len(valid) else {}
+        carried = valid["transport"].groupby(cells_of(valid, plan["factors"])) if len(valid) else []
+        self.transports = {cell: list(transports) for cell, transports in carried}
 
     def reason(self, asked) -> str | None:
         """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
@@ -63,9 +63,15 @@ class Measured:
         return quantities.find(side.quantity).sample(self, side)
 
 
+def cells_of(runs: pd.DataFrame, factors: list[str]) -> pd.Series:
+    """Of each run the path of its cell: its levels of the design's factors, in this order."""
+    first, *others = factors
+    return runs[first].str.cat(runs[others], sep="/")
+
+
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
     """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds)."""
     phases = [column for column in runs if column.endswith("_seconds")]
     if not phases or runs.empty:
         return {}
-    return runs[phases].sum(axis=1).groupby(runs[factors].agg("/".join, axis=1)).mean().to_dict()
+    return runs[phases].sum(axis=1).groupby(cells_of(runs, factors)).mean().to_dict()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll.claims.measured import cells_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, staleness, status
 
@@ -33,7 +34,7 @@ def quiet(runs: pd.DataFrame, plan: Plan) -> list[dict]:
     if rest.empty:
         return []
     rows = []
-    for path, group in rest.groupby(rest[plan["factors"]].agg("/".join, axis=1)):
+    for path, group in rest.groupby(cells_of(rest, plan["factors"])):
         links = [{"repetition": number, "record": _record(path, number)} for number in sorted(group["repetition"])]
         rows.append({"cell": path, "runs": links, "raw": str(Path(group["raw"].iloc[0]).parent)})
     return rows
