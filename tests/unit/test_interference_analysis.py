@@ -123,17 +123,17 @@ def test_tables_of_ratios_have_the_paper_s(jha2021, planned):
     assert found["copy", "2", "stream"] == pytest.approx((11.42 - 13.36) / 13.36)
 
 
-def evaluated(planned, loaded, observations, names=None):
-    """(results by claim, comparisons) of the claims of these names, of all if none are given."""
+def evaluated(planned, loaded, observations):
     claims = book.load(loaded["id"])
     book.check_against(loaded, claims)
-    claims = [claim for claim in claims if names is None or claim["id"].partition("-")[2] in names]
     runs = pd.DataFrame(columns=["status"])
     results, rows = evaluate.evaluate(claims, Measured(loaded, planned, observations, runs), loaded["alpha"])
     return {result["id"]: result for result in results}, rows
 
 
 def test_verdicts_follow_from_what_was_put_in(planned, jha2021):
+    found, rows = evaluated(planned, jha2021, observed(planned, jha2021, placements=PLACEMENTS))
+    verdict = {name: result["verdict"] for name, result in found.items()}
     expected = {
         "c01": verdicts.REPRODUCED,  # Linpack gains with STREAM
         "c02": verdicts.CONTRADICTED,  # and with Bonnie++: not here
@@ -147,10 +147,9 @@ def test_verdicts_follow_from_what_was_put_in(planned, jha2021):
         "c92": verdicts.REPRODUCED,  # some do better
         "c99": verdicts.REPRODUCED,  # Bonnie++ does not care about others
     }
-    found, rows = evaluated(planned, jha2021, observed(planned, jha2021, placements=PLACEMENTS), expected)
-    assert {name.partition("-")[2]: result["verdict"] for name, result in found.items()} == expected
+    assert {name: verdict[f"jha2021-{name}"] for name in expected} == expected
     assert found["jha2021-c14"]["substitutes"] == ["Y-Cruncher"] and found["jha2021-c01"]["substitutes"] == []
-    assert set(rows["claim"]) == set(found)
+    assert len(rows) > 1000 and verdicts.UNAVAILABLE not in verdict.values()
 
 
 def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):

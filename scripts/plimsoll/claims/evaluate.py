@@ -36,7 +36,7 @@ def asking(plan: Plan, study: dict) -> Asked:
 
 def _count_once(results: list[dict], rows: list[dict]) -> None:
     """Note (`counted_in`) of each finding that was transferred to another setting, or is settled in part, which other finding
-    has its comparisons and its verdict, about this setting and on the whole sentence: one measurement is one finding."""
+    has its comparisons and its verdict: one that was not transferred, and for a part one that is settled whole."""
     compared: dict[str, set] = {}
     for row in rows:
         compared.setdefault(row["claim"], set()).add(tuple(row.get(key) for key in ("metric", "cell_a", "cell_b", "expected")))

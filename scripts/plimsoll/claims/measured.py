@@ -30,8 +30,7 @@ class Measured:
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])
-        carried = valid["transport"].groupby(cells_of(valid, plan["factors"])) if len(valid) else []
-        self.transports = {cell: list(transports) for cell, transports in carried}
+        self.transports = valid["transport"].groupby(cells_of(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
 
     def reason(self, asked) -> str | None:
         """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
