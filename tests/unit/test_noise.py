@@ -9,6 +9,8 @@ import pytest
 from plimsoll.host import cgroup
 from plimsoll.measuring import noise
 
+# Helpers, by number and start.
+DAEMON, NEW = ("41", b"3"), ("90", b"8")
 BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
 
 
@@ -22,7 +24,7 @@ def neighbour():
 
 
 def snapshot(**changes):
-    parts = {"when": 0.0, "machine": 0.0, "launched": 0.0, "containers": 0.0, "helpers": 0.0, "stolen": 0.0}
+    parts = {"when": 0.0, "machine": 0.0, "launched": 0.0, "containers": 0.0, "helpers": {}, "stolen": 0.0}
     return noise.Snapshot(**{**parts, **changes})
 
 
@@ -44,7 +46,7 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
         check=True,
     )
     after = noise.snapshot(machine, account, [], ())
-    found = noise.neighbours(before, after, machine.processors, 0.05, 0.05)
+    found = noise.neighbours([(before, after)], machine.processors, 0.05, 0.05)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = ended.ru_utime + ended.ru_stime - children.ru_utime - children.ru_stime
     assert found["disturbed"]
@@ -54,20 +56,38 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
 
 
 def test_what_the_run_and_its_helpers_used_is_not_a_neighbour_s():
-    after = snapshot(when=1.0, machine=1.9, launched=0.5, containers=1.0, helpers=0.36)
-    found = noise.neighbours(snapshot(), after, 2, 0.03, 0.03)
+    before = snapshot(helpers={DAEMON: 40.0})
+    after = snapshot(when=1.0, machine=1.9, launched=0.5, containers=1.0, helpers={DAEMON: 40.3, NEW: 0.06})
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
     assert found["neighbour_seconds"] == pytest.approx(0.04)
     assert not found["disturbed"]
 
 
+def test_a_kernel_thread_that_ends_takes_nothing_from_the_run():
+    """Kernel threads come and go, with all the time that they used since boot."""
+    before = snapshot(helpers={DAEMON: 40.0, ("77", b"5"): 28.0})
+    after = snapshot(when=1.0, machine=1.5, launched=1.2, helpers={DAEMON: 40.3})
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
+    assert found["own_seconds"] == pytest.approx(1.5) and found["neighbour_seconds"] == 0 and not found["disturbed"]
+
+
+def test_the_pieces_of_a_run_are_taken_together():
+    pieces = [
+        (snapshot(when=1.0, machine=5.0), snapshot(when=2.0, machine=6.2, launched=1.0)),
+        (snapshot(when=4.0, machine=9.0, launched=1.0), snapshot(when=5.0, machine=10.0, launched=2.0)),
+    ]
+    found = noise.neighbours(pieces, 2, 0.03, 0.15)
+    assert found["seconds"] == 2 and found["neighbour_seconds"] == pytest.approx(0.2) and found["disturbed"]
+
+
 @pytest.mark.parametrize(("used", "disturbed"), [(0.05, False), (0.14, False), (0.2, True)])
 def test_thresholds(used, disturbed):
-    found = noise.neighbours(snapshot(), snapshot(when=2.0, machine=used), 2, 0.03, 0.15)
+    found = noise.neighbours([(snapshot(), snapshot(when=2.0, machine=used))], 2, 0.03, 0.15)
     assert found["disturbed"] is disturbed
 
 
 def test_stolen_time_disturbs():
-    assert noise.neighbours(snapshot(), snapshot(when=1.0, stolen=0.5), 2, 0.03, 0.15)["disturbed"]
+    assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15)["disturbed"]
 
 
 def test_the_accounting_group_is_not_scheduled_as_one():

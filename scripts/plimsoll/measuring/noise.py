@@ -10,6 +10,8 @@ from plimsoll.host import cgroup
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
+# What of a Snapshot is one number.
+TIMES = ("when", "machine", "launched", "containers", "stolen")
 
 
 class Machine:
@@ -72,8 +74,8 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
 
 
 class Snapshot(NamedTuple):
-    """Processor seconds at one moment: the machine's, this process's and its children's, the containers', the helpers'
-    (container daemons, kernel threads), and what a hypervisor stole.
+    """Processor seconds at one moment: the machine's, this process's and its children's, the containers', those of each helper
+    (container daemon or kernel thread, by what tells it apart), and what a hypervisor stole.
 
     The workflow that started this process is no helper. It has nothing to do while a run is measured, and if it does something,
     it disturbs.
@@ -83,7 +85,7 @@ class Snapshot(NamedTuple):
     machine: float
     launched: float
     containers: float
-    helpers: float
+    helpers: dict[tuple[str, bytes], float]
     stolen: float
 
 
@@ -104,8 +106,9 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
     )
 
 
-def _helpers(daemons: tuple[str, ...]) -> float:
-    total = 0
+def _helpers(daemons: tuple[str, ...]) -> dict[tuple[str, bytes], float]:
+    """Processor seconds of each helper, by its number and the time at which it started."""
+    found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -117,24 +120,24 @@ def _helpers(daemons: tuple[str, ...]) -> float:
             kernel = entry == "2" or fields[1] == b"2"
             name = head[head.index(b"(") + 1 :].decode(errors="replace")
             if kernel or (daemons and name.startswith(daemons)):
-                total += int(fields[11]) + int(fields[12])
-    return total / TICKS
+                found[entry, fields[19]] = (int(fields[11]) + int(fields[12])) / TICKS
+    return found
 
 
-def neighbours(before: Snapshot, after: Snapshot, processors: int, share: float, seconds: float) -> dict:
-    """What others used between two snapshots.
+def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float) -> dict:
+    """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
     run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much. What
     is seen below some 0.1 s is not neighbours but clock ticks, and the short-lived helpers through which container engines
     start a process.
     """
-    capacity = (after.when - before.when) * processors
-    own = sum(getattr(after, part) - getattr(before, part) for part in ("launched", "containers", "helpers"))
-    used = max(0.0, after.machine - before.machine - own)
-    stolen = after.stolen - before.stolen
+    took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in TIMES}
+    capacity = took["when"] * processors
+    own = took["launched"] + took["containers"] + sum(_by_helpers(before, after) for before, after in spans)
+    used, stolen = max(0.0, took["machine"] - own), took["stolen"]
     return {
-        "seconds": round(after.when - before.when, 4),
+        "seconds": round(took["when"], 4),
         "own_seconds": round(own, 4),
         "neighbour_seconds": round(used, 4),
         "neighbour_share": round(used / capacity, 4),
@@ -144,10 +147,9 @@ def neighbours(before: Snapshot, after: Snapshot, processors: int, share: float,
     }
 
 
-def joined(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[Snapshot, Snapshot]:
-    """Two snapshots with the differences of all these pairs together, for a run that is measured in pieces."""
-    sums = [sum(after[part] - before[part] for before, after in spans) for part in range(len(Snapshot._fields))]
-    return Snapshot(*[0.0] * len(sums)), Snapshot(*sums)
+def _by_helpers(before: Snapshot, after: Snapshot) -> float:
+    """Processor seconds of the helpers that are there at the end: one that ends takes with it what it used in all its life."""
+    return sum(seconds - before.helpers.get(helper, 0.0) for helper, seconds in after.helpers.items())
 
 
 def disturbed(during: dict) -> dict:
