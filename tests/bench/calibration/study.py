@@ -14,7 +14,7 @@ from plimsoll.claims.quantities.value import Value
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.config.studies import Study
 
-METRIC = "measured"
+METRIC, TIME = "measured", "time"
 ALPHA = 0.05
 
 
@@ -37,17 +37,22 @@ def asking(plan: dict, study: dict):
 
     def asked(claim: dict) -> list:
         if "along" in claim:
-            return [[Side(METRIC, str(cell)) for cell in claim["along"]["cells"]]]
+            return [[Side(_metric(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
         if quantities.find(claim.get("quantity")).printed:
-            return [Printed(METRIC, str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+            return [Printed(_metric(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
         of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
         found = []
         for a, b, reference in contrasts(claim):
             before = None if reference is None else str(reference)
-            found.append(Contrast(Side(METRIC, str(a), before, of["a"]), Side(METRIC, str(b), before, of["b"])))
+            one, other = (Side(_metric(plan, cell), str(cell), before, of[side]) for cell, side in ((a, "a"), (b, "b")))
+            found.append(Contrast(one, other))
         return found
 
     return asked
+
+
+def _metric(plan: dict, cell: int) -> str:
+    return plan["cells"][str(cell)]["metric"]
 
 
 DESIGN = SimpleNamespace(
@@ -58,11 +63,13 @@ DESIGN = SimpleNamespace(
 )
 
 
-def study_of(cells: int, unit: str = "", better: str = "higher") -> tuple[Study, dict]:
-    """The study and its plan."""
-    described = {"label": METRIC, "unit": unit, "better": better}
-    planned = {str(cell): {"reason": None} for cell in range(cells)}
-    return Study({"id": "simulated", "metrics": {METRIC: described}}, DESIGN), {"factors": ["cell"], "cells": planned}
+def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[Study, dict]:
+    """The study and its plan. In the cells of `times` lower is better."""
+    metrics = {METRIC: {"label": METRIC, "unit": unit, "better": "higher"}}
+    if times:
+        metrics[TIME] = {"label": TIME, "unit": unit, "better": "lower"}
+    planned = {str(cell): {"reason": None, "metric": TIME if cell in times else METRIC} for cell in range(cells)}
+    return Study({"id": "simulated", "metrics": metrics}, DESIGN), {"factors": ["cell"], "cells": planned}
 
 
 def of_values(table: pd.DataFrame) -> Measured:

@@ -83,7 +83,8 @@ def _coverage(world: World, claim: dict, found: list[Judged]) -> dict:
     known = [one for one in found if np.isfinite(one.low)]
     if not known or "sound" in claim or "parts" in claim:
         return {"covers": np.nan, "covers_low": np.nan, "covers_high": np.nan}
-    true = truths.back(claim, truths.quantities.find(claim.get("quantity")))(truths.effects(world, claim).mean())
+    average = (truths.signs(world, claim) * truths.effects(world, claim)).mean()
+    true = truths.back(claim, truths.quantities.find(claim.get("quantity")))(average)
     count = sum(one.low <= true <= one.high for one in known)
     low, high = wilson(count, len(known))
     return {"covers": count / len(known), "covers_low": low, "covers_high": high}

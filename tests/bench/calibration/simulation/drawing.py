@@ -27,6 +27,7 @@ ROWS = {
     "most of 4 to 64": "family == 'several' and holds == 'most'",
     "some of 4 to 64": "family == 'several' and holds == 'some'",
     "average of 4 to 64": "family == 'several' and holds == 'average'",
+    "average of both directions": "family == 'mixed directions'",
     "best of 4, order of 4": "family == 'orders'",
     "rule with an exception": "family == 'parts'",
     "relative loss": "family == 'relative loss'",

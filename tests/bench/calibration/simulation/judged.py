@@ -3,7 +3,7 @@
 import numpy as np
 from plimsoll.analysis import blocks, paper_tests
 from plimsoll.analysis.blocks import Mean
-from plimsoll.claims import book, findings, judging, quantities, verdicts
+from plimsoll.claims import book, findings, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from scipy import special
 
@@ -33,11 +33,12 @@ class Inner:
         if found.shape[-1] < blocks.SMALLEST:
             return [Judged(verdicts.INCONCLUSIVE, "", np.nan, np.nan)] * len(found)
         average = holds == verdicts.AVERAGE and not quantity.printed
-        rows = None if average and claim["expected"] not in judging.LIKENESS else self._evidence(claim, found)
-        of_average = _strengths(claim, found.mean(axis=1)) if average else None
+        rows = None if average and truths.expected(claim) not in verdicts.LIKENESS else self._evidence(claim, found)
+        whole = (truths.signs(self.world, claim)[:, None] * found).mean(axis=1)
+        of_average = _strengths(claim, whole, truths.bounds(self.world, claim)) if average else None
         judged, magnitude = [], findings.paper_magnitude(claim)
         # An order has no one average to tell.
-        ends = [(np.nan, np.nan)] * len(found) if "order" in claim else _intervals(found.mean(axis=1), claim)
+        ends = [(np.nan, np.nan)] * len(found) if "order" in claim else _intervals(whole, claim)
         for draw, (low, high) in enumerate(ends):
             if average:
                 evidence = of_average[draw]
@@ -60,20 +61,20 @@ class Inner:
     def _evidence(self, claim: dict, found: np.ndarray) -> list[list[verdicts.Strength]]:
         key = repr([id(found), claim["expected"], findings.margin(claim), findings.paper_magnitude(claim)])
         if key not in self.known:
-            flat = _strengths(claim, found.reshape(-1, found.shape[-1]))
+            bounds = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+            flat = _strengths(claim, found.reshape(-1, found.shape[-1]), bounds)
             self.known[key] = [flat[i : i + found.shape[1]] for i in range(0, len(flat), found.shape[1])]
         return self.known[key]
 
 
-def _strengths(claim: dict, differences: np.ndarray) -> list[verdicts.Strength]:
+def _strengths(claim: dict, differences: np.ndarray, bounds: verdicts.Bounds) -> list[verdicts.Strength]:
     """Evidence of each row of differences; Mean.of for all of them at once."""
     n = differences.shape[-1]
     middle, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
     known = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, middle, np.nan)
-    bounds = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
     named = bool((findings.paper_magnitude(claim) or {}).get("low"))
     means = (Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True))
-    return [verdicts.strength(claim["expected"], mean, bounds, named) for mean in means]
+    return [verdicts.strength(truths.expected(claim), mean, bounds, named) for mean in means]
 
 
 def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:

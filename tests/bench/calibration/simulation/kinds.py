@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 from scipy import special
 
-from tests.bench.calibration.claims import claim
+from tests.bench.calibration.claims import claim, named
 from tests.bench.calibration.simulation import worlds as made
-from tests.bench.calibration.simulation.rules import BLOCKS, UP
+from tests.bench.calibration.simulation.rules import BLOCKS, DOWN, EDGE, UP
 from tests.bench.calibration.simulation.worlds import SPREAD, World
 
 WIDER = np.log(1.25)
@@ -69,6 +69,27 @@ def statistics() -> Iterator[World]:
                 yield World(f"events, {mean} a run", truth, levels, counted, blocks, values=made.events)
 
 
+def directions() -> Iterator[World]:
+    """Averages over two metrics of which higher is better and two of which lower is: what is better counts with one sign."""
+    a, b = [0, 1, 2, 3], [4, 5, 6, 7]
+    asked = (
+        claim("better", a, b, holds="average"),
+        claim("better", a, b, holds="average", **named()),
+        claim("no_difference", a, b, holds="average"),
+    )
+    truths = {
+        "no effect": (0.0, 0.0),
+        "at the margin": (EDGE, -EDGE),
+        "as claimed": (UP, -UP),
+        "the other way": (DOWN, -DOWN),
+        "half better, half worse": (UP, UP),
+    }
+    for blocks in BLOCKS:
+        for truth, (speed, time) in truths.items():
+            levels = (*[speed] * 2, *[time] * 2, *[0.0] * 4)
+            yield World("mixed directions", truth, levels, asked, blocks, times=(2, 3, 6, 7))
+
+
 SIGNS = {"no effect": (0.0, (False, False)), "as claimed": (UP, (True, False)), "the other way": (-UP, (False, True))}
 # The share of the runs that agree with a claim. It asserts that all do, and `contradicted` that fewer than half do.
 AGREEING = {
@@ -97,4 +118,5 @@ def without_differences() -> Iterator[World]:
 
 def worlds() -> list[World]:
     """All of them."""
-    return [*fractions(), *spreads(), *shares(), *statistics(), *without_differences(), *spreads((2,), ("log-normal",))]
+    first = [*fractions(), *spreads(), *shares(), *statistics(), *without_differences(), *spreads((2,), ("log-normal",))]
+    return [*first, *directions()]

@@ -77,6 +77,23 @@ QUANTITIES = {
 }
 
 
+def signs(world: World, claim: dict) -> np.ndarray:
+    """How each of a claim's comparisons counts in their average: -1 where lower is better, as is not so of the first."""
+    return np.array([-1 if a in world.times else 1 for a, _, _ in contrasts(claim)])
+
+
+def expected(claim: dict) -> str:
+    """What a claim says of a metric of which higher is better."""
+    return {"better": "higher", "not_worse": "not_lower"}.get(claim["expected"], claim["expected"])
+
+
+def bounds(world: World, claim: dict) -> verdicts.Bounds:
+    """Between which differences the sides of a claim are alike: the same both ways where signs are turned for an average."""
+    found = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+    turned = claim.get("holds") == verdicts.AVERAGE and (signs(world, claim) < 0).any()
+    return verdicts.Bounds(-found.upper, found.upper) if turned else found
+
+
 def effects(world: World, claim: dict) -> np.ndarray:
     """True differences of a claim's comparisons, on the scale of the test."""
     known = QUANTITIES[claim.get("quantity", "value")]
@@ -101,17 +118,17 @@ def asserted(world: World, claim: dict) -> tuple[bool, bool]:
 def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
     found, holds = effects(world, claim), claim.get("holds", verdicts.EACH)
     if holds == verdicts.AVERAGE:
-        found, holds = found.mean(keepdims=True), verdicts.EACH
-    lower, upper = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+        found, holds = (signs(world, claim) * found).mean(keepdims=True), verdicts.EACH
+    lower, upper = bounds(world, claim)
     named = (findings.paper_magnitude(claim) or {}).get("low")
-    expected = claim["expected"]
-    if expected in ("lower", "not_higher"):
-        found, expected, lower, upper = -found, {"lower": "higher", "not_higher": "not_lower"}[expected], -upper, -lower
+    said = expected(claim)
+    if said in ("lower", "not_higher"):
+        found, said, lower, upper = -found, {"lower": "higher", "not_higher": "not_lower"}[said], -upper, -lower
     so, against = {
         "higher": (found > TINY, found < (upper if named else 0) - TINY),
         "not_lower": (found > lower + TINY, found < lower - TINY),
         "no_difference": ((found > lower + TINY) & (found < upper - TINY), (found < lower - TINY) | (found > upper + TINY)),
-    }[expected]
+    }[said]
     m = len(found)
     u = {verdicts.EACH: m, verdicts.MOST: m // 2 + 1, verdicts.SOME: 1}[holds]
     return so.sum() >= u, against.sum() >= m - u + 1

@@ -11,7 +11,7 @@ from plimsoll.config.studies import Study
 from scipy import special
 
 from tests.bench.calibration.simulation.noise import NOISES
-from tests.bench.calibration.study import METRIC, study_of
+from tests.bench.calibration.study import METRIC, TIME, study_of
 
 SPREAD = 0.05
 
@@ -63,7 +63,7 @@ def above_or_below(random: np.random.Generator, level: np.ndarray, noise: np.nda
 @dataclass(frozen=True)
 class World:
     """`levels` are the cells' true values on the scale of `values`; `truth` says in words what is true of them; claims name
-    cells by number. `limit` is where runs are ended."""
+    cells by number. `limit` is where runs are ended. In the cells of `times` lower is better."""
 
     family: str
     truth: str
@@ -75,6 +75,7 @@ class World:
     spread: float = SPREAD
     iterations: int = 1
     limit: float = np.inf
+    times: tuple[int, ...] = ()
     draws: int = 2000
     reference: str = ""
 
@@ -91,7 +92,8 @@ def observed(world: World, values: np.ndarray) -> Measured:
     cells, number, _ = values.shape
     cell, block, _ = np.indices(values.shape).reshape(3, -1)
     flat = values.reshape(-1)
-    table = pd.DataFrame({"metric": METRIC, "cell": cell.astype(str), "repetition": block, "value": flat})
+    metric = np.where(np.isin(cell, world.times), TIME, METRIC)
+    table = pd.DataFrame({"metric": metric, "cell": cell.astype(str), "repetition": block, "value": flat})
     table["censored"] = flat >= world.limit
     runs = pd.DataFrame({"cell": np.repeat(np.arange(cells).astype(str), number), "status": "valid"})
     runs["transport"] = np.where(values[..., 0].reshape(-1) > 0, "shared memory", "TCP")
@@ -99,7 +101,7 @@ def observed(world: World, values: np.ndarray) -> Measured:
 
 
 def _study_of(world: World) -> tuple[Study, dict]:
-    return study_of(len(world.levels), "count" if world.values is events else "")
+    return study_of(len(world.levels), "count" if world.values is events else "", world.times)
 
 
 class Quick(Measured):
@@ -110,7 +112,7 @@ class Quick(Measured):
         self.metrics, self.unseen = self.study["metrics"], {}
         which = np.repeat(np.arange(values.shape[1]), values.shape[2])
         self._single = {
-            (METRIC, str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
+            (TIME if cell in world.times else METRIC, str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
             for cell, one in enumerate(values)
         }
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
