@@ -71,7 +71,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         tested = [result for result in results if result["comparisons"]]
         whole.update(_summary_of(tested, rows))
         whole["transferred"] = any(result["transferred"] for result in tested)
-        sizes = {result["size"] for result in tested if result["size"]}
+        # The size of a part that does not decide is not the sentence's.
+        sizes = {result["size"] for result in tested if result["size"] and result["verdict"] == verdict}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
         still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
         whole["needed"] = max((result["needed"] for result in still_open if result.get("needed")), default=None)

@@ -18,6 +18,8 @@ from plimsoll.interchange import Plan
 FACTORS = ("case", "co_runner", "runtime")
 # Words for metrics.
 EVERY = ("all", "interference_ratio")
+# Seconds. The papers' windows are of two hours and of 90 minutes.
+LONG_WINDOW = 600
 
 
 def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
@@ -136,9 +138,18 @@ def arrangements(plan: Plan) -> dict[str, Plan]:
 
 
 def lacks(plan: Plan) -> dict[str, str]:
-    """What claims may need and is not here: a program that another one stands in for."""
-    named = sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()})
-    return {"own_program": f"{' and '.join(named)} itself, for which another program stands in here"} if named else {}
+    """What claims may need and is not here, in words: a program that another one stands in for; windows in which what varies
+    from one iteration to the next is what varied in the papers."""
+    missing = {}
+    if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
+        missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
+    longest = max((cell["window_seconds"] or 0 for cell in plan["cells"].values()), default=0)
+    if longest < LONG_WINDOW:
+        missing["long_windows"] = (
+            "windows of hours and iterations of minutes, as the papers have them: how iterations of a second vary within "
+            f"{longest:g} s is another question"
+        )
+    return missing
 
 
 def elsewhere(claim: dict) -> dict | None:
