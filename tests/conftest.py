@@ -10,7 +10,8 @@ from plimsoll.config import studies
 from plimsoll.instruments.events import COUNTERS
 from plimsoll.planning import planner
 
-PROJECT = Path(__file__).resolve().parents[1]
+from tests.project import PROJECT, Project
+
 DATA = Path(__file__).parent / "data"
 # The measurements that come with the project.
 REFERENCE = PROJECT / "results/reference"
@@ -118,3 +119,15 @@ def unlike(document: dict, kind: type) -> set[str]:
 @pytest.fixture
 def python() -> str:
     return sys.executable
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory) -> Project:
+    """A copy of the project for tests that build on each other or leave it as it was."""
+    return Project(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture
+def fresh(tmp_path) -> Project:
+    """A copy of the project for one test."""
+    return Project(tmp_path)

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.workflow.conftest import Project
+from tests.project import Project
 
 REFRAME = "reframe-hpc==4.10.*"
 CHECK = """

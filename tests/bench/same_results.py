@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tests.workflow.conftest import Project
+from tests.project import Project
 
 COMPARED = ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv", "claims.json", "tables/*.csv", "figures/*.csv")
 # Made of a look at running containers, and not of records: identities of containers and networks are in it.

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.workflow.conftest import Project
+from tests.project import Project
 
 BARE = """
 rule all:

@@ -8,7 +8,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from tests import pages
-from tests.workflow.conftest import Project
+from tests.project import Project
 
 KEPT = ["linpack", "netperf_tcp_rr"]
 FIGURES = ["fig05", "fig06", "fig13", "matrix"]

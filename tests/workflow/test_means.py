@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 from plimsoll.images import builder, store
 
+from tests.project import BARE_AND_DOCKER, RUNS
 from tests.workflow import machine
-from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
 
 SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 from plimsoll.planning import precision
 
-from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
+from tests.project import BARE_AND_DOCKER, RUNS
 
 SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 

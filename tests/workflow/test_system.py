@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tests.workflow.conftest import BARE_AND_DOCKER, RUNS
+from tests.project import BARE_AND_DOCKER, RUNS
 
 SETTINGS = ("profile=ci", "repetitions=1", BARE_AND_DOCKER)
 

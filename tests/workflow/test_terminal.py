@@ -1,11 +1,12 @@
 """What the terminal says: what there is to make, what goes on, and what came out, at every start."""
 
 import re
-import resource
 import subprocess
 import sys
 
 import pytest
+
+from tests.project import spent
 
 SETTINGS = ("profile=ci", "repetitions=3", "runtimes={docker-ptrace: off, singularity-instance: off, singularity-cgroup: off}")
 
@@ -20,12 +21,6 @@ def stage(project, *arguments: str) -> subprocess.CompletedProcess:
         text=True,
         timeout=60,
     )
-
-
-def spent() -> float:
-    """Seconds of processor time that this process's children have taken."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def test_the_list_needs_no_engine_and_little_time(project):

@@ -1,0 +1,126 @@
+"""A copy of the project in an empty folder, and Snakemake on the command line: the workflow as a user runs it."""
+
+import compileall
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[1]
+RUNS = "results/liu2020/runs/**/*.json"
+# For a study that is small.
+BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}"
+
+
+class Project:
+    """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
+
+    Two runtimes are off, for time: tests/containers has all of them.
+    """
+
+    settings = ("profile=ci", "repetitions=1", "runtimes={singularity-instance: off, singularity-cgroup: off}")
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for name in listed.stdout.splitlines():
+            if (PROJECT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(PROJECT / name, folder / name)
+        # As set-up does.
+        compileall.compile_dir(folder / "scripts", quiet=1)
+
+    def command(self, *arguments: str, config: tuple[str, ...] | None = None) -> list[str]:
+        settings = self.settings if config is None else config
+        return [sys.executable, "-m", "snakemake", "--cores", "1", *arguments, "--config", *settings]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.folder / "scripts")}
+
+    def snakemake(
+        self, *arguments: str, config: tuple[str, ...] | None = None, **environment: str
+    ) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            self.command(*arguments, config=config),
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=1500,
+        )
+
+    def precise(self, width: float, maximum: int, *settings: str) -> subprocess.CompletedProcess:
+        """What `make precise` runs first."""
+        command = [sys.executable, "-m", "plimsoll", "precise", "--study", "liu2020", "--width", str(width)]
+        return subprocess.run(
+            [*command, "--maximum", str(maximum), *settings],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+    def keep_experiment(self, name: str, section: str) -> None:
+        """Cut liu2020 down to one section of one experiment, without figures."""
+        path = self.folder / "config/studies/liu2020.yaml"
+        study = yaml.safe_load(path.read_text())
+        study["experiments"] = {name: {**study["experiments"][name], "sections": [section]}}
+        study["figures"] = {}
+        study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
+        path.write_text(yaml.safe_dump(study, sort_keys=False))
+
+    def start(self, target: str, records: int) -> subprocess.Popen:
+        """A workflow in the background, once it has written `records` records."""
+        process = subprocess.Popen(
+            self.command(target),
+            cwd=self.folder,
+            env=self.environment,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + 240
+        while len(self.files("results/*/runs/**/*.json")) < records:
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.05)
+        return process
+
+    def jobs(self, *arguments: str, config: tuple[str, ...] | None = None) -> dict[str, int]:
+        """Rules that a dry run would run, with how often."""
+        done = self.snakemake("--dry-run", *arguments, config=config)
+        assert done.returncode == 0, done.stderr
+        counts = {}
+        for line in (done.stdout + done.stderr).splitlines():
+            name, _, number = line.rpartition(" ")
+            if number.isdigit() and name.strip().isidentifier():
+                counts[name.strip()] = int(number)
+        counts.pop("total", None)
+        return counts
+
+    def counted(self) -> set[str]:
+        """What this machine counts, by the plan."""
+        plan = json.loads((self.folder / "results/liu2020/plan.json").read_text())
+        return set(plan["instruments"]["events"]["events"])
+
+    def files(self, pattern: str) -> list[str]:
+        return sorted(str(p.relative_to(self.folder)) for p in self.folder.glob(pattern))
+
+
+def spent() -> float:
+    """Seconds of processor time that this process's children have taken: a busy machine does not matter to it."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
