@@ -46,7 +46,7 @@ STATUSES = (
         "The means of measuring failed under an attempt: engine, image, network, disk or memory of the host. It is no "
         "measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
     ),
-    Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it."),
+    Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it; a new measurement archives it."),
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
 )
 NAMES = tuple(status.name for status in STATUSES)
