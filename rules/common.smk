@@ -1,9 +1,12 @@
 """What the rules share: the workflow, prepared, and input functions. Their content is in scripts/plimsoll/workflow.py."""
 
+import gc
+import inspect
 import json
 import sys
 from pathlib import Path
 
+from snakemake.common import overwrite_function_params
 from snakemake.logging import logger
 
 from plimsoll import designs, paths
@@ -17,6 +20,9 @@ from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import hold, image_of, prepare, refuse_other_host
 
 paths.use_this_python()
+# Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
+# itself takes a twelfth of the start.
+gc.set_threshold(200_000, 50, 100)
 
 try:
     WORKFLOW = prepare(config)
@@ -38,8 +44,8 @@ wildcard_constraints:
     study="|".join(STUDIES),
     figure="|".join(sorted({name for study in STUDIES.values() for name in study["figures"]})),
     table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
-    repetition="[0-9]+",
-    cell="|".join(sorted(design.factors.PATTERN for design in designs.known().values())),
+    # Cell and repetition: one wildcard, as Snakemake handles each of them several times for tens of thousands of runs.
+    run=f"(?:{'|'.join(sorted(design.factors.PATTERN for design in designs.known().values()))})/[0-9]+",
 
 
 def image(wildcards):
@@ -69,23 +75,34 @@ def plan_digest(wildcards):
     return WORKFLOW.digest(wildcards.study)
 
 
+def run_of(wildcards):
+    """(study, cell, repetition) of a run."""
+    cell, _, repetition = wildcards.run.rpartition("/")
+    return wildcards.study, cell, int(repetition)
+
+
 def prerequisites(wildcards):
     """What a run needs to be measured; nothing once its record is there and needs no other attempt.
 
     Not `ancient`: Snakemake does not look at a job at all when something above it is about to be made again, ancient or not.
     A record of another profile would then pass for the one that was asked for, and what is made from it would stay old.
     """
-    return WORKFLOW.prerequisites(wildcards.study, wildcards.cell, int(wildcards.repetition))
+    return WORKFLOW.prerequisites(*run_of(wildcards))
 
 
 def asked_for(wildcards):
     """What is asked of a run, as the arguments of its command: if they are not those of when the job ran last, it runs again."""
-    return WORKFLOW.asked_for(wildcards.study, wildcards.cell, int(wildcards.repetition))
+    return WORKFLOW.asked_for(*run_of(wildcards))
 
 
 def priority(wildcards):
     """Of a run: the earlier in the design's order, the higher."""
-    return WORKFLOW.priority(wildcards.study, wildcards.cell, int(wildcards.repetition))
+    return WORKFLOW.priority(*run_of(wildcards))
+
+
+# Snakemake looks up the parameters of each of these functions several times for each run: they are told it once.
+for function in (prerequisites, asked_for, priority):
+    overwrite_function_params(function, inspect.signature(function).parameters)
 
 
 def alone_and_at_home():
@@ -115,7 +132,7 @@ def needed(rule):
 def note_runs():
     """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system. End the
     workflow if it is not the system that their studies were measured on."""
-    runs = [(job.study, job.cell, int(job.repetition)) for job in needed("measure")]
+    runs = [run_of(wildcards) for wildcards in needed("measure")]
     try:
         WORKFLOW.note_systems(runs)
     except PlimsollError as problem:

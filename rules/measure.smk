@@ -22,9 +22,9 @@ rule measure:
         prerequisites,
     output:
         # update(): a record that is there is not removed beforehand. If it is still what was asked for it is kept.
-        update("results/{study}/runs/{cell}/{repetition}.json"),
+        update("results/{study}/runs/{run}.json"),
     log:
-        "results/{study}/logs/{cell}/{repetition}.log",
+        "results/{study}/logs/{run}.log",
     priority: priority
     conda:
         "../envs/plimsoll.yaml"
