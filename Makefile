@@ -16,7 +16,7 @@ settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list new-system notebooks reproduce precise test test-dry test-guest setup lint bench
+.PHONY: list new-system notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	.venv/bin/snakemake --cores 1 all --config $(settings)
@@ -43,15 +43,9 @@ notebooks: setup
 test: setup lint
 	@bash scripts/setup/guest.sh
 	@bash scripts/setup/environments.sh all
-# What measures nothing runs side by side, and beside the guest, whose times mean nothing; the rest has the machine to itself.
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-guest test-dry
-	.venv/bin/python -m pytest tests/containers tests/workflow
-
-test-dry:
+# What measures nothing runs side by side; the rest has the machine to itself.
 	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry
-
-test-guest:
-	.venv/bin/python -m pytest tests/guest
+	.venv/bin/python -m pytest tests/containers tests/guest tests/workflow
 
 setup:
 	@bash scripts/setup/all.sh

@@ -100,9 +100,10 @@ def priority(wildcards):
     return WORKFLOW.priority(*run_of(wildcards))
 
 
-# Snakemake looks up the parameters of each of these functions several times for each run: they are told it once.
-for function in (prerequisites, asked_for, priority):
-    overwrite_function_params(function, inspect.signature(function).parameters)
+# Snakemake looks up the parameters of each of these functions several times for each run: it is told them once, in the form in
+# which it would find them.
+for asked_often in (prerequisites, asked_for, priority):
+    overwrite_function_params(asked_often, inspect.signature(asked_often).parameters)
 
 
 def alone_and_at_home():

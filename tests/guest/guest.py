@@ -22,8 +22,7 @@ VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 # What the kernel needs before it has a root: the host's files, and the disk.
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "max"}
-# An emulated guest shares its processors with other tests.
-SECONDS_TO_BOOT = 180
+SECONDS_TO_BOOT = 60
 
 
 def missing() -> str | None:

@@ -45,7 +45,7 @@ def booted(tmp_path_factory):
         "experiments": EXPERIMENTS,
         "cells": CELLS,
     }
-    accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, seconds=900)
+    accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, seconds=420)
     print(f"accelerator {accelerator}, {len(records)} records")
     return nodes, {record["path"]: record for record in records}
 

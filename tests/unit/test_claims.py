@@ -475,6 +475,18 @@ def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
     assert sum(row["findings"] for row in findings.summarise(results)) == NUMBERS["jha2018"]
 
 
+def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_measured(claims):
+    """As on the page of all verdicts, where jha2018 was measured and jha2021 was not."""
+    results = findings.unavailable(claims["jha2021"], True) + findings.unavailable(claims["jha2018"], True)
+    for result in results:
+        if result["study"] == "jha2018":
+            result["verdict"] = verdicts.INCONCLUSIVE
+    counts = {row["study"]: 0 for row in findings.summarise(results)}
+    for row in findings.summarise(results):
+        counts[row["study"]] += row["findings"]
+    assert counts["jha2018"] == NUMBERS["jha2018"]
+
+
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020["answer"]), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])

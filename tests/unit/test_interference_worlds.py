@@ -46,6 +46,8 @@ CLOSE = "the tables' values are too close, with the spread that they print, for 
 OTHERWISE = {
     "jha2021-c11": CLOSE,
     "jha2021-c12": CLOSE,
+    "jha2021-c67": CLOSE,
+    "jha2021-c71": CLOSE,
     "jha2021-c75": CLOSE,
     "jha2021-c94": "it speaks of the whole, where the tables bear it out; STREAM and block output, which do not, stand out",
     "jha2018-c12": CLOSE,

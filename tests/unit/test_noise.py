@@ -50,7 +50,9 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = ended.ru_utime + ended.ru_stime - children.ru_utime - children.ru_stime
     assert found["disturbed"]
-    assert found["own_seconds"] == pytest.approx(own, abs=0.1)
+    # Kernel threads have work of their own.
+    kernel = sum(used - before.helpers.get(thread, 0.0) for thread, used in after.helpers.items())
+    assert found["own_seconds"] - kernel == pytest.approx(own, abs=0.1)
     # There may be other neighbours than the test's.
     assert 0.5 * found["seconds"] < found["neighbour_seconds"] < machine.processors * found["seconds"] - own + 0.1
 

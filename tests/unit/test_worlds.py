@@ -69,7 +69,8 @@ def planned(request, study):
 
 @pytest.fixture(scope="module")
 def described(name):
-    """The worlds by claim: `true` and `false` with their effects, `difference`; `skip` with a reason."""
+    """The worlds by claim: `true` and `false` with their effects, `difference`; some with `also_false`, where another half of
+    the sentence is; `skip` with a reason."""
     listed = yaml.safe_load((DATA / f"worlds/{name}.yaml").read_text())
     return {one["id"]: {str(key).lower(): value for key, value in one.items()} for one in listed}
 
@@ -102,6 +103,13 @@ def test_a_claim_is_borne_out_where_its_sentence_is_true_and_contradicted_where_
     wrong = {identity: given for identity, given in found.items() if given not in (verdict, NOT_TESTABLE)}
     assert wrong == {}
     assert list(found.values()).count(verdict) > 0.4 * len(found)
+
+
+def test_each_half_of_a_sentence_can_make_it_false(judged, described):
+    """*A loss of only 7 %* is false where half is lost, although there is a loss; *the worst of all* is, where another one is
+    worse."""
+    found = judged({identity: world["also_false"] for identity, world in described.items() if "also_false" in world})
+    assert {identity: given for identity, given in found.items() if given not in (CONTRADICTED, NOT_TESTABLE)} == {}
 
 
 def test_no_difference_is_found_where_there_is_none(judged, described):

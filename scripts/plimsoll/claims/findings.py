@@ -103,7 +103,7 @@ def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence
     whole = {**weakest, "verdict": verdict, "arrangements": arranged}
     if rows:
         whole.update(_summary_of(tested, rows))
-        sizes = {result["size"] for result in tested}
+        sizes = {result["size"] for result in of_verdict}
         whole["size"] = sizes.pop() if len(sizes) == 1 else ""
     if verdict == verdicts.CONDITIONAL:
         whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
@@ -167,9 +167,15 @@ def verdict_of(result: dict) -> str:
 
 def counted(results: list[dict]) -> list[dict]:
     """The results without those that repeat another one of them: by their sentence (`same_as`), or because, transferred to
-    another setting or settled in part, they rest on comparisons of that one only (`counted_in`)."""
+    another setting or settled in part, they rest on comparisons of that one only (`counted_in`). A finding of a study that was
+    measured counts by itself if the one that it repeats is of a study that was not."""
     there = {result["id"] for result in results}
-    return [result for result in results if not there & {result["same_as"], result.get("counted_in")}]
+    measured = {result["id"] for result in results if result["verdict"] != verdicts.UNAVAILABLE}
+    return [
+        result
+        for result in results
+        if not (measured if result["id"] in measured else there) & {result["same_as"], result.get("counted_in")}
+    ]
 
 
 def differing(results: list[dict]) -> list[tuple[dict, dict]]:

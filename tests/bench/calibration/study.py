@@ -1,4 +1,4 @@
-"""The smallest study: one metric, in cells that are numbers; claims name cells by number."""
+"""The smallest study: a metric of which higher is better, and one of which lower is, in cells that are numbers."""
 
 from collections.abc import Iterator
 from itertools import pairwise

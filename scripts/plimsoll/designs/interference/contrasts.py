@@ -18,7 +18,8 @@ from plimsoll.interchange import Plan
 FACTORS = ("case", "co_runner", "runtime")
 # Words for metrics.
 EVERY = ("all", "interference_ratio")
-# Seconds. The papers' windows are of two hours and of 90 minutes.
+# Seconds in which a microservice runs many times beside all that its partner does. The papers' windows are of two hours and of
+# 90 minutes.
 LONG_WINDOW = 600
 
 
@@ -144,10 +145,10 @@ def lacks(plan: Plan) -> dict[str, str]:
     if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
         missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
     longest = max((cell["window_seconds"] or 0 for cell in plan["cells"].values()), default=0)
-    if longest < LONG_WINDOW:
+    if 0 < longest < LONG_WINDOW:
         missing["long_windows"] = (
-            "windows of hours and iterations of minutes, as the papers have them: how iterations of a second vary within "
-            f"{longest:g} s is another question"
+            f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
+            "is another question"
         )
     return missing
 

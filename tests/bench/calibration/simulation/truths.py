@@ -78,13 +78,13 @@ QUANTITIES = {
 
 
 def signs(world: World, claim: dict) -> np.ndarray:
-    """How each of a claim's comparisons counts in their average: -1 where lower is better, as is not so of the first."""
+    """How each of a claim's comparisons counts in their average: 1 where higher is better (the first is so), -1 elsewhere."""
     return np.array([-1 if a in world.times else 1 for a, _, _ in contrasts(claim)])
 
 
 def expected(claim: dict) -> str:
     """What a claim says of a metric of which higher is better."""
-    return {"better": "higher", "not_worse": "not_lower"}.get(claim["expected"], claim["expected"])
+    return {"better": "higher"}.get(claim["expected"], claim["expected"])
 
 
 def bounds(world: World, claim: dict) -> verdicts.Bounds:
