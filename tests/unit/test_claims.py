@@ -475,6 +475,17 @@ def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
     assert sum(row["findings"] for row in findings.summarise(results)) == NUMBERS["jha2018"]
 
 
+@pytest.mark.parametrize(("of_second", "expected"), [("", ""), (verdicts.OPPOSITE, verdicts.OPPOSITE)])
+def test_the_size_of_a_part_that_does_not_decide_is_not_the_sentence_s(of_second, expected):
+    common = {"reason": "", "comparisons": 1, "transferred": False, "left_out": 0, "substitutes": [], "needed": None}
+    first = {**common, "verdict": verdicts.INCONCLUSIVE, "size": verdicts.AS_LARGE}
+    second = {**common, "verdict": verdicts.CONTRADICTED, "size": of_second}
+    rows = [{"verdict": part["verdict"], "effect": 0.1, "n": 5} for part in (first, second)]
+    claim = {"id": "liu2020-c01", "parts": [{"says": "a gain"}, {"says": "the largest"}]}
+    whole = findings.of_parts(claim, [first, second], rows)
+    assert whole["verdict"] == verdicts.CONTRADICTED and whole["size"] == expected
+
+
 def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_measured(claims):
     """As on the page of all verdicts, where jha2018 was measured and jha2021 was not."""
     results = findings.unavailable(claims["jha2021"], True) + findings.unavailable(claims["jha2018"], True)
