@@ -12,12 +12,19 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.measured import EMPTY, Measured
+from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
 from plimsoll.planning import availability
 from scipy import special
 
 BLOCKS, ITERATIONS = 12, 6
 NOISE = 0.01
+
+
+def profile() -> dict:
+    """The quick profile with windows as long as the papers', so that what varies within one is asked too."""
+    quick = studies.profile("quick")
+    return {**quick, "interference": {**quick["interference"], "protocol": {}}}
 
 
 class World(Measured):

@@ -12,6 +12,9 @@ from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.factors import FREE, OTHER_CORE, PLACEMENTS, SAME_CORE
 from plimsoll.pages import wording
+from plimsoll.planning import planner
+
+from tests import worlds
 
 # Interference ratios that are put in, by case, microservice and co-runner; 0 for all others.
 EFFECTS = {
@@ -131,22 +134,16 @@ def evaluated(planned, loaded, observations):
     return {result["id"]: result for result in results}, rows
 
 
-def with_long_windows(plan: dict) -> dict:
-    """The plan with windows as long as the papers', in which it is asked how iterations vary."""
-    cells = {path: {**cell, "window_seconds": cell["window_seconds"] and 7200} for path, cell in plan["cells"].items()}
-    return {**plan, "cells": cells}
-
-
 def test_how_iterations_vary_is_not_asked_of_windows_of_seconds(planned, jha2021):
     measured = Measured(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
-    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.asking(planned, jha2021)
     for name in ("c12", "c13", "c36", "c63", "c78", "c89"):
-        result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+        result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
         assert result["verdict"] == verdicts.NOT_TESTABLE and "3.5 s is another question" in result["reason"], result
 
 
-def test_verdicts_follow_from_what_was_put_in(planned, jha2021):
-    planned = with_long_windows(planned)
+def test_verdicts_follow_from_what_was_put_in(jha2021, config, small_host):
+    planned = planner.make(jha2021, worlds.profile(), small_host, config, {})
     found, rows = evaluated(planned, jha2021, observed(planned, jha2021, placements=PLACEMENTS))
     verdict = {name: result["verdict"] for name, result in found.items()}
     expected = {

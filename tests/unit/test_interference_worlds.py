@@ -10,7 +10,7 @@ from plimsoll.planning import planner
 
 from tests import worlds
 from tests.conftest import host_of
-from tests.unit.test_worlds import ALPHA, no_paper_tests, profile, settings
+from tests.unit.test_worlds import ALPHA, no_paper_tests, settings
 
 __all__ = ["no_paper_tests"]
 
@@ -22,7 +22,7 @@ def test_chance_alone_bears_out_no_more_than_alpha_allows(of):
     # In one placement of clients and servers: that several must agree makes errors rarer.
     for experiment in study["experiments"].values():
         experiment["placement"] = ["free"]
-    plan = planner.make(study, profile(), {**host_of(1, 2), "events": {}}, settings(), {})
+    plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
     asked, levels = evaluate.asking(plan, study), worlds.cells_of(plan, study)
     claims = [(claim, part) for claim in book.load(of) for part in book.parts_of(claim) or [claim]]
     wrong = {"difference": [0, 0], "likeness": [0, 0]}
@@ -60,7 +60,7 @@ OTHERWISE = {
 def test_a_paper_reproduces_itself(of):
     """What the paper's tables bear out is reproduced on them, and what they do not bear out is not."""
     study = studies.load(of, designs.known())
-    plan = planner.make(study, profile(), {**host_of(1, 2), "events": {}}, settings(), {})
+    plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
     world = worlds.Printed(study, plan, papers.printed(study))
     asked = evaluate.asking(plan, study)
     claims = [claim for claim in book.load(of) if claim.get("paper_consistent") in ("yes", "no")]

@@ -43,12 +43,6 @@ def settings() -> dict:
     return {**config, "runtimes": dict.fromkeys(config["runtimes"], "required")}
 
 
-def profile() -> dict:
-    """The quick profile with windows as long as the papers', so that what varies within one is asked too."""
-    quick = studies.profile("quick")
-    return {**quick, "interference": {**quick["interference"], "protocol": {}}}
-
-
 @pytest.fixture(scope="module", params=NAMES)
 def name(request):
     return request.param
@@ -64,7 +58,7 @@ def planned(request, study):
     host = {**host_of(1, 2), "events": {}}
     if request.param == HOSTS[0]:
         host = topology.described(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
-    return planner.make(study, profile(), host, settings(), {})
+    return planner.make(study, worlds.profile(), host, settings(), {})
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+from plimsoll.analysis import cell_paths
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
@@ -27,7 +28,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """One sentence on a study whose cells all have a run that counts; PlimsollError with the cells that have none."""
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:
-        by_cell["/".join(row[factor] for factor in plan["factors"])].append(row)
+        by_cell[cell_paths.of_row(row, plan["factors"])].append(row)
     without = {cell: made for cell, made in by_cell.items() if not any(row["status"] in status.COUNTED for row in made)}
     if not without:
         return f"Each of the {len(by_cell)} cells of {plan['study']} that can be measured here has a run that counts."

@@ -72,8 +72,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         whole.update(_summary_of(tested, rows))
         whole["transferred"] = any(result["transferred"] for result in tested)
         # The size of a part that does not decide is not the sentence's.
-        sizes = {result["size"] for result in tested if result["size"] and result["verdict"] == verdict}
-        whole["size"] = sizes.pop() if len(sizes) == 1 else ""
+        whole["size"] = _agreed({result["size"] for result in tested if result["size"] and result["verdict"] == verdict})
         still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
         whole["needed"] = max((result["needed"] for result in still_open if result.get("needed")), default=None)
     parts = [
@@ -103,11 +102,14 @@ def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence
     whole = {**weakest, "verdict": verdict, "arrangements": arranged}
     if rows:
         whole.update(_summary_of(tested, rows))
-        sizes = {result["size"] for result in of_verdict}
-        whole["size"] = sizes.pop() if len(sizes) == 1 else ""
+        whole["size"] = _agreed({result["size"] for result in of_verdict})
     if verdict == verdicts.CONDITIONAL:
         whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
     return whole, rows
+
+
+def _agreed(sizes: set[str]) -> str:
+    return next(iter(sizes)) if len(sizes) == 1 else ""
 
 
 def _summary_of(tested: list[dict], rows: list[dict]) -> dict:

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, cell_paths
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Side
@@ -30,7 +30,9 @@ class Measured:
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])
-        self.transports = valid["transport"].groupby(cells_of(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
+        self.transports = (
+            valid["transport"].groupby(cell_paths.of_table(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
+        )
 
     def reason(self, asked) -> str | None:
         """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
@@ -62,15 +64,9 @@ class Measured:
         return quantities.find(side.quantity).sample(self, side)
 
 
-def cells_of(runs: pd.DataFrame, factors: list[str]) -> pd.Series:
-    """Of each run the path of its cell: its levels of the design's factors, in this order."""
-    first, *others = factors
-    return runs[first].str.cat(runs[others], sep="/")
-
-
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
     """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds)."""
     phases = [column for column in runs if column.endswith("_seconds")]
     if not phases or runs.empty:
         return {}
-    return runs[phases].sum(axis=1).groupby(cells_of(runs, factors)).mean().to_dict()
+    return runs[phases].sum(axis=1).groupby(cell_paths.of_table(runs, factors)).mean().to_dict()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.claims.measured import cells_of
+from plimsoll.analysis import cell_paths
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, staleness, status
 
@@ -34,14 +34,14 @@ def quiet(runs: pd.DataFrame, plan: Plan) -> list[dict]:
     if rest.empty:
         return []
     rows = []
-    for path, group in rest.groupby(cells_of(rest, plan["factors"])):
+    for path, group in rest.groupby(cell_paths.of_table(rest, plan["factors"])):
         links = [{"repetition": number, "record": _record(path, number)} for number in sorted(group["repetition"])]
         rows.append({"cell": path, "runs": links, "raw": str(Path(group["raw"].iloc[0]).parent)})
     return rows
 
 
 def _run(row: dict, plan: Plan, records: Path) -> dict:
-    path, repetition = "/".join(str(row[factor]) for factor in plan["factors"]), row["repetition"]
+    path, repetition = cell_paths.of_row(row, plan["factors"]), row["repetition"]
     described = {"cell": path, "repetition": repetition, "status": row["status"]}
     try:
         recorded = record.read(record.path_of(records, path, repetition))

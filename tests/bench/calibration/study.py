@@ -37,21 +37,22 @@ def asking(plan: dict, study: dict):
 
     def asked(claim: dict) -> list:
         if "along" in claim:
-            return [[Side(_metric(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
+            return [[Side(metric_of(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
         if quantities.find(claim.get("quantity")).printed:
-            return [Printed(_metric(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+            return [Printed(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
         of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
         found = []
         for a, b, reference in contrasts(claim):
             before = None if reference is None else str(reference)
-            one, other = (Side(_metric(plan, cell), str(cell), before, of[side]) for cell, side in ((a, "a"), (b, "b")))
+            one, other = (Side(metric_of(plan, cell), str(cell), before, of[side]) for cell, side in ((a, "a"), (b, "b")))
             found.append(Contrast(one, other))
         return found
 
     return asked
 
 
-def _metric(plan: dict, cell: int) -> str:
+def metric_of(plan: dict, cell: int) -> str:
+    """The metric that a cell has values of."""
     return plan["cells"][str(cell)]["metric"]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import workloads
+from plimsoll.analysis import cell_paths
 from plimsoll.designs.interference import cells, words
 from plimsoll.designs.interference.factors import FREE
 from plimsoll.interchange import Plan
@@ -52,7 +53,7 @@ def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
     seen. `records` is the folder of the study's records."""
     seen: dict[tuple, int] = {}
     for run in runs[runs["status"] == status.VALID].to_dict("records"):
-        path = "/".join(run[factor] for factor in plan["factors"])
+        path = cell_paths.of_row(run, plan["factors"])
         recorded = record.read(record.path_of(records, path, run["repetition"]))
         for sight in recorded["limits_seen"]:
             memory = sight["memory_bytes"] and f"{sight['memory_bytes'] / 2**20:.0f} MiB"
@@ -79,7 +80,7 @@ def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
     """Path of the cell that was run, by case and the names of its members; the first runtime's, in the papers' placement."""
     measured: dict[tuple, str] = {}
     for row in runs.loc[runs["placement"] == FREE, factors].drop_duplicates().to_dict("records"):
-        measured.setdefault((row["case"], frozenset(row["pair"].split("+"))), "/".join(row[factor] for factor in factors))
+        measured.setdefault((row["case"], frozenset(row["pair"].split("+"))), cell_paths.of_row(row, factors))
     return measured
 
 

@@ -11,7 +11,7 @@ from plimsoll.config.studies import Study
 from scipy import special
 
 from tests.bench.calibration.simulation.noise import NOISES
-from tests.bench.calibration.study import METRIC, TIME, study_of
+from tests.bench.calibration.study import metric_of, study_of
 
 SPREAD = 0.05
 
@@ -92,12 +92,13 @@ def observed(world: World, values: np.ndarray) -> Measured:
     cells, number, _ = values.shape
     cell, block, _ = np.indices(values.shape).reshape(3, -1)
     flat = values.reshape(-1)
-    metric = np.where(np.isin(cell, world.times), TIME, METRIC)
+    study, plan = _study_of(world)
+    metric = [metric_of(plan, one) for one in cell]
     table = pd.DataFrame({"metric": metric, "cell": cell.astype(str), "repetition": block, "value": flat})
     table["censored"] = flat >= world.limit
     runs = pd.DataFrame({"cell": np.repeat(np.arange(cells).astype(str), number), "status": "valid"})
     runs["transport"] = np.where(values[..., 0].reshape(-1) > 0, "shared memory", "TCP")
-    return Measured(*_study_of(world), table, runs)
+    return Measured(study, plan, table, runs)
 
 
 def _study_of(world: World) -> tuple[Study, dict]:
@@ -112,7 +113,7 @@ class Quick(Measured):
         self.metrics, self.unseen = self.study["metrics"], {}
         which = np.repeat(np.arange(values.shape[1]), values.shape[2])
         self._single = {
-            (TIME if cell in world.times else METRIC, str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
+            (metric_of(self.plan, cell), str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
             for cell, one in enumerate(values)
         }
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
