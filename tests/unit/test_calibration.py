@@ -3,12 +3,12 @@ each of them as the workflow does."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.bench.calibration import simulation
-from tests.bench.calibration.simulation import kinds, rules
 
-WORLDS = [*rules.worlds(), *kinds.worlds()]
+WORLDS = simulation.worlds()
 # The last world of each family, which mostly is the largest.
 LAST = {world.family: world for world in WORLDS}
 
@@ -32,3 +32,13 @@ def test_averages_over_both_directions_count_what_is_better():
     assert found["half better, half worse", "better", ""]["reproduced"] < 0.1
     assert found["half better, half worse", "better", ""]["contradicted"] < 0.1
     assert found["as claimed", "no_difference", ""]["reproduced"] == 0
+
+
+def test_arrangements_that_disagree_are_conditional_and_never_reproduced():
+    """Of three arrangements one bears the claim out, one contradicts it, and in one there is nothing."""
+    of = {world.truth: world for world in WORLDS if world.family == "arrangements" and world.blocks == 20}
+    for truth, found in (("both ways", "conditional"), ("as claimed", "reproduced"), ("the other way", "contradicted")):
+        row = simulation.simulate((0, replace(of[truth], draws=200)))[0]
+        assert (row["expected"], row["named"]) == ("higher", "") and row[found] > 0.8
+    (row, *_) = simulation.simulate((0, replace(of["as claimed in all but one"], draws=200)))
+    assert row["reproduced"] < 0.1 and np.isfinite(row["wrongly_found"])

@@ -183,3 +183,14 @@ def test_the_facts_of_this_host_are_the_same_twice():
     facts = of_host.facts()
     assert facts == of_host.facts()
     assert {"kernel", "processor", "microcode", "governor"} < facts.keys() and all(facts.values())
+
+
+def test_a_governor_of_any_processor_counts(tmp_path):
+    cpu = tmp_path / "devices/system/cpu"
+    assert of_host.settings(tmp_path)["governor"] == of_host.NOT_READABLE
+    for number, governor in enumerate(("performance", "performance", "powersave")):
+        (cpu / f"cpu{number}/cpufreq").mkdir(parents=True)
+        (cpu / f"cpu{number}/cpufreq/scaling_governor").write_text(governor)
+    assert of_host.settings(tmp_path)["governor"] == "performance, powersave"
+    (cpu / "cpu2/cpufreq/scaling_governor").write_text("performance")
+    assert of_host.settings(tmp_path)["governor"] == "performance"

@@ -70,7 +70,8 @@ def _undecidable(result: dict, rows: list[dict]) -> str:
 def _cost(paths, wanted: int, measured: Measured) -> tuple[int, float]:
     """(runs, seconds) that it takes to have `wanted` repetitions of each of these cells."""
     more = {path: max(0, wanted - measured.plan["cells"][path]["repetitions"]) for path in paths}
-    return sum(more.values()), sum(number * measured.seconds(path) for path, number in more.items())
+    # Paths come as a set: a plain sum would depend on their order in its last digit.
+    return sum(more.values()), math.fsum(number * measured.seconds(path) for path, number in more.items())
 
 
 def _width(rows: list[dict], wanted: int) -> float:

@@ -29,12 +29,18 @@ def settings(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str
     return {
         "processors online": read(cpu / "online", NOT_READABLE),
         "hyper-threading": read(cpu / "smt/control", NOT_READABLE),
-        "governor": read(cpu / "cpu0/cpufreq/scaling_governor", NOT_READABLE),
+        "governor": governors(cpu),
         "turbo": turbo(cpu),
         "transparent huge pages": read(sysfs / "kernel/mm/transparent_hugepage/enabled", NOT_READABLE),
         "address space randomisation": read(proc / "sys/kernel/randomize_va_space", NOT_READABLE),
         "NUMA balancing": read(proc / "sys/kernel/numa_balancing", NOT_READABLE),
     }
+
+
+def governors(cpu: Path) -> str:
+    """The governors of all processors, each named once, from the folder of the processors in sysfs; or that there is none to
+    be read."""
+    return ", ".join(sorted({read(file, NOT_READABLE) for file in cpu.glob("cpu*/cpufreq/scaling_governor")})) or NOT_READABLE
 
 
 def turbo(cpu: Path) -> str:

@@ -80,6 +80,17 @@ def of_values(table: pd.DataFrame) -> Measured:
     return Measured(*study_of(len(table.columns)), long, pd.DataFrame())
 
 
+def arranged(claim: dict) -> list[dict]:
+    """A claim in each arrangement of what its paper leaves open: `arranged` has the sides of each; or as it is."""
+    return [{**claim, **sides} for sides in claim.get("arranged", [{}])]
+
+
+def _asked(claim: dict, measured: Measured) -> evaluate.Asked:
+    ask = asking(measured.plan, measured.study)
+    of_each = enumerate(claim.get("arranged", [{}]))
+    return {str(number): lambda of, sides=sides: ask({**of, **sides}) for number, sides in of_each}
+
+
 class Judged(NamedTuple):
     """What came of one claim in one draw; the interval is of the average, or of the only comparison, as an effect."""
 
@@ -93,6 +104,9 @@ def whole(claim: dict, measured: Measured) -> Judged:
     """By the function that judges the papers' claims. The paper's own procedure is left out: it is told beside a comparison,
     decides nothing, and would take most of the time."""
     with mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
-        result, rows = evaluate.one(claim, measured, {"": asking(measured.plan, measured.study)}, ALPHA)
+        result, rows = evaluate.one(claim, measured, _asked(claim, measured), ALPHA)
+    if result["arrangements"]:
+        # Each arrangement has an interval of its own.
+        return Judged(result["verdict"], result["size"], np.nan, np.nan)
     told = result.get("whole") or (rows[0] if len(rows) == 1 else {})
     return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan))

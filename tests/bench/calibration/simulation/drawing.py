@@ -30,6 +30,7 @@ ROWS = {
     "average of both directions": "family == 'mixed directions'",
     "best of 4, order of 4": "family == 'orders'",
     "rule with an exception": "family == 'parts'",
+    "each of three arrangements": "family == 'arrangements'",
     "relative loss": "family == 'relative loss'",
     "memory contention ratio": "family == 'memory contention ratio'",
     "dispersion, 6 values in a block": "family == 'spread, 6 in a block' and quantity == 'dispersion'",

@@ -9,12 +9,12 @@ from scipy import special
 
 from tests.bench.calibration.simulation import truths
 from tests.bench.calibration.simulation.worlds import World
-from tests.bench.calibration.study import ALPHA, Judged, contrasts
+from tests.bench.calibration.study import ALPHA, Judged, arranged, contrasts
 
 
 class Inner:
     """The claims of a world on all draws, by the functions that evaluate.one calls: the quantity's differences, Mean,
-    strength, together and judge. What is the same for several claims is computed once."""
+    strength, together, judge and of_arrangements. What is the same for several claims is computed once."""
 
     def __init__(self, world: World, values: np.ndarray):
         self.world, self.values, self.known = world, values, {}
@@ -22,16 +22,23 @@ class Inner:
     def judge(self, claim: dict) -> list[Judged]:
         """One result per draw."""
         parts = book.parts_of(claim) or [claim]
-        judged = [self._part(part, Levels(ALPHA, ALPHA / len(parts))) for part in parts]
+        judged = [self._arrangements(part, Levels(ALPHA, ALPHA / len(parts))) for part in parts]
         if len(parts) == 1:
             return judged[0]
         return [Judged(verdicts.of_parts([one.verdict for one in of]), "", np.nan, np.nan) for of in zip(*judged, strict=True)]
 
-    def _part(self, claim: dict, levels: Levels) -> list[Judged]:
+    def _arrangements(self, claim: dict, levels: Levels) -> list[Judged]:
+        of_each = [self._one(one, levels) for one in arranged(claim)]
+        if len(of_each) == 1:
+            return [judged for judged, _ in of_each[0]]
+        return [_agreeing(of_draw, levels) for of_draw in zip(*of_each, strict=True)]
+
+    def _one(self, claim: dict, levels: Levels) -> list[tuple[Judged, verdicts.Strength]]:
+        """The result of each draw, and its evidence."""
         quantity, holds = quantities.find(claim.get("quantity")), claim.get("holds", verdicts.EACH)
         found = self._differences(claim)
         if found.shape[-1] < blocks.SMALLEST:
-            return [Judged(verdicts.INCONCLUSIVE, "", np.nan, np.nan)] * len(found)
+            return [(Judged(verdicts.INCONCLUSIVE, "", np.nan, np.nan), verdicts.NOTHING)] * len(found)
         average = holds == verdicts.AVERAGE and not quantity.printed
         rows = None if average and truths.expected(claim) not in verdicts.LIKENESS else self._evidence(claim, found)
         whole = (truths.signs(self.world, claim)[:, None] * found).mean(axis=1)
@@ -46,7 +53,8 @@ class Inner:
                     evidence = evidence._replace(supports=1.0)
             else:
                 evidence = verdicts.together(rows[draw], holds)
-            judged.append(Judged(verdicts.judge(evidence, *levels), verdicts.size(low, high, magnitude), low, high))
+            result = Judged(verdicts.judge(evidence, *levels), verdicts.size(low, high, magnitude), low, high)
+            judged.append((result, evidence))
         return judged
 
     def _differences(self, claim: dict) -> np.ndarray:
@@ -75,6 +83,13 @@ def _strengths(claim: dict, differences: np.ndarray, bounds: verdicts.Bounds) ->
     named = bool((findings.paper_magnitude(claim) or {}).get("low"))
     means = (Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True))
     return [verdicts.strength(truths.expected(claim), mean, bounds, named) for mean in means]
+
+
+def _agreeing(of_each: tuple[tuple[Judged, verdicts.Strength], ...], levels: Levels) -> Judged:
+    """The result of one draw from those in each arrangement; the size is that of all which have the verdict."""
+    verdict = verdicts.of_arrangements([one.verdict for one, _ in of_each], [evidence for _, evidence in of_each], *levels)
+    sizes = {one.size for one, _ in of_each if one.verdict == verdict} or {one.size for one, _ in of_each}
+    return Judged(verdict, sizes.pop() if len(sizes) == 1 else "", np.nan, np.nan)
 
 
 def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:

@@ -12,7 +12,7 @@ from plimsoll.claims.quantities.printed_value import LEAST
 from scipy import special
 
 from tests.bench.calibration.simulation.worlds import SPREAD, World
-from tests.bench.calibration.study import contrasts
+from tests.bench.calibration.study import arranged, contrasts
 
 # Differences as small as this are a matter of rounding.
 TINY = 1e-9
@@ -102,17 +102,28 @@ def effects(world: World, claim: dict) -> np.ndarray:
     )
 
 
-def asserted(world: World, claim: dict) -> tuple[bool, bool]:
-    """(whether what `reproduced` asserts is true, whether what `contradicted` asserts is). Both are false where there is just
-    no difference, or one of just the margin.
+class Asserted(NamedTuple):
+    """Whether what each verdict asserts is true."""
+
+    reproduced: bool
+    contradicted: bool
+    conditional: bool
+
+
+def asserted(world: World, claim: dict) -> Asserted:
+    """Whether what each verdict asserts is true; none is where there is just no difference, or one of just the margin.
 
     A difference that is claimed with a size is contradicted by one below the bound. Between that and 0 neither verdict is
-    wrong: the sign is as the paper says, the size is not.
+    wrong: the sign is as the paper says, the size is not. Over arrangements both are asserted of all of them, and `conditional`
+    says that one is so and another one against it.
     """
     if "sound" in claim:
-        return claim["sound"]
+        return Asserted(*claim["sound"], False)
+    if "arranged" in claim:
+        so, against = zip(*(_asserted(world, one) for one in arranged(claim)), strict=True)
+        return Asserted(all(so), all(against), any(so) and any(against))
     parts = [_asserted(world, part) for part in book.parts_of(claim) or [claim]]
-    return all(part[0] for part in parts), any(part[1] for part in parts)
+    return Asserted(all(part[0] for part in parts), any(part[1] for part in parts), False)
 
 
 def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
