@@ -3,7 +3,7 @@
 import sys
 
 from tests.bench import agreement, analysis, instruments, overhead, precise, starting
-from tests.bench.calibration import known, rejudge, same, simulation
+from tests.bench.calibration import halves, known, rejudge, same, simulation
 
 BENCHES = {
     "overhead": overhead.main,
@@ -14,6 +14,7 @@ BENCHES = {
 }
 LONG = {
     "instruments": instruments.main,
+    "halves": halves.main,
     "same": same.main,
     "known": known.main,
     "rejudge": rejudge.main,

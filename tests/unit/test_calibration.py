@@ -4,9 +4,10 @@ each of them as the workflow does."""
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tests.bench.calibration import simulation
+from tests.bench.calibration import halves, simulation
 
 WORLDS = simulation.worlds()
 # The last world of each family, which mostly is the largest.
@@ -42,3 +43,26 @@ def test_arrangements_that_disagree_are_conditional_and_never_reproduced():
         assert (row["expected"], row["named"]) == ("higher", "") and row[found] > 0.8
     (row, *_) = simulation.simulate((0, replace(of["as claimed in all but one"], draws=200)))
     assert row["reproduced"] < 0.1 and np.isfinite(row["wrongly_found"])
+
+
+def test_halves_of_a_block_share_no_iteration_and_stay_in_their_block():
+    of_blocks = {block: 100.0 * block + np.arange(number) for block, number in ((1, 4), (2, 7), (5, 5))}
+    values = halves.split([of_blocks], np.random.default_rng(1))
+    assert values.shape == (halves.SPLITS, 2, 3, 2)
+    for split in values:
+        for place, own in enumerate(of_blocks.values()):
+            drawn = split[:, place].ravel()
+            assert len(set(drawn)) == 4 and set(drawn) <= set(own)
+    assert len({tuple(sorted(split[0].ravel())) for split in values}) > 20
+
+
+def test_the_labels_of_halves_decide_nothing():
+    """Iterations of the reference under two labels: differences are found as rarely as they should be."""
+    table = pd.read_csv(halves.OBSERVATIONS, dtype={"case": str})
+    views = halves.views_of(table, "triad")
+    assert len(views) > 20
+    rows = list(halves.of_metric("triad", views, np.random.default_rng(3)))
+    of_differences = [row for row in rows if row["expected"] == "higher" and not row["named"]]
+    assert {row["quantity"] for row in of_differences} == {"value", "dispersion", "relative loss"}
+    assert all(row["reproduced_low"] <= 0.03 and row["contradicted_low"] <= 0.03 for row in of_differences)
+    assert all(row["covers_high"] >= 0.94 for row in rows)
