@@ -4,6 +4,7 @@ The input functions of the rules (rules/common.smk) ask this; no stage imports i
 """
 
 import fcntl
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,11 +35,13 @@ class Bundle(NamedTuple):
 
 @dataclass(frozen=True)
 class Workflow:
-    """The studies that are `selected`, every study by name with its plan, and why optional environments are not there."""
+    """The studies that are `selected`, every study by name with its plan, the configuration's wish for each of the `runtimes`,
+    and why optional environments are not there."""
 
     selected: list[str]
     studies: dict[str, Study]
     plans: dict[str, Plan]
+    runtimes: dict[str, str]
     unavailable: dict[str, str]
 
     def records(self, study: str) -> list[str]:
@@ -66,8 +69,15 @@ class Workflow:
         return [f"results/{study}/tables/{name}.csv" for name in self.studies[study].get("tables", {})]
 
     def bundle(self, study: str, bundle: str) -> list[str]:
-        """The records of a bundle."""
-        return paths_of(study, self._bundles[study][bundle].runs)
+        """The records of a bundle that Snakemake has to look at: those that are to be measured, or that are newer than the
+        bundle; all of them where there is no bundle. It takes a millisecond or two for each that it is given, of thousands that
+        mostly are what they were."""
+        runs = self._bundles[study][bundle].runs
+        try:
+            made = os.stat(bundle_path(study, bundle)).st_mtime_ns
+        except OSError:
+            return paths_of(study, runs)
+        return [path_of(study, *run) for run in runs if self._open(study, *run) or newer(path_of(study, *run), made)]
 
     def bundle_digest(self, study: str, bundle: str) -> str:
         """Changes when the runs of a bundle do, or what is measured in them."""
@@ -78,7 +88,7 @@ class Workflow:
         """Paths that stand for the records that a figure or a table is made from, and for no others; without a `name` for all
         records of the study."""
         return [
-            f"results/{study}/progress/bundles/{bundle}"
+            bundle_path(study, bundle)
             for bundle, bundled in self._bundles[study].items()
             if name is None or name in bundled.names
         ]
@@ -121,8 +131,7 @@ class Workflow:
 
         Where environments are tried before anything is measured, trying them needs the image too.
         """
-        seen = _seen(study, cell, repetition)
-        if not staleness.to_measure(seen, self._fingerprint(study, cell), self._starts(study)):
+        if not self._open(study, cell, repetition):
             return []
         loaded = self.studies[study]
         image = image_of(loaded)
@@ -151,6 +160,11 @@ class Workflow:
                 queue = sorted(wanted, key=lambda run: self._places[study].get(run, 0))
                 progress.begin(Path("results", study, "progress"), [f"{cell}/{number}" for cell, number in queue])
 
+    def wishes(self, image: str) -> dict[str, str]:
+        """The wish for each runtime, of the configuration and of the selected studies that run an image."""
+        chosen = (self.studies[name] for name in self.selected if self.studies[name]["image"] == image)
+        return studies.wishes_of_all(chosen, self.runtimes)
+
     def tried_images(self) -> list[str]:
         """Images of the selected studies whose environments are tried before anything is measured."""
         chosen = (self.studies[name] for name in self.selected)
@@ -164,6 +178,10 @@ class Workflow:
         """
         for name, made in self.plans.items():
             planner.write(made, Path("results", name, "plan.json"))
+
+    def _open(self, study: str, cell: str, repetition: int) -> bool:
+        """Whether a run is to be measured, for the first time or again."""
+        return staleness.to_measure(_seen(study, cell, repetition), self._fingerprint(study, cell), self._starts(study))
 
     def _fingerprint(self, study: str, cell: str) -> str | None:
         return self.plans[study]["cells"].get(cell, {}).get("fingerprint")
@@ -199,8 +217,10 @@ def prepare(config: dict) -> Workflow:
     selected = studies.selected(config["studies"])
     supplied.prepare(config["programs"])
     host = configured.host(config)
-    unavailable = {} if config.get("host_file") else unavailable_here(config["runtimes"])
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
+    # Only the selected studies measure, so that only what they ask for is tried.
+    wishes = studies.wishes_of_all((loaded[name] for name in selected), config["runtimes"])
+    unavailable = {} if config.get("host_file") else unavailable_here(wishes)
     claims = book.load_all()
     for name, study in loaded.items():
         book.check_against(study, claims.get(name, []))
@@ -211,7 +231,7 @@ def prepare(config: dict) -> Workflow:
                 f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
                 "config/config.yaml, or choose other studies."
             )
-    return Workflow(selected, loaded, plans, unavailable)
+    return Workflow(selected, loaded, plans, config["runtimes"], unavailable)
 
 
 def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:
@@ -249,6 +269,16 @@ def hold(path: Path) -> TextIO:
 def _seen(study: str, cell: str, repetition: int) -> staleness.Look:
     # A text and no Path: it is asked for tens of thousands of runs.
     return staleness.seen_at_start(path_of(study, cell, repetition))
+
+
+def bundle_path(study: str, bundle: str) -> str:
+    """Path that stands for the records of a bundle."""
+    return f"results/{study}/progress/bundles/{bundle}"
+
+
+def newer(path: str, moment: int) -> bool:
+    """Whether a file was changed after a moment (nanoseconds since 1970)."""
+    return os.stat(path).st_mtime_ns > moment
 
 
 def path_of(study: str, cell: str, repetition: int) -> str:

@@ -290,3 +290,9 @@ def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
     assert found["instrument"] == "mpi" and found["n"] == found["n_plain"] == 6
     assert found["ratio"] == pytest.approx(1.1, abs=0.02)
     assert found["ratio_low"] < 1.1 < found["ratio_high"]
+
+
+def test_watching_values_that_are_all_the_same_has_no_p_and_differs_in_nothing():
+    row = {**dict.fromkeys(OF_DEPLOYMENT, "x"), "metric": "m", "label": "M", "unit": "s", "censored": False, "value": 1.0}
+    (found,) = watching.cost(pd.DataFrame([{**row, "instrument": name} for name in ("plain", "mpi") for _ in range(3)]), 0.05)
+    assert np.isnan(found["p"]) and np.isnan(found["p_holm"]) and not found["differs"]

@@ -7,8 +7,7 @@ import pandas as pd
 
 from plimsoll import environments
 from plimsoll.analysis import tables as analysis_tables
-from plimsoll.designs.splitting import host_tables, run_tables, watching, words
-from plimsoll.designs.splitting.charts import profile
+from plimsoll.designs.splitting import host_tables, watching, words
 from plimsoll.designs.splitting.factors import SplittingPlan
 from plimsoll.instruments.mpi_profile import PATTERNS
 from plimsoll.measuring import status
@@ -78,6 +77,10 @@ def transports(runs: pd.DataFrame) -> list[dict]:
 def measured(folder: Path, loaded: dict) -> dict:
     """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`;
     `folder` holds the study's tables."""
+    # Here, because what draws takes a second to import, and the terminal asks this module only for words.
+    from plimsoll.designs.splitting import run_tables
+    from plimsoll.designs.splitting.charts import profile
+
     groups = [group.replace("_", " ") for group, _ in PATTERNS.values()]
     told: dict = {
         "patterns": [label for label, _ in profile.LOOK.values()],
