@@ -29,6 +29,6 @@ rule runtimes:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        wishes=" ".join(f"{name}={wish}" for name, wish in sorted(config["runtimes"].items())),
+        wishes=lambda wildcards: " ".join(f"{name}={wish}" for name, wish in sorted(WORKFLOW.wishes(wildcards.image).items())),
     shell:
         "python -m plimsoll runtimes --image {input.image} --output {output} {params.wishes} 2> >(tee {log} >&2)"

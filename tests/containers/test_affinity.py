@@ -6,7 +6,8 @@ import pytest
 from plimsoll.mpi import launch
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
-OURS = ("podman", "docker-host-network")
+OURS = ("podman", "docker-host-network", "docker-shared")
+UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
 
 
@@ -15,7 +16,7 @@ def allowed(found):
 
 
 @pytest.mark.parametrize("scheme", ["E1", "O1"])
-@pytest.mark.parametrize("runtime", [*FREE, *OURS])
+@pytest.mark.parametrize("runtime", [*FREE, *OURS, *UNPRIVILEGED])
 def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     working(runtime)
     mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
@@ -57,7 +58,7 @@ def test_containers_of_optional_levels_have_cores_of_their_own(workspace, workin
     assert allowed(found) == [("0", "0"), ("0", "0"), ("1", "0"), ("1", "0")]
 
 
-@pytest.mark.parametrize("runtime", [*FREE, *OURS])
+@pytest.mark.parametrize("runtime", [*FREE, *OURS, *UNPRIVILEGED])
 def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"

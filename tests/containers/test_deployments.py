@@ -1,5 +1,7 @@
 """The five deployments do what their names say: seen from inside, with real messages between real ranks."""
 
+import os
+
 import pytest
 from plimsoll import environments
 from plimsoll.environments import base, isolation
@@ -9,9 +11,13 @@ from plimsoll.workloads import hpcc
 
 PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
 # Optional levels, which the paper has not.
-OURS = ("podman", "docker-host-network")
-CONTAINERS = (*PRINTED, *OURS)
-ISOLATED = {"docker", "singularity-instance", *OURS}
+SHARING = ("docker-shared", "docker-shared-ptrace")
+UNPRIVILEGED = ("singularity-user", "singularity-sharens")
+CONTAINERS = (*PRINTED, "podman", "docker-host-network", *SHARING, *UNPRIVILEGED)
+ISOLATED = {"docker", "singularity-instance", "podman", "docker-host-network"}
+# Those whose containers have host names, and those whose ranks are in the host's cgroup.
+NAMED = ISOLATED | set(SHARING)
+UNGROUPED = {"singularity", *UNPRIVILEGED}
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
@@ -44,11 +50,9 @@ def test_over_subscribed_groups_hold_the_ranks_that_table_4_gives_them(workspace
     assert found["status"] == "valid", found["reason"]
     groups = {}
     for rank in found["ranks"]:
-        place = (
-            rank["hostname"] if runtime in ISOLATED else rank["cgroups"][0] if runtime == "singularity" else cpu_cgroup(rank)
-        )
+        place = rank["hostname"] if runtime in NAMED else rank["cgroups"][0] if runtime in UNGROUPED else cpu_cgroup(rank)
         groups.setdefault(place, []).append(rank["rank"])
-    if runtime == "singularity":
+    if runtime in UNGROUPED:
         assert len(groups) == 1
         return
     assert sorted(map(len, groups.values())) == [cell["ranks_per_container"]] * cell["containers"]
@@ -148,6 +152,50 @@ def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_
     assert len({rank["namespaces"]["net"] for rank in found["ranks"]}) == 1
     assert len({rank["namespaces"]["ipc"] for rank in found["ranks"]}) == 2
     assert found["transport"]["carried_by"] == "TCP"
+
+
+def test_docker_that_shares_ipc_shares_processes_and_the_network_and_nothing_else(image, working):
+    working("docker", *SHARING)
+    own, *shared = (isolation.observe(environments.find(name), image) for name in ("docker", *SHARING))
+    for seen in shared:
+        assert set(own["separate_namespaces"]) - set(seen["separate_namespaces"]) == {"ipc", "net", "pid"}
+        assert set(seen["separate_namespaces"]) == {"mnt", "uts"} and seen["own_cgroup"] and seen["network"] == "host"
+    assert shared[0]["capabilities"] == own["capabilities"] != shared[1]["capabilities"]
+
+
+def test_ranks_of_two_containers_that_share_ipc_share_memory_and_with_the_capability_read_each_other_s(workspace, working):
+    working(*SHARING)
+    copies = {}
+    for name in SHARING:
+        found = workspace.run(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
+        assert found["status"] == "valid", found["reason"]
+        assert len({rank["hostname"] for rank in found["ranks"]}) == len({cpu_cgroup(rank) for rank in found["ranks"]}) == 2
+        assert found["transport"]["shared_memory_segments"] == [2, 2] and found["transport"]["network_bytes"] < 1e7
+        copies[name] = found["transport"]["single_copy"]
+    assert copies == {"docker-shared": "refused", "docker-shared-ptrace": "allowed"}
+
+
+def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_container(workspace, working):
+    working(*UNPRIVILEGED)
+    seen, commands = {}, {}
+    for name in UNPRIVILEGED:
+        found = workspace.run(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
+        assert found["status"] == "valid", found["reason"]
+        seen[name] = [len({rank["namespaces"][kind] for rank in found["ranks"]}) for kind in ("user", "mnt")]
+        assert not {rank["namespaces"]["user"] for rank in found["ranks"]} & {os.readlink("/proc/self/ns/user")}
+        commands[name] = found["command"]
+    assert seen == {"singularity-user": [2, 2], "singularity-sharens": [1, 1]}
+    assert "btl_vader_single_copy_mechanism" in commands["singularity-user"]
+    assert "btl_vader_single_copy_mechanism" not in commands["singularity-sharens"]
+
+
+def test_without_privileges_no_container_is_confined_by_itself(workspace, working):
+    working("singularity-user")
+    workspace.plan["limits"]["attempts"] = 1
+    places = [{"cpus": str(core), "nodes": "0", "cores": [core], "slots": [core]} for core in (0, 1)]
+    path = "uma/exact/E2/singularity-user/any/default/standard/plain/fft"
+    found = workspace.run(path, places=places, restricted=True)
+    assert found["status"] == "failed" and "confined to a place of its own" in found["reason"]
 
 
 def test_podman_takes_an_image_that_it_does_not_have_from_docker_with_its_digest(workspace, working, image):

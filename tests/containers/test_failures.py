@@ -16,7 +16,12 @@ from plimsoll.measuring import lock, means, record, staleness
 
 from tests.containers.conftest import alone, container_of_the_run
 
-CONTAINERS = ("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network")
+CONTAINERS = (
+    *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
+    *("docker-shared", "singularity-user", "singularity-sharens"),
+)
+# Those that start from the image's own form; the others run its unpacked files, as bare metal does.
+FROM_IMAGE = CONTAINERS[:-2]
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
@@ -66,7 +71,7 @@ def missing(image: dict, **changes) -> dict:
     return {**image, "tag": "plimsoll/none:none", **changes}
 
 
-@pytest.mark.parametrize("runtime", CONTAINERS)
+@pytest.mark.parametrize("runtime", FROM_IMAGE)
 def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, image, impatient, capfd, runtime):
     working(runtime)
     # Docker finds it by its tag, Podman by its digest, Apptainer by its file.

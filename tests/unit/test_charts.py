@@ -433,3 +433,49 @@ def test_memory_contention_is_drawn_against_one_rank_alone():
 def test_shades_are_told_apart():
     colours = [affinity._shade("#0072b2", level) for level in (*affinity.SHADES, "novel")]
     assert len(set(colours)) == len(colours)
+
+
+STEPS = {
+    "bare": {},
+    "singularity": {"from": "bare", "adds": "files of an image"},
+    "docker": {"from": "singularity", "adds": "a network of its own"},
+    "podman": {"from": "docker", "adds": "nothing that was measured"},
+}
+
+
+def ladder(**given) -> FigureData:
+    """Singularity as fast as bare metal, and Docker at a quarter of both; Podman planned, without a run."""
+    told = shown("ladder", schemes=SMALL[:2], runtimes=tuple(STEPS), options={"steps": STEPS}, **given)
+    kept = [cell for cell in told.cells if cell["runtime"] == "bare" or cell["scheme"] == "E2"]
+    table = told.observations
+    table = table[(table["runtime"] != "podman") & ((table["runtime"] == "bare") | (table["scheme"] == "E2"))]
+    told = replace(told, cells=kept, observations=table.reset_index(drop=True))
+    return changed(told, lambda table: table["runtime"] == "docker", lambda value: 0.25 * value)
+
+
+def test_a_ladder_says_what_each_step_costs_against_the_one_that_it_comes_from():
+    made = drawn(ladder())
+    table = made.summary.set_index("runtime")
+    assert table.loc["docker", "from"] == "singularity" and table.loc["docker", "adds"] == "a network of its own"
+    assert table.loc["docker", "step"] == pytest.approx(0.25, rel=0.05) == table.loc["docker", "ratio_to_bare"]
+    assert table.loc["docker", "step_low"] < 0.25 < table.loc["docker", "step_high"] < 0.3
+    assert table.loc["singularity", "step_low"] < 1 < table.loc["singularity", "step_high"]
+    assert np.isnan(table.loc["bare", "step"]) and table.loc["podman", "n"] == 0
+    found = texts(made.figure)
+    (quarter,) = [text for text in found if text.get_text() == bars.factor(table.loc["docker", "step"])]
+    (none,) = [text for text in found if text.get_text() == bars.factor(table.loc["singularity", "step"])]
+    assert (quarter.get_fontweight(), none.get_fontweight()) == ("bold", "normal")
+    words = {text.get_text() for text in found}
+    assert {"bare metal", "Singularity: files of an image", "+ a network of its own", "no valid run"} <= words
+    check(made.figure)
+    assert "a network of its own" in made.alternative and "1 of 2 steps differs" in made.alternative
+    assert "bold where its 95 % interval leaves out 1" in made.caption and "numa: there is one socket" in made.caption
+
+
+def test_a_step_without_an_interval_is_told_without_a_claim():
+    """Two blocks give none."""
+    told = ladder()
+    made = drawn(replace(told, observations=told.observations[told.observations["repetition"] < 3]))
+    assert made.summary["step_low"].isna().all()
+    assert all(text.get_fontweight() == "normal" for text in texts(made.figure) if text.get_text().endswith("x"))
+    assert "None of 0 steps" in made.alternative

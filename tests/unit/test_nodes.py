@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import base
+from plimsoll.environments import apptainer_user, base
 from plimsoll.environments.base import HOST, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
@@ -169,3 +169,31 @@ def test_every_environment_can_be_named_shown_and_planned(liu2020):
     for name, environment in known.items():
         assert environment.name == name and isinstance(environment, base.Environment)
         assert environment.variant_of is None or environment.variant_of in known
+
+
+def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing_else(engines, tmp_path):
+    nodes = environments.find("docker-shared").start([Spec("x", "c0", IMAGE, tmp_path, temporary=tmp_path / "short")])
+    assert f"--volume {tmp_path}/short:{tmp_path}/short" in engines()[-1] and "--ipc host --pid host" in engines()[-1]
+    command = nodes[0].enter(["/bin/rank", "two words"], without=["OPAL_PREFIX"])
+    told = {"OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "a b", "OPAL_PREFIX": "/x", "SECRET": "1"}
+    subprocess.run(command, env={**os.environ, **told}, check=True)
+    asked = engines()[-1]
+    assert asked.startswith("docker exec ") and asked.endswith(f"--workdir {tmp_path} c0 /bin/rank two words")
+    assert "--env OMPI_COMM_WORLD_RANK" in asked and "--env PMIX_NAMESPACE" in asked
+    assert "OPAL_PREFIX" not in asked and "SECRET" not in asked
+
+
+def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):
+    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64/ld-linux-x86-64.so.2").touch()
+    place = {"cpus": "", "nodes": "", "cores": [], "slots": []}
+    commands = {}
+    for kind in (apptainer_user.UserNode, apptainer_user.SharensNode):
+        image = {**IMAGE, "rootfs": str(tmp_path), "sif": "x.sif"}
+        nodes = [kind(Spec("x", f"c{i}", image, tmp_path), HOST) for i in (0, 1)]
+        job = Job("x", tmp_path, tmp_path, image, [place] * 2, 2, False, {})
+        commands[kind] = " ".join(job.command(nodes, ["/bin/true"]))
+    assert "btl_vader_single_copy_mechanism none" in commands[apptainer_user.UserNode]
+    assert "btl_vader_single_copy_mechanism" not in commands[apptainer_user.SharensNode]
+    assert "--userns --sharens" in commands[apptainer_user.SharensNode] and "x.sif" not in commands[apptainer_user.UserNode]

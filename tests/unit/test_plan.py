@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from plimsoll import paths
+from plimsoll import designs, paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.designs.splitting import affinity
 from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
@@ -11,6 +11,8 @@ from plimsoll.interchange import Cache, Host, MemoryNode, Processor, Topology
 from plimsoll.planning import availability, planner
 
 from tests.conftest import host_of, unlike
+
+OURS = studies.load("plimsoll2026", designs.known())
 
 
 @pytest.fixture
@@ -263,3 +265,31 @@ def test_a_profile_without_a_number_of_cores_that_divides_is_refused(liu2020, co
     odd = studies.Study({**liu2020, "factors": {**liu2020["factors"], "processes": 12}}, liu2020.design)
     with pytest.raises(PlimsollError, match="cannot be divided evenly"):
         planner.make(odd, studies.profile("quick"), host_of(1, 16), config, {})
+
+
+def test_a_study_gets_the_runtimes_that_it_asks_for_and_no_other_study_does(small_host, config, make):
+    assert {config["runtimes"][name] for name in OURS["asks"]} == {"off"}
+    made = planner.make(OURS, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {})
+    assert set(OURS["asks"]) < {cell["runtime"] for cell in made["cells"].values() if cell["reason"] is None}
+    assert not set(OURS["asks"]) & {cell["runtime"] for cell in make(small_host)["cells"].values()}
+    unavailable = planner.make(
+        OURS, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {"docker-shared": "x"}
+    )
+    assert {cell["reason"] for cell in unavailable["cells"].values() if cell["runtime"] == "docker-shared"} == {"x"}
+
+
+def test_what_the_configuration_requires_stays_required_of_a_study_that_asks(config):
+    runtimes = {**config["runtimes"], "docker-shared": "required"}
+    assert studies.wishes(OURS, runtimes)["docker-shared"] == "required"
+    assert studies.wishes(OURS, runtimes)["singularity-user"] == "optional"
+    assert studies.wishes_of_all([OURS, {}], runtimes) == studies.wishes(OURS, runtimes)
+    assert studies.wishes_of_all([{}], runtimes) == runtimes
+
+
+def test_the_ladder_has_one_rank_in_each_container_and_bare_metal_beside(small_host, paper_host, config):
+    for host in (small_host, paper_host):
+        made = planner.make(OURS, studies.profile("quick"), host, {**config, "profile": "quick"}, {})
+        shown = availability.shown(made, OURS, "ladder")
+        assert {cell["runtime"] for cell in shown} == set(OURS["figures"]["ladder"]["steps"])
+        assert {cell["ranks_per_container"] for cell in shown if cell["runtime"] != "bare"} == {1}
+        assert {cell["containers"] for cell in shown if cell["runtime"] == "bare"} == {1}

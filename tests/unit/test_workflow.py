@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import staleness
 from plimsoll.planning import availability, planner
-from plimsoll.workflow import FIRST, Workflow, hold, paths_of, refuse_other_host
+from plimsoll.workflow import FIRST, Workflow, bundle_path, hold, path_of, paths_of, refuse_other_host
 
 NAME = "liu2020"
 
@@ -22,7 +23,7 @@ def made(small_host, config, tmp_path, monkeypatch) -> Workflow:
     staleness.seen_at_start.cache_clear()
     loaded = studies.load(NAME, designs.known())
     plan = planner.make(loaded, studies.profile("quick"), small_host, config, {})
-    yield Workflow([NAME], {NAME: loaded}, {NAME: plan}, {})
+    yield Workflow([NAME], {NAME: loaded}, {NAME: plan}, {}, {})
     staleness.seen_at_start.cache_clear()
 
 
@@ -99,11 +100,42 @@ def test_every_record_is_in_one_bundle_and_a_figure_s_bundles_hold_its_records_a
 
 def test_a_bundle_keeps_its_name_when_runs_are_added(made, small_host, config):
     more = planner.make(made.studies[NAME], studies.profile("quick"), small_host, {**config, "repetitions": 7}, {})
-    longer = Workflow([NAME], made.studies, {NAME: more}, {})
+    longer = Workflow([NAME], made.studies, {NAME: more}, {}, {})
     assert longer.bundles(NAME) == made.bundles(NAME)
     bundle = Path(made.bundles(NAME)[0]).name
     assert set(longer.bundle(NAME, bundle)) > set(made.bundle(NAME, bundle))
     assert longer.bundle_digest(NAME, bundle) != made.bundle_digest(NAME, bundle)
+
+
+def _length(bundle: tuple[str, list[str]]) -> int:
+    return len(bundle[1])
+
+
+def test_of_a_bundle_that_is_there_only_records_are_followed_that_are_open_or_newer(made):
+    bundle, every = min(((Path(path).name, made.bundle(NAME, Path(path).name)) for path in made.bundles(NAME)), key=_length)
+    runs = [run for run in made.plans[NAME]["order"] if path_of(NAME, *run) in every]
+    assert len(runs) > 4
+    for run in runs:
+        put(made, run)
+    marker = Path(bundle_path(NAME, bundle))
+    assert made.bundle(NAME, bundle) == every
+
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+    staleness.seen_at_start.cache_clear()
+    assert made.bundle(NAME, bundle) == []
+
+    later = marker.stat().st_mtime_ns + 1
+    Path(every[0]).unlink()
+    put(made, runs[1], fingerprint="another")
+    put(made, runs[2], status="disturbed")
+    Path(every[3]).write_text("{")
+    for path in every[1:]:
+        os.utime(path, ns=(later - 1, later - 1))
+    os.utime(every[4], ns=(later, later))
+    staleness.seen_at_start.cache_clear()
+    # What is damaged is named to the user and kept, and is as old as it was.
+    assert made.bundle(NAME, bundle) == [*every[:3], every[4]]
 
 
 def test_a_figure_s_digest_changes_with_its_own_cells_alone(made):

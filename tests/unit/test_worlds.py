@@ -22,7 +22,9 @@ from tests.conftest import DATA, PROJECT, host_of
 
 ALPHA = 0.05
 # Those whose design has not been taken out.
-NAMES = [name for name in ("liu2020", "jha2021", "jha2018") if (PROJECT / f"config/studies/{name}.yaml").exists()]
+NAMES = [
+    name for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026") if (PROJECT / f"config/studies/{name}.yaml").exists()
+]
 HOSTS = ("the paper's host", "two cores")
 # What a world without effects bears out although its sentence names a difference, and why.
 WITHOUT_EFFECTS = {

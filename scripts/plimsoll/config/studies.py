@@ -1,6 +1,6 @@
 """Studies, profiles and the configuration: read, checked, and references between them resolved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from plimsoll import paths, registry
@@ -34,6 +34,20 @@ def profile(name: str) -> dict:
     if name not in names(PROFILES):
         raise PlimsollError(f"There is no profile {name!r}: config/profiles/ has {', '.join(names(PROFILES))}.")
     return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
+
+
+def wishes(study: Mapping, runtimes: Mapping[str, str]) -> dict[str, str]:
+    """The configuration's wish for each runtime, for a study: one that the study asks for is optional where it is off."""
+    asked = dict.fromkeys(study.get("asks", ()), "optional")
+    return {**asked, **{name: wish for name, wish in runtimes.items() if wish != "off" or name not in asked}}
+
+
+def wishes_of_all(chosen: Iterable[Mapping], runtimes: Mapping[str, str]) -> dict[str, str]:
+    """The wish for each runtime where several studies are measured: what one of them asks for is tried."""
+    together = dict(runtimes)
+    for study in chosen:
+        together = wishes(study, together)
+    return together
 
 
 class Study(dict):

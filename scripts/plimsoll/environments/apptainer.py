@@ -21,10 +21,11 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
-def execute(spec: Spec, *options: str) -> list[str]:
-    """`apptainer exec` of the node's image in its folder, up to where the program begins."""
+def execute(spec: Spec, *options: str, image: str | None = None) -> list[str]:
+    """`apptainer exec` of the node's image in its folder, up to where the program begins; `image` is another form of the image
+    than its SIF."""
     folder = str(spec.folder)
-    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, spec.image["sif"]]
+    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, image or spec.image["sif"]]
 
 
 def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
@@ -58,7 +59,9 @@ class ExecNode(Node):
 
 
 class Apptainer(Environment):
-    """What all environments of Apptainer need."""
+    """What all environments of Apptainer need. With `unpacked` their nodes have the image's unpacked files, and not the SIF."""
+
+    unpacked = False
 
     def versions(self) -> dict[str, str]:
         return {"Apptainer": output([executable(), "--version"]).strip()}
@@ -73,7 +76,7 @@ class Apptainer(Environment):
             output([executable(), "--version"], 10)
         except Unavailable as problem:
             raise Outage(f"Apptainer does not answer ({problem})", "install it again (make setup does)") from problem
-        if not Path(image["sif"]).is_file():
+        if not self.unpacked and not Path(image["sif"]).is_file():
             raise gone(image, "its SIF is not there")
 
 

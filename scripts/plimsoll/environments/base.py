@@ -29,7 +29,8 @@ class Spec(NamedTuple):
 
     `run` identifies the run on the machine. `name` identifies the node, and is its host name. `image` is the description of a
     built image (plimsoll.images); an environment takes the form of it that it runs. `folder` is at the same path in the node.
-    `mounts` are other folders of the host, each with its place in the node, where it can only be read.
+    `mounts` are other folders of the host, each with its place in the node, where it can only be read. `temporary` is a short
+    path on the host where programs that belong together meet; only a node that needs it has it.
 
     With `place` None the node may use all processors and memory nodes, with `memory_bytes` None all memory. `block_io_weight`
     is the weight of its block I/O. `capabilities` are added to the environment's. With `network` None the node is on the
@@ -49,6 +50,7 @@ class Spec(NamedTuple):
     network: Network | None = None
     group: str | None = None
     user: str | None = None
+    temporary: Path | None = None
     command: tuple[str, ...] = ("sleep", "infinity")
 
 
@@ -59,13 +61,17 @@ class Node(ABC):
     host that its processor time is counted in; `root` is where programs in it find the image's files.
 
     A node that is `separate` has a host name and processes of its own: what runs the node starts a program in it. In any other
-    node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. `kind` is the
-    sort of node in one word. `interface` is the network interface that its programs have to use, where they see others too.
+    node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. One that is
+    `detached` only looks like the starter's: it is the child of something else, and has neither the starter's cgroup nor its
+    binding. With `private_users` each program has a user namespace of its own. `kind` is the sort of node in one word.
+    `interface` is the network interface that its programs have to use, where they see others too.
     """
 
     kind: str
     separate = True
     strays = False
+    detached = False
+    private_users = False
     root = Path("/")
     interface: str | None = None
 
@@ -110,10 +116,11 @@ class Environment(ABC):
     """A way to start nodes.
 
     Studies and the configuration call it `name`, people call it `label`. `colour` and `hatch` are its signs in figures; None
-    leaves them to the figures. `containers` is false where nodes are not contained. With `services` its nodes stay up by
-    themselves, with limits, so that one can be kept and programs started in it. `daemons` names the processes that work for the
-    nodes outside them. `packages` are the Debian packages that it needs besides those that set-up installs for all. An
-    environment that is another one with one thing changed names that one as `variant_of`, and is compared with it.
+    leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
+    run become one container. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs
+    started in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that
+    it needs besides those that set-up installs for all. An environment that is another one with one thing changed names that
+    one as `variant_of`, and is compared with it.
     """
 
     name: str
@@ -121,6 +128,7 @@ class Environment(ABC):
     colour: str | None = None
     hatch: str | None = None
     containers = True
+    merged = False
     services = False
     daemons: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

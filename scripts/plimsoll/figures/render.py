@@ -13,6 +13,8 @@ from plimsoll.planning import availability
 
 # Of a metric, what charts are told.
 DESCRIBED = ("label", "unit", "better")
+# Keys of a figure that its chart is told.
+OPTIONS = ("bars", "steps")
 
 
 def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
@@ -45,7 +47,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         missing=sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
         unseen={metric: str(blind) for metric, blind in availability.metrics(plan, study, metrics).items()},
         reason=none and none.reason,
-        options={**own, **({"bars": figure["bars"]} if "bars" in figure else {})},
+        options={**own, **{key: figure[key] for key in OPTIONS if key in figure}},
         observations=observations,
         tables=tables,
     )

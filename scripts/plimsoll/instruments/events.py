@@ -77,7 +77,7 @@ class Events(Instrument):
     ) -> tuple[list[Path], list[str]]:
         """The cgroups whose processes are counted, and the prefix that puts the launcher into one of them where ranks are its
         children."""
-        if nodes[0].separate:
+        if nodes[0].separate or nodes[0].detached:
             groups = [cgroup.moved(group, mounted, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
             if len(there) < len(nodes):

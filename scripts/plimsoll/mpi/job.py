@@ -67,6 +67,7 @@ class Job:
                 folder=self.folder,
                 place=Place(place["cpus"], place["nodes"]) if self.confined else None,
                 user=user,
+                temporary=self.temporary,
             )
             for number, place in enumerate(self.places)
         ]
@@ -106,7 +107,11 @@ class Job:
 
     def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""
+        if nodes[0].private_users:
+            self.parameters = {**self.parameters, **launch.ACROSS_USERS}
         start = [*self._mpirun_on_host(["localhost"], [self.together])]
+        if self.pinned and nodes[0].detached:
+            program = launch.self_bound(self.folder, self.places, program)
         # Where the image's files are not at their places the ranks need what the launcher needs.
         without = launch.RELOCATION if nodes[0].root == ROOT else ()
         entered = [

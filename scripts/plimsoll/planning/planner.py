@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from plimsoll.config import studies
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.planning import order
 
@@ -22,6 +23,7 @@ def make(
     `reason`; it has no runs.
     """
     design = study.design
+    config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
     repetitions = config.get("repetitions") or design.cells.repetitions(profile)
     wanted = design.cells.wanted(study, profile, host, config, unavailable)
     # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The

@@ -20,10 +20,10 @@ PATIENCE_SECONDS = 1.5
 def text(designs: Mapping[str, Design], settings: list[str], only: str | None, width: int) -> str:
     """The listing of the studies that the configuration selects, or of `only` those named, in lines of at most `width`."""
     config = configuration.read(settings)
-    runtimes = look(config["runtimes"])
+    loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
+    runtimes = look(studies.wishes_of_all(loaded.values(), config["runtimes"]))
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
     unavailable, results = {} if config.get("host_file") else silent, Path("results")
-    loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
     plans = configured.plans(loaded, config, configured.host(config), unavailable, results)
     there = {name: standing.of_runs(results / name, plan, plan["order"]) for name, plan in plans.items()}
     whole = [listing.of_studies(plans, there, config["profile"]), listing.of_runtimes(plans, there, runtimes)]

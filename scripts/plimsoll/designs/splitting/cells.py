@@ -12,12 +12,13 @@ from plimsoll.interchange import Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Application
 
-# Which schemes of a setting an experiment takes; `extended` goes on to more containers than cores (figures 15 and 40), `alone`
-# is one rank on one core (figures 27 and 28).
+# Which schemes of a setting an experiment takes; `finest` is one container per core, `extended` goes on to
+# more containers than cores (figures 15 and 40), `alone` is one rank on one core (figures 27 and 28).
 CHOICES = {
     "all": lambda row: not row.beyond and not row.alone,
     "single": lambda row: row.containers == 1 and not row.alone,
     "several": lambda row: row.containers > 1 and not row.beyond,
+    "finest": lambda row: row.containers == row.cores > 1,
     "ends": lambda row: row.containers in (1, row.cores) and not row.alone,
     "extended": lambda row: not row.alone,
     "alone": lambda row: row.alone,

@@ -18,6 +18,7 @@ def study(study: dict, source: str, refer: Refer) -> None:
     factors = study["factors"]
     sections = workloads.find(study["benchmark"], Application).sections
     refer("factors.runtime", factors["runtime"], sorted(environments.known()))
+    refer("asks", study.get("asks", []), factors["runtime"])
     refer("baseline", [study["baseline"]], factors["runtime"])
     refer("factors.affinity", factors["affinity"], list(affinity.LEVELS))
     refer("yield_by_mode", list(study["yield_by_mode"]), factors["mode"])
@@ -43,6 +44,10 @@ def study(study: dict, source: str, refer: Refer) -> None:
         for metric in figure.get("metrics", []):
             refer(f"figures.{name}.metrics", [study["metrics"][metric]["section"]], experiment["sections"])
         refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
+        steps = figure.get("steps", {})
+        refer(
+            f"figures.{name}.steps", [*steps, *(step["from"] for step in steps.values() if "from" in step)], factors["runtime"]
+        )
     for name, other in study.get("cross_checks", {}).items():
         refer("cross_checks", [name, other], list(study["metrics"]))
     for name, table in study.get("tables", {}).items():

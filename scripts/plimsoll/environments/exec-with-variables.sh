@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs a program in a container that is up, with the variables by which Open MPI's launcher tells a rank who it is: an engine's
+# `exec` hands on none of its caller's.
+#
+# usage: exec-with-variables.sh ENGINE CONTAINER PROGRAM [ARGUMENT...]
+engine=$1
+container=$2
+shift 2
+options=
+for name in $(env | sed -n 's/^\(\(OMPI\|OPAL\|ORTE\|PMIX\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
+    options="$options --env $name"
+done
+# The names have no blanks.
+# shellcheck disable=SC2086
+exec "$engine" exec $options --workdir "$PWD" "$container" "$@"
