@@ -25,9 +25,9 @@ paths.use_this_python()
 gc.set_threshold(200_000, 50, 100)
 
 try:
-    WORKFLOW = prepare(config)
-    SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     REQUEST = requested.of(sys.argv[1:])
+    WORKFLOW = prepare(config, REQUEST.targets)
+    SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
 except PlimsollError as problem:
     refuse(problem)

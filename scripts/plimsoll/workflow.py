@@ -35,10 +35,11 @@ class Bundle(NamedTuple):
 
 @dataclass(frozen=True)
 class Workflow:
-    """The studies that are `selected`, every study by name with its plan, the configuration's wish for each of the `runtimes`,
-    and why optional environments are not there."""
+    """The studies that are `selected`, those that are `wanted` (a target may be a file of another one), every study by name
+    with its plan, the configuration's wish for each of the `runtimes`, and why optional environments are not there."""
 
     selected: list[str]
+    wanted: list[str]
     studies: dict[str, Study]
     plans: dict[str, Plan]
     runtimes: dict[str, str]
@@ -161,8 +162,8 @@ class Workflow:
                 progress.begin(Path("results", study, "progress"), [f"{cell}/{number}" for cell, number in queue])
 
     def wishes(self, image: str) -> dict[str, str]:
-        """The wish for each runtime, of the configuration and of the selected studies that run an image."""
-        chosen = (self.studies[name] for name in self.selected if self.studies[name]["image"] == image)
+        """The wish for each runtime, of the configuration and of the wanted studies that run an image."""
+        chosen = (self.studies[name] for name in self.wanted if self.studies[name]["image"] == image)
         return studies.wishes_of_all(chosen, self.runtimes)
 
     def tried_images(self) -> list[str]:
@@ -209,8 +210,9 @@ def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:
     return {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
 
 
-def prepare(config: dict) -> Workflow:
-    """The workflow of a configuration. PlimsollError for one that does not fit its schema, the studies, or this machine."""
+def prepare(config: dict, targets: Iterable[str] = ()) -> Workflow:
+    """The workflow of a configuration, which is to make the `targets`, files below results/ among them. PlimsollError for a
+    configuration that does not fit its schema, the studies, or this machine."""
     configuration.settle(config)
     for name in config["runtimes"]:
         environments.find(name)
@@ -218,8 +220,10 @@ def prepare(config: dict) -> Workflow:
     supplied.prepare(config["programs"])
     host = configured.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
-    # Only the selected studies measure, so that only what they ask for is tried.
-    wishes = studies.wishes_of_all((loaded[name] for name in selected), config["runtimes"])
+    named = {Path(target).parts[1] for target in targets if target.startswith("results/") and target.count("/") > 1}
+    wanted = [name for name in loaded if name in {*selected, *named}]
+    # Only wanted studies measure, so that only what they ask for is tried.
+    wishes = studies.wishes_of_all((loaded[name] for name in wanted), config["runtimes"])
     unavailable = {} if config.get("host_file") else unavailable_here(wishes)
     claims = book.load_all()
     for name, study in loaded.items():
@@ -231,7 +235,7 @@ def prepare(config: dict) -> Workflow:
                 f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
                 "config/config.yaml, or choose other studies."
             )
-    return Workflow(selected, loaded, plans, config["runtimes"], unavailable)
+    return Workflow(selected, wanted, loaded, plans, config["runtimes"], unavailable)
 
 
 def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:

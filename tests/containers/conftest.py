@@ -20,6 +20,9 @@ from plimsoll.planning import planner
 
 from tests.conftest import unlike
 
+# What is left in the host's shared memory of ranks of ours that were killed, and of containers that several shared.
+SEGMENTS = (f"vader_segment.{LABEL}-*", "sharens_instance_*")
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -115,6 +118,7 @@ def leftovers() -> list[str]:
     root = cgroup.cpu_root(cgroup.mounts())
     if root and (root / LABEL).is_dir():
         found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]
+    found += [str(path) for name in SEGMENTS for path in Path("/dev/shm").glob(name)]
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if f"{lock.VARIABLE}=".encode() in (folder / "environ").read_bytes():

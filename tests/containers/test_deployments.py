@@ -11,10 +11,12 @@ from plimsoll.workloads import hpcc
 
 PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
 # Optional levels, which the paper has not.
-SHARING = ("docker-shared", "docker-shared-ptrace")
+NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
+SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = (*PRINTED, "podman", "docker-host-network", *SHARING, *UNPRIVILEGED)
-ISOLATED = {"docker", "singularity-instance", "podman", "docker-host-network"}
+# Those whose ranks in two containers are not neighbours to Open MPI.
+ISOLATED = {"docker", "singularity-instance", "podman", "docker-host-network", "docker-shared-daemon"}
 # Those whose containers have host names, and those whose ranks are in the host's cgroup.
 NAMED = ISOLATED | set(SHARING)
 UNGROUPED = {"singularity", *UNPRIVILEGED}
@@ -160,19 +162,30 @@ def test_docker_that_shares_ipc_shares_processes_and_the_network_and_nothing_els
     for seen in shared:
         assert set(own["separate_namespaces"]) - set(seen["separate_namespaces"]) == {"ipc", "net", "pid"}
         assert set(seen["separate_namespaces"]) == {"mnt", "uts"} and seen["own_cgroup"] and seen["network"] == "host"
-    assert shared[0]["capabilities"] == own["capabilities"] != shared[1]["capabilities"]
+    assert shared[0]["capabilities"] == own["capabilities"] == shared[2]["capabilities"] != shared[1]["capabilities"]
 
 
 def test_ranks_of_two_containers_that_share_ipc_share_memory_and_with_the_capability_read_each_other_s(workspace, working):
-    working(*SHARING)
+    working("docker", *NEIGHBOURS)
     copies = {}
-    for name in SHARING:
+    for name in NEIGHBOURS:
         found = workspace.run(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
         assert found["status"] == "valid", found["reason"]
         assert len({rank["hostname"] for rank in found["ranks"]}) == len({cpu_cgroup(rank) for rank in found["ranks"]}) == 2
         assert found["transport"]["shared_memory_segments"] == [2, 2] and found["transport"]["network_bytes"] < 1e7
         copies[name] = found["transport"]["single_copy"]
-    assert copies == {"docker-shared": "refused", "docker-shared-ptrace": "allowed"}
+    of_docker = workspace.run("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"]
+    assert copies == {"docker-shared": of_docker, "docker-shared-ptrace": "allowed"}
+
+
+def test_ranks_of_a_daemon_each_do_not_share_memory_although_they_could(workspace, working):
+    """It is how ranks are started that decides, and not the namespaces."""
+    working("docker-shared-daemon")
+    found = workspace.run("uma/exact/E2/docker-shared-daemon/any/default/standard/plain/beff")
+    assert found["status"] == "valid", found["reason"]
+    for kind in ("ipc", "net", "pid"):
+        assert {rank["namespaces"][kind] for rank in found["ranks"]} == {os.readlink(f"/proc/self/ns/{kind}")}
+    assert found["transport"]["carried_by"] == "TCP"
 
 
 def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_container(workspace, working):

@@ -465,7 +465,7 @@ def test_a_ladder_says_what_each_step_costs_against_the_one_that_it_comes_from()
     (quarter,) = [text for text in found if text.get_text() == bars.factor(table.loc["docker", "step"])]
     (none,) = [text for text in found if text.get_text() == bars.factor(table.loc["singularity", "step"])]
     assert (quarter.get_fontweight(), none.get_fontweight()) == ("bold", "normal")
-    words = {text.get_text() for text in found}
+    words = {" ".join(text.get_text().split()) for text in found}
     assert {"bare metal", "Singularity: files of an image", "+ a network of its own", "no valid run"} <= words
     check(made.figure)
     assert "a network of its own" in made.alternative and "1 of 2 steps differs" in made.alternative

@@ -17,7 +17,7 @@ from plimsoll.planning import planner
 
 from tests.conftest import DATA
 
-NUMBERS = {"liu2020": 126, "jha2021": 102, "jha2018": 33, "amaral2015": 38, "li2018": 45, "plimsoll2026": 8}
+NUMBERS = {"liu2020": 126, "jha2021": 102, "jha2018": 33, "amaral2015": 38, "li2018": 45, "plimsoll2026": 9}
 REFERENCE = paths.PROJECT / "config/reference"
 
 

@@ -23,7 +23,7 @@ def made(small_host, config, tmp_path, monkeypatch) -> Workflow:
     staleness.seen_at_start.cache_clear()
     loaded = studies.load(NAME, designs.known())
     plan = planner.make(loaded, studies.profile("quick"), small_host, config, {})
-    yield Workflow([NAME], {NAME: loaded}, {NAME: plan}, {}, {})
+    yield Workflow([NAME], [NAME], {NAME: loaded}, {NAME: plan}, {}, {})
     staleness.seen_at_start.cache_clear()
 
 
@@ -100,7 +100,7 @@ def test_every_record_is_in_one_bundle_and_a_figure_s_bundles_hold_its_records_a
 
 def test_a_bundle_keeps_its_name_when_runs_are_added(made, small_host, config):
     more = planner.make(made.studies[NAME], studies.profile("quick"), small_host, {**config, "repetitions": 7}, {})
-    longer = Workflow([NAME], made.studies, {NAME: more}, {}, {})
+    longer = Workflow([NAME], [NAME], made.studies, {NAME: more}, {}, {})
     assert longer.bundles(NAME) == made.bundles(NAME)
     bundle = Path(made.bundles(NAME)[0]).name
     assert set(longer.bundle(NAME, bundle)) > set(made.bundle(NAME, bundle))

@@ -1,12 +1,22 @@
-"""Plain Singularity as a user without privileges gets it: in a user namespace, from the unpacked image.
+"""Plain Singularity in user namespaces, as a user without privileges gets it: from the unpacked image.
 
 Each `exec` has a user namespace of its own, across which no process may read another one's memory; with `--sharens` the ranks
 of a launcher share one container.
 """
 
+import contextlib
+import os
+from pathlib import Path
+
 from plimsoll.environments.apptainer import ExecNode, Singularity, execute
 from plimsoll.environments.base import HOST, Node, hidden, output
 from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
+
+# A file for each container that several share, named after the process that started them. Apptainer leaves it.
+SHARED_MEMORY = Path("/dev/shm")
+SHARING = "sharens_instance_"
+GROUPS = "apptainer"
 
 
 class UserNode(ExecNode):
@@ -16,8 +26,9 @@ class UserNode(ExecNode):
     private_users = True
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        # Without privileges no image file can be mounted.
-        return [*hidden(without), *execute(self.spec, *self.options, image=self.spec.image["rootfs"]), *program]
+        # An image file can be mounted only with privileges, or with FUSE. Apptainer's notes about a container are the run's.
+        notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
+        return [*notes, *hidden(without), *execute(self.spec, *self.options, image=self.spec.image["rootfs"]), *program]
 
 
 class SharensNode(UserNode):
@@ -25,6 +36,11 @@ class SharensNode(UserNode):
 
     options = (*UserNode.options, "--sharens")
     private_users = False
+
+    @property
+    def strays(self) -> bool:
+        """For root Apptainer makes a cgroup for the container that is shared."""
+        return True
 
 
 class SingularityUser(Singularity):
@@ -61,6 +77,33 @@ class SingularitySharens(SingularityUser):
     merged = True
     variant_of = "singularity-user"
     node = SharensNode
+
+    def stop(self, nodes) -> None:
+        """Remove what the ranks' container left."""
+        super().stop(nodes)
+        remove_shared()
+
+    def sweep(self) -> None:
+        """The same for a killed run."""
+        super().sweep()
+        remove_shared()
+
+
+def remove_shared() -> None:
+    """Remove what Apptainer leaves of shared containers whose processes have ended, as their numbers come back: files named
+    after who started them, and, for root, cgroups named after their first process."""
+    for file in SHARED_MEMORY.glob(f"{SHARING}*"):
+        with contextlib.suppress(OSError):
+            if _ended(file.name.removeprefix(SHARING)) and file.stat().st_uid == os.geteuid():
+                file.unlink()
+    root = cgroup.accounting_folder(cgroup.mounts())
+    for group in (root / GROUPS).glob("[0-9]*") if root and not os.geteuid() else ():
+        if _ended(group.name):
+            cgroup.remove(f"{GROUPS}/{group.name}")
+
+
+def _ended(process: str) -> bool:
+    return process.isdigit() and not Path(f"/proc/{process}").exists()
 
 
 ENVIRONMENTS = (SingularityUser(), SingularitySharens())

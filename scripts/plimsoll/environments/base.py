@@ -119,7 +119,7 @@ class Environment(ABC):
     leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
     run become one container. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs
     started in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that
-    it needs besides those that set-up installs for all. An environment that is another one with one thing changed names that
+    it needs besides those that set-up installs for all. An environment that is another one with something changed names that
     one as `variant_of`, and is compared with it.
     """
 

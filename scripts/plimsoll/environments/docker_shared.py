@@ -1,18 +1,23 @@
-"""Docker whose containers share what ranks need to share memory: a step between the host and default Docker.
+"""Docker whose containers share what ranks need to share memory: steps between the host and default Docker.
 
-Open MPI takes two ranks for neighbours if one launcher started both; it then needs three of the host's namespaces: of IPC, for
-/dev/shm; of processes, as segments of memory are named by process numbers, which are the same in two containers; and of
-networks, as ranks find the launcher by the loopback.
+Open MPI takes ranks for neighbours if one launcher, or one of its daemons, started them. To share memory neighbours then need
+three of the host's namespaces: of IPC, for /dev/shm; of processes, as Open MPI 4.1 tells another rank's segment of memory from
+its own by the number of the process that made it, and two containers have the same numbers; and of networks, as ranks find the
+launcher by the loopback.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, Node, hidden
+from plimsoll.environments.base import HOST, LABEL, Node, hidden
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks.base import HostNetwork
 
 HANDS_ON = Path(__file__).with_name("exec-with-variables.sh")
+# Open MPI's segments of memory carry the host name of the rank that made them. A rank that is killed leaves its own.
+SHARED_MEMORY = Path("/dev/shm")
+SEGMENTS = "vader_segment.{}*"
 
 
 class SharedNode(EngineNode):
@@ -26,16 +31,34 @@ class SharedNode(EngineNode):
         return [*where, *hidden(without), str(HANDS_ON), *self.command, self.name, *program]
 
 
-class DockerSharedPtrace(Docker):
-    """Docker with the host's IPC, processes and network, whose ranks may read each other's memory."""
+class DockerSharedDaemon(Docker):
+    """Docker with the host's IPC, processes and network; Open MPI has a daemon in each container, as in default Docker."""
 
-    name = "docker-shared-ptrace"
-    label = "Docker sharing IPC, with CAP_SYS_PTRACE"
-    colour, hatch = "#9fd8f5", "oo"
+    name = "docker-shared-daemon"
+    label = "Docker sharing IPC, a daemon each"
+    colour, hatch = "#2f6f9f", "--"
     network = HostNetwork()
     options = ("--ipc", "host", "--pid", "host")
-    capabilities = ("SYS_PTRACE",)
-    variant_of = "docker-shared"
+    variant_of = "docker"
+
+    def stop(self, nodes) -> None:
+        """Remove the containers, and what their ranks left in the host's shared memory."""
+        super().stop(nodes)
+        remove_segments([node.name for node in nodes])
+
+    def sweep(self) -> None:
+        """The same for a killed run."""
+        super().sweep()
+        remove_segments([f"{LABEL}-"])
+
+
+class DockerShared(DockerSharedDaemon):
+    """The same with one launcher, outside, for all ranks: they are neighbours."""
+
+    name = "docker-shared"
+    label = "Docker sharing IPC"
+    colour, hatch = "#4d94c7", "++"
+    variant_of = "docker-shared-daemon"
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Containers like Docker's, entered rank by rank."""
@@ -47,14 +70,21 @@ class DockerSharedPtrace(Docker):
         return [*meeting, *super()._of(spec)]
 
 
-class DockerShared(DockerSharedPtrace):
-    """The same with Docker's default rights."""
+class DockerSharedPtrace(DockerShared):
+    """The same, and ranks may read each other's memory."""
 
-    name = "docker-shared"
-    label = "Docker sharing IPC"
-    colour, hatch = "#4d94c7", "++"
-    capabilities = ()
-    variant_of = "docker"
+    name = "docker-shared-ptrace"
+    label = "Docker sharing IPC, with CAP_SYS_PTRACE"
+    colour, hatch = "#9fd8f5", "oo"
+    capabilities = ("SYS_PTRACE",)
+    variant_of = "docker-shared"
 
 
-ENVIRONMENTS = (DockerSharedPtrace(), DockerShared())
+def remove_segments(hosts: Sequence[str]) -> None:
+    """Remove Open MPI's segments of memory of ranks whose host names begin so: their containers are gone."""
+    for host in hosts:
+        for segment in SHARED_MEMORY.glob(SEGMENTS.format(host)):
+            segment.unlink(missing_ok=True)
+
+
+ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon())

@@ -116,6 +116,8 @@ def _taken_back(archive: Path, repetition: int, target: Path) -> Record | None:
         if old["status"] in status.COUNTED:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
+            # It is newer than what was made without it.
+            os.utime(target)
             return old
     return None
 

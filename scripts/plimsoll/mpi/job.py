@@ -110,18 +110,21 @@ class Job:
         if nodes[0].private_users:
             self.parameters = {**self.parameters, **launch.ACROSS_USERS}
         start = [*self._mpirun_on_host(["localhost"], [self.together])]
-        if self.pinned and nodes[0].detached:
-            program = launch.self_bound(self.folder, self.places, program)
         # Where the image's files are not at their places the ranks need what the launcher needs.
         without = launch.RELOCATION if nodes[0].root == ROOT else ()
         entered = [
-            node.enter([], without=without, keep_binding=self.pinned) + node.of_image(program, self.preload) for node in nodes
+            node.enter([], without=without, keep_binding=self.pinned) + self._bound(node, node.of_image(program, self.preload))
+            for node in nodes
         ]
         if all(words == entered[0] for words in entered):
             return nodes[0].on.inside([*start, "-np", str(self.ranks), *entered[0]])
         each = ["-np", str(self.ranks // len(nodes))]
         first, *others = ([*each, *words] for words in entered)
         return nodes[0].on.inside([*start, *first, *(word for words in others for word in (":", *words))])
+
+    def _bound(self, node: Node, program: list[str]) -> list[str]:
+        """The program, which binds itself where the launcher's binding does not reach it."""
+        return launch.self_bound(self.folder, self.places, program) if self.pinned and node.detached else program
 
     def _to_nodes(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """mpirun in the only node, or on this host with the nodes as its hosts."""

@@ -123,9 +123,10 @@ def _ranks(job: Job, cell: SplittingCell) -> list[dict]:
             raise InvalidOutput(f"rank {number} left no report") from error
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
     environment = environments.find(cell["runtime"])
-    wanted = 1 if environment.merged else cell["containers"]
-    if environment.containers and containers < wanted:
-        raise InvalidOutput(f"the ranks ran in {containers} containers, not in {wanted}")
+    if environment.merged and containers != 1:
+        raise InvalidOutput(f"the ranks ran in {containers} containers, and not in one that they share")
+    if environment.containers and not environment.merged and containers < cell["containers"]:
+        raise InvalidOutput(f"the ranks ran in {containers} containers, not in {cell['containers']}")
     return reports
 
 

@@ -45,9 +45,9 @@ def study(study: dict, source: str, refer: Refer) -> None:
             refer(f"figures.{name}.metrics", [study["metrics"][metric]["section"]], experiment["sections"])
         refer(f"figures.{name}.affinity", figure.get("affinity", []), factors["affinity"])
         steps = figure.get("steps", {})
-        refer(
-            f"figures.{name}.steps", [*steps, *(step["from"] for step in steps.values() if "from" in step)], factors["runtime"]
-        )
+        refer(f"figures.{name}.steps", list(steps), factors["runtime"])
+        for place, (runtime, step) in enumerate(steps.items()):
+            refer(f"figures.{name}.steps.{runtime}.from", [step["from"]] if "from" in step else [], list(steps)[:place])
     for name, other in study.get("cross_checks", {}).items():
         refer("cross_checks", [name, other], list(study["metrics"]))
     for name, table in study.get("tables", {}).items():

@@ -1,12 +1,14 @@
 """Our own figure: a ladder of deployments from bare metal to default Docker, and what each of its steps costs."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from plimsoll.designs.splitting.charts import cells
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
@@ -15,14 +17,16 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
 BARE = "bare metal"
+# Letters in a line of a label, and of a title.
+LABEL_WIDTH, TITLE_WIDTH = 27, 15
 # Of a row: (ratio, and its interval) to bare metal, and to the step that it comes from.
 TO_BARE = ("ratio_to_bare", "ratio_to_bare_low", "ratio_to_bare_high")
 OF_STEP = ("step", "step_low", "step_high")
 
 
 class Ladder(Chart):
-    """One panel per metric; in it one row per step, with its ratio to bare metal as a point and what the step costs as a
-    number."""
+    """One panel per metric, side by side; in each one row per step, with its ratio to bare metal as a point and what the step
+    costs as a number."""
 
     name = "ladder"
     notebook = "splitting"
@@ -40,24 +44,27 @@ class Ladder(Chart):
         style.apply()
         panels = cells.panels(summary, {"metric": data.metrics, "hardware": []})
         steps = [name for name in data.options["steps"] if name in set(summary["runtime"])]
-        size = (style.COLUMN_INCHES, 0.75 + len(panels) * (0.35 + 0.155 * len(steps)))
-        figure, axes = plt.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
+        size = (style.COLUMN_INCHES, 0.95 + 0.27 * len(steps))
+        shape = {"squeeze": False, "layout": "constrained", "sharey": True}
+        figure, axes = plt.subplots(1, len(panels), figsize=size, **shape)
         for axis, (metric, hardware) in zip(axes.flat, panels, strict=True):
             part = bars.only(summary, {"metric": metric, "hardware": hardware}).set_index("runtime")
             _panel(axis, part, steps, data.options["steps"])
-            better = data.metrics[metric]["better"]
-            axis.set_title(f"{data.metrics[metric]['label']} ({better} is better)", loc="left", fontsize=7)
-        axes[-1, 0].set_xlabel("ratio to bare metal (logarithmic)")
+            described = data.metrics[metric]
+            words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n({described['better']} is better)"
+            axis.set_title(words, fontsize=style.SMALLEST)
+        axes[0, len(panels) // 2].set_xlabel("ratio to bare metal (logarithmic)", fontsize=7)
         style.legend_below(figure, _legend(), ncols=1)
         return figure
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            "One rank in each container, exactly subscribed, any processor. Each row adds one thing to the row that it comes "
-            "from: that above it, and bare metal where a label begins with the name of a runtime. Points: ratio of the mean to "
-            f"that of bare metal, {cells.sample_size(summary)} valid runs per cell ({data.repetitions} planned); whiskers: its "
-            "95 % interval (Student's t of the logarithms of ratios within blocks). Numbers: ratio to the row that it comes "
-            f"from, bold where its 95 % interval leaves out 1{cells.too_few(data)}. Profile {data.profile}."
+            "A container is asked for each rank; exactly subscribed, any processor. Each row changes what its label says in "
+            "the row that it comes from: that above it, and bare metal where a label begins with the name of a runtime. "
+            f"Points: ratio of the mean to that of bare metal, {cells.sample_size(summary)} valid runs per cell "
+            f"({data.repetitions} planned); whiskers: its 95 % interval (Student's t of the logarithms of ratios within "
+            "blocks). Numbers: ratio to the row that it comes from, bold where its 95 % interval leaves out "
+            f"1{cells.too_few(data)}. Profile {data.profile}."
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
@@ -107,20 +114,22 @@ def _panel(axis: Axes, part: pd.DataFrame, steps: list[str], told: dict) -> None
     looks = style.looks(steps)
     for place, name in enumerate(reversed(steps)):
         if name not in part.index or not part.loc[name, "n"]:
-            axis.text(0.02, place, "no valid run", transform=axis.get_yaxis_transform(), va="center", fontsize=style.SMALLEST)
+            words = {"ha": "center", "va": "center", "fontsize": style.SMALLEST}
+            axis.text(0.5, place, "no valid run", transform=axis.get_yaxis_transform(), **words)
             continue
         row = part.loc[name]
         ratio, low, high = (row[column] for column in TO_BARE)
         if np.isfinite(low):
             axis.plot([low, high], [place, place], zorder=3, **bars.WHISKER)
         look = {"color": looks[name].colour, "markeredgecolor": "black", "markeredgewidth": 0.4, "markersize": 4.5}
-        axis.plot(ratio if np.isfinite(ratio) else 1.0, place, "o", zorder=4, **look)
+        if np.isfinite(ratio):
+            axis.plot(ratio, place, "o", zorder=4, **look)
         if np.isfinite(row["step"]):
             weight = "bold" if _differs(row.to_dict()) else "normal"
-            words = {"va": "center", "fontsize": style.SMALLEST, "fontweight": weight}
-            axis.text(1.02, place, bars.factor(row["step"]), transform=axis.get_yaxis_transform(), **words)
+            words = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST, "fontweight": weight}
+            axis.text(ratio, place + 0.16, bars.factor(row["step"]), **words)
     axis.set_yticks(range(len(steps)), [_label(name, told, looks) for name in reversed(steps)], fontsize=style.SMALLEST)
-    axis.set(xscale="log", ylim=(-0.6, len(steps) - 0.4))
+    axis.set(xscale="log", ylim=(-0.5, len(steps) - 0.25))
     axis.axvline(1, color="#606060", linewidth=0.7, linestyle="--", zorder=1)
     axis.grid(axis="x")
     axis.grid(visible=False, axis="y")
@@ -133,18 +142,21 @@ def _label(name: str, told: dict, looks: dict) -> str:
     step = told[name]
     if "from" not in step:
         return BARE
-    return f"+ {step['adds']}" if told[step["from"]] else f"{looks[name].label.partition(' ')[0].strip(',')}: {step['adds']}"
+    words = f"+ {step['adds']}" if told[step["from"]] else f"{looks[name].label.partition(' ')[0]}: {step['adds']}"
+    return textwrap.fill(words, LABEL_WIDTH)
 
 
 def _scale(axis: Axes, part: pd.DataFrame) -> None:
     shown = part[part["n"] > 0]
     ends = shown[list(TO_BARE)].to_numpy(float)
     ends = ends[np.isfinite(ends) & (ends > 0)]
-    low, high = min(ends.min(initial=1.0) / 1.3, 0.7), max(ends.max(initial=1.0) * 1.3, 1.4)
-    axis.set_xlim(low, high)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1,) if high / low > 30 else (1, 2, 5), numticks=20))
+    # Room for the numbers, which stand above the points.
+    low, high = min(ends.min(initial=1.0), 0.8), max(ends.max(initial=1.0), 1.25)
+    room = (high / low) ** 0.35
+    axis.set_xlim(low / room, high * room)
+    axis.xaxis.set_major_locator(LogLocator(subs=(1,) if high / low > 6 else (1, 2, 5), numticks=20))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.xaxis.set_minor_locator(NullLocator())
 
 
 def _legend() -> list[Line2D]:
