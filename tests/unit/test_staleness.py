@@ -1,6 +1,7 @@
 """Which runs are measured: for the first time, again, or not."""
 
 import json
+import os
 
 import pytest
 from plimsoll import measure
@@ -118,8 +119,11 @@ def test_a_record_of_another_profile_goes_to_the_archive_and_comes_back(tmp_path
     assert staleness.kept(tmp_path, {**CELL, "fingerprint": "paper"}, 1, target, 2) == (None, None)
     assert not target.exists()
     assert [record.read(p)["precious"] for p in (tmp_path / "archive/quick").iterdir()] == [True]
+    (archived,) = (tmp_path / "archive/quick").iterdir()
+    os.utime(archived, ns=(1, 1))
     assert staleness.kept(tmp_path, {**CELL, "fingerprint": "quick"}, 1, target, 2)[0]["precious"]
     assert record.read(target) == old_record("quick")
+    assert target.stat().st_mtime_ns > 1, "what was made without it is older"
 
 
 def test_what_did_not_count_does_not_come_back_from_the_archive(tmp_path, target):

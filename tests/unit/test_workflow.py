@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from plimsoll import designs
+from plimsoll import designs, workflow
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import staleness
@@ -164,3 +164,17 @@ def test_another_host_s_plan_is_not_measured():
     refuse_other_host({"host_file": None})
     with pytest.raises(PlimsollError, match="describes another host, which can be planned for but not measured"):
         refuse_other_host({"host_file": "config/hosts/xeon-e5-2697v4.yaml"})
+
+
+def test_what_a_study_asks_for_is_tried_when_the_study_or_one_of_its_files_is_wanted(config, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    tried = []
+    monkeypatch.setattr(workflow, "unavailable_here", lambda wishes: tried.append(wishes) or {"docker-shared": "x"})
+    asked = "results/plimsoll2026/figures/ladder.pdf"
+    for targets, wish in (((), "off"), (("all", "results/claims.html"), "off"), ((asked,), "optional")):
+        made = workflow.prepare({**config, "studies": NAME, "profile": "quick"}, targets)
+        assert made.selected == [NAME] and tried[-1]["docker-shared"] == made.wishes("hpcc")["docker-shared"] == wish
+    made = workflow.prepare({**config, "studies": "plimsoll2026", "profile": "quick"})
+    assert tried[-1]["docker-shared"] == "optional"
+    reasons = {cell["reason"] for cell in made.plans["plimsoll2026"]["cells"].values() if cell["runtime"] == "docker-shared"}
+    assert reasons == {"x"}
