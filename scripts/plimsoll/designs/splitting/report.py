@@ -32,7 +32,7 @@ def content(
         "tables": tables(sources.tables, study),
         "tests": significance(tests, study["alpha"]),
         "seccomp": seccomp(tests, study["alpha"]),
-        "features": features(sources.tables, study),
+        **features(sources.tables, study),
         "sizes": sizes(plan),
         **measured(sources.tables, study),
         "watching": watching.cost(observations, study["alpha"]),
@@ -53,10 +53,13 @@ def tables(folder: Path, loaded: dict) -> list[dict]:
     ]
 
 
-def features(folder: Path, loaded: dict) -> list[dict]:
-    """Table 5 as data for the page: none where the study does not have it."""
-    names = [name for name, table in loaded["tables"].items() if table["kind"] == "features"]
-    return [row for name in names for row in pd.read_csv(folder / f"{name}.csv", keep_default_na=False).to_dict("records")]
+def features(folder: Path, loaded: dict) -> dict:
+    """Table 5 as data for the page, `features` (none where the study does not have it), and its name, `features_table`."""
+    for name, table in loaded["tables"].items():
+        if table["kind"] == "features":
+            rows = pd.read_csv(folder / f"{name}.csv", keep_default_na=False).to_dict("records")
+            return {"features": rows, "features_table": name}
+    return {"features": []}
 
 
 def transports(runs: pd.DataFrame) -> list[dict]:
