@@ -38,8 +38,9 @@ def profile(name: str) -> dict:
 
 def wishes(study: Mapping, runtimes: Mapping[str, str]) -> dict[str, str]:
     """The configuration's wish for each runtime, for a study: one that the study asks for is optional where it is off."""
-    asked = dict.fromkeys(study.get("asks", ()), "optional")
-    return {**asked, **{name: wish for name, wish in runtimes.items() if wish != "off" or name not in asked}}
+    asked = {name: "optional" for name in study.get("asks", ()) if runtimes.get(name, "off") == "off"}
+    # In the configuration's order.
+    return {**runtimes, **asked}
 
 
 def wishes_of_all(chosen: Iterable[Mapping], runtimes: Mapping[str, str]) -> dict[str, str]:

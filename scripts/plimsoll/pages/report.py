@@ -47,6 +47,7 @@ def render(loaded: Study, sources: Sources) -> str:
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
     content = {
         "study": loaded,
+        "of_paper": "doi" in loaded["citation"],
         "plan": plan,
         "version": version("plimsoll"),
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
