@@ -26,7 +26,7 @@ gc.set_threshold(200_000, 50, 100)
 
 try:
     REQUEST = requested.of(sys.argv[1:])
-    WORKFLOW = prepare(config, REQUEST.targets)
+    WORKFLOW = prepare(config, requested.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
 except PlimsollError as problem:

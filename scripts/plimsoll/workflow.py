@@ -210,9 +210,9 @@ def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:
     return {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
 
 
-def prepare(config: dict, targets: Iterable[str] = ()) -> Workflow:
-    """The workflow of a configuration, which is to make the `targets`, files below results/ among them. PlimsollError for a
-    configuration that does not fit its schema, the studies, or this machine."""
+def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
+    """The workflow of a configuration; `named` are studies that the targets name, besides those that it selects. PlimsollError
+    for a configuration that does not fit its schema, the studies, or this machine."""
     configuration.settle(config)
     for name in config["runtimes"]:
         environments.find(name)
@@ -220,7 +220,6 @@ def prepare(config: dict, targets: Iterable[str] = ()) -> Workflow:
     supplied.prepare(config["programs"])
     host = configured.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
-    named = {Path(target).parts[1] for target in targets if target.startswith("results/") and target.count("/") > 1}
     wanted = [name for name in loaded if name in {*selected, *named}]
     # Only wanted studies measure, so that only what they ask for is tried.
     wishes = studies.wishes_of_all((loaded[name] for name in wanted), config["runtimes"])

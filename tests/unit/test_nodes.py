@@ -72,15 +72,20 @@ def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
     assert nodes[0].on is parent and nodes[0].separate
 
 
+def job_of_two(folder) -> Job:
+    """Two ranks of an image whose unpacked files, as far as the launcher looks for them, are in a folder."""
+    (folder / "usr/lib/x86_64-linux-gnu").mkdir(parents=True, exist_ok=True)
+    (folder / "lib64").mkdir(exist_ok=True)
+    (folder / "lib64/ld-linux-x86-64.so.2").touch()
+    place = {"cpus": "", "nodes": "", "cores": [], "slots": []}
+    image = {**IMAGE, "rootfs": str(folder), "sif": "x.sif"}
+    return Job("x", folder, folder, image, [place] * 2, 2, False, {})
+
+
 def test_mpi_starts_its_daemons_in_nodes_that_are_in_nodes(tmp_path):
     parent = EngineNode(Spec("x", "parent", IMAGE, tmp_path), HOST, [], ("docker",))
     children = [EngineNode(Spec("x", f"c{i}", IMAGE, tmp_path), parent, [], ("docker",)) for i in (0, 1)]
-    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
-    (tmp_path / "lib64").mkdir()
-    (tmp_path / "lib64/ld-linux-x86-64.so.2").touch()
-    place = {"cpus": "", "nodes": "", "cores": [], "slots": []}
-    job = Job("x", tmp_path, tmp_path, {**IMAGE, "rootfs": str(tmp_path)}, [place] * 2, 2, False, {})
-    command = job.command(children, ["/bin/true"])
+    command = job_of_two(tmp_path).command(children, ["/bin/true"])
     agent = (tmp_path / "docker-agent.sh").read_text()
     assert str(tmp_path / "docker-agent.sh") in command
     assert f'c1) exec docker exec parent docker exec --workdir {tmp_path} c1 sh -c "$*" ;;' in agent
@@ -184,15 +189,10 @@ def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing
 
 
 def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):
-    (tmp_path / "usr/lib/x86_64-linux-gnu").mkdir(parents=True)
-    (tmp_path / "lib64").mkdir()
-    (tmp_path / "lib64/ld-linux-x86-64.so.2").touch()
-    place = {"cpus": "", "nodes": "", "cores": [], "slots": []}
     commands = {}
     for kind in (apptainer_user.UserNode, apptainer_user.SharensNode):
-        image = {**IMAGE, "rootfs": str(tmp_path), "sif": "x.sif"}
-        nodes = [kind(Spec("x", f"c{i}", image, tmp_path), HOST) for i in (0, 1)]
-        job = Job("x", tmp_path, tmp_path, image, [place] * 2, 2, False, {})
+        job = job_of_two(tmp_path)
+        nodes = [kind(Spec("x", f"c{i}", job.image, tmp_path), HOST) for i in (0, 1)]
         commands[kind] = " ".join(job.command(nodes, ["/bin/true"]))
     assert "btl_vader_single_copy_mechanism none" in commands[apptainer_user.UserNode]
     assert "btl_vader_single_copy_mechanism" not in commands[apptainer_user.SharensNode]

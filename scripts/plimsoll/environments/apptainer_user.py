@@ -9,12 +9,11 @@ import os
 from pathlib import Path
 
 from plimsoll.environments.apptainer import ExecNode, Singularity, execute
-from plimsoll.environments.base import HOST, Node, hidden, output
+from plimsoll.environments.base import HOST, SHARED_MEMORY, Node, hidden, output
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 
 # A file for each container that several share, named after the process that started them. Apptainer leaves it.
-SHARED_MEMORY = Path("/dev/shm")
 SHARING = "sharens_instance_"
 GROUPS = "apptainer"
 
@@ -36,11 +35,8 @@ class SharensNode(UserNode):
 
     options = (*UserNode.options, "--sharens")
     private_users = False
-
-    @property
-    def strays(self) -> bool:
-        """For root Apptainer makes a cgroup for the container that is shared."""
-        return True
+    # For root Apptainer makes a cgroup for the container that is shared.
+    strays = True
 
 
 class SingularityUser(Singularity):

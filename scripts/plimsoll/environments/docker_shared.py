@@ -9,14 +9,13 @@ launcher by the loopback.
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, Node, hidden
+from plimsoll.environments.base import HOST, LABEL, SHARED_MEMORY, Node, hidden
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks.base import HostNetwork
 
 HANDS_ON = Path(__file__).with_name("exec-with-variables.sh")
 # Open MPI's segments of memory carry the host name of the rank that made them. A rank that is killed leaves its own.
-SHARED_MEMORY = Path("/dev/shm")
 SEGMENTS = "vader_segment.{}*"
 
 

@@ -47,6 +47,11 @@ def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Pla
             refuse(target, output["folder"], output["rest"], studies[study], plans[study])
 
 
+def studies_of(targets: Iterable[str]) -> set[str]:
+    """The studies whose outputs are among the targets."""
+    return {study for target in targets if (study := _study(target))}
+
+
 def _study(target: str) -> str | None:
     """The study whose output a target is; None for a rule's name and for what all studies share."""
     parts = Path(target).parts

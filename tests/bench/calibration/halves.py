@@ -78,12 +78,12 @@ def _half(of_blocks: dict[int, np.ndarray]) -> int:
 
 def of_metric(metric: str, views: list[View], random: np.random.Generator) -> Iterator[dict]:
     """One row per claim: how often it is reproduced, contradicted, and its interval covers 0."""
-    of_one = [(_world(values, asked), values, asked) for view in views for values, asked in _single(view, random)]
+    drawn = [one for view in views for one in _single(view, random)]
     grouped = [views[at : at + SEVERAL] for at in range(0, len(views) - SEVERAL + 1, SEVERAL)]
-    of_several = [(_world(values, OF_SEVERAL), values, OF_SEVERAL) for group in grouped for values in _several(group, random)]
+    drawn += [(values, OF_SEVERAL) for group in grouped for values in _several(group, random)]
     shares: dict[tuple, list] = {}
-    for world, values, asked in (*of_one, *of_several):
-        inner = Inner(world, values)
+    for values, asked in drawn:
+        inner = Inner(_world(values, asked), values)
         for one in asked:
             given = inner.judge(one)
             known = [judged for judged in given if np.isfinite(judged.low)]

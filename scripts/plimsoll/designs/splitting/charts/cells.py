@@ -61,6 +61,13 @@ def _row(cell: dict, groups: dict[tuple, pd.DataFrame], planned: int) -> dict:
     return row
 
 
+def measuring(data: FigureData, metric: str) -> list[dict]:
+    """The planned cells of the sections in which a metric was measured."""
+    observed = data.observations
+    sections = set(observed.loc[observed["metric"] == metric, "section"])
+    return [cell for cell in data.cells if cell["section"] in sections]
+
+
 def bare_metal(cell: dict) -> list[tuple]:
     """Cells that a cell is compared with: bare metal with the same cores, or bare metal's only scheme, the first that is
     there."""

@@ -35,8 +35,7 @@ class Ladder(Chart):
     def summarise(self, data: FigureData) -> pd.DataFrame:
         parts = []
         for metric in data.metrics:
-            sections = set(data.observations.loc[data.observations["metric"] == metric, "section"])
-            own = [cell for cell in data.cells if cell["section"] in sections and cell["runtime"] in data.options["steps"]]
+            own = [cell for cell in cells.measuring(data, metric) if cell["runtime"] in data.options["steps"]]
             parts.append(_of_metric(data, cells.summarise(data, metric, own)))
         return pd.concat(parts, ignore_index=True)
 
@@ -91,7 +90,7 @@ def _of_metric(data: FigureData, summary: pd.DataFrame) -> pd.DataFrame:
     summary["step"] = summary["mean"] / of_step
     for ratio, low, high, references in (
         (*TO_BARE, cells.bare_metal),
-        (*OF_STEP, lambda row: [_key(row, before[row["runtime"]]), *(cells.bare_metal(row) if before[row["runtime"]] else [])]),
+        (*OF_STEP, lambda row: _before(row, before[row["runtime"]])),
     ):
         ends = cells.compared(data.observations, summary, ratio, references)
         summary[low], summary[high] = ends["ratio_low"], ends["ratio_high"]
@@ -102,8 +101,11 @@ def _adds(steps: dict) -> dict[str, str]:
     return {name: step.get("adds", BARE) for name, step in steps.items()}
 
 
-def _key(row: dict, runtime: str | None) -> tuple:
-    return tuple({**row, "runtime": runtime}[factor] for factor in OF_DEPLOYMENT)
+def _before(row: dict, runtime: str | None) -> list[tuple]:
+    """The cells that a row may come from: those of a runtime with its levels, or bare metal's."""
+    if runtime == "bare":
+        return cells.bare_metal(row)
+    return [tuple({**row, "runtime": runtime}[factor] for factor in OF_DEPLOYMENT)]
 
 
 def _differs(row: dict) -> bool:

@@ -30,11 +30,7 @@ class Yielding(Chart):
     notebook = "scheduling"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
-        observed = data.observations
-        parts = []
-        for metric in data.metrics:
-            sections = set(observed.loc[observed["metric"] == metric, "section"])
-            parts.append(cells.summarise(data, metric, [cell for cell in data.cells if cell["section"] in sections]))
+        parts = [cells.summarise(data, metric, cells.measuring(data, metric)) for metric in data.metrics]
         return pd.concat(parts, ignore_index=True)
 
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
