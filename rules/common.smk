@@ -13,6 +13,7 @@ from plimsoll import designs, paths
 from plimsoll.claims import FORMAT as CLAIMS_FORMAT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
+from plimsoll.images import settings
 from plimsoll.measuring import stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, patience, requested

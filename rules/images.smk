@@ -4,7 +4,7 @@
 # Made before everything that takes no run, such as figures of what cannot be measured here: measuring waits for images.
 rule image:
     input:
-        lambda wildcards: [path for path in Path("containers", wildcards.image).iterdir()],
+        lambda wildcards: [in_project(path) for path in settings.sources(wildcards.image)],
     output:
         "results/images/{image}.json",
     log:

@@ -76,7 +76,8 @@ class Image(StageOfImage):
     files: dict[str, dict]  # sha256, and build identifier if it has one, by path in the image
     sif: NotRequired[str]  # path of the same files for Apptainer
     rootfs: NotRequired[str]  # path of the same files, unpacked
-    stages: NotRequired[dict[str, StageOfImage]]  # of an image that only Docker runs
+    archive: NotRequired[str]  # path of the image alone, for an engine that has no registry
+    stages: NotRequired[dict[str, StageOfImage]]  # that are images of their own
     bits: NotRequired[dict[str, str]]  # sha256 of each program, the same in all stages
 
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, contents
+from plimsoll.images import builder, contents, settings
 
 from tests.conftest import PROJECT
 
@@ -40,6 +40,22 @@ def test_what_an_image_says_of_itself_is_no_part_of_what_it_is_built_from(projec
     patch = project / "containers/hpcc/rank_report.c"
     patch.write_text(patch.read_text() + "\n")
     assert builder.identity("hpcc", "bootstrap") != before
+
+
+def test_an_image_follows_the_one_that_it_is_built_from(project):
+    before = builder.identity("nesting", "bootstrap")
+    of_netperf = project / "containers/microservices/Dockerfile"
+    assert of_netperf in settings.sources("nesting") and of_netperf not in settings.sources("hpcc")
+    of_netperf.write_text(of_netperf.read_text() + "\n")
+    assert builder.identity("nesting", "bootstrap") != before
+
+
+def test_an_image_has_every_form_unless_its_file_says_which(project):
+    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None}
+    assert settings.of("nesting")["forms"] == ["docker", "rootfs", "archive"]
+    (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
+    with pytest.raises(PlimsollError, match="image.yaml"):
+        settings.of("nesting")
 
 
 def test_versions_are_what_the_build_noted_or_debian_s(rootfs):

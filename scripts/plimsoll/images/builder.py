@@ -1,8 +1,8 @@
 """Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
 
-An image that only Docker runs says so in containers/<image>/image.yaml (`forms: [docker]`), and may list `stages` of its
-Dockerfile that are images of their own. containers/<image>/contents.yaml says what is in one: `programs` whose checksums are
-recorded beside the libraries', and `versions` of what reports name.
+containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
+of their own, and which other image it is built `from`. containers/<image>/contents.yaml says what is in one: `programs` whose
+checksums are recorded beside the libraries', and `versions` of what reports name.
 
 The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.
@@ -17,26 +17,30 @@ import sys
 from pathlib import Path
 
 from plimsoll import environments, paths
-from plimsoll.config import yaml_files
 from plimsoll.environments.apptainer import executable
 from plimsoll.environments.base import LABEL, output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import contents, store
-from plimsoll.interchange import Image
+from plimsoll.images import contents, settings, store
+from plimsoll.interchange import Image, StageOfImage
 from plimsoll.measuring import record
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
 SUITE = "bookworm"
 # To look into an image; without a network, which it does not need and which not every engine has by default.
 LOOK = ("docker", "run", "--rm", "--label", LABEL, "--network", "none")
+# An image without its stages.
+ALONE = "alone.tar"
 # A SIF that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of a
 # second per run.
 UNCOMPRESSED = ("--mksquashfs-args", "-noI -noD -noF -noX")
 
 
 def identity(name: str, base: str) -> str:
-    """Names an image by what it is built from: the files of containers/<name>/, the base, and how the SIF is packed."""
+    """Names an image by what it is built from: the files of containers/<name>/, the base, the image that it is built on, and
+    how the SIF is packed."""
     digest = hashlib.sha256("\0".join([base, *UNCOMPRESSED]).encode())
+    if below := settings.of(name)["from"]:
+        digest.update(identity(below["image"], base).encode())
     for path in sorted((paths.PROJECT / "containers" / name).iterdir()):
         if path.name == contents.FILE:
             continue
@@ -49,19 +53,21 @@ def build(name: str, base: str) -> Image:
 
     The description has `tag`, `id` (Docker's digest of the image), `versions`, and `files` (path in the image, sha256 and
     build identifier of each program and library); `sif` and `rootfs` (paths) unless only Docker runs it, and then `stages`
-    (tag and id by name) and `bits` (sha256 of each program, the same in all stages). Raises PlimsollError if a step fails.
+    (tag and id by name) and `bits` (sha256 of each program, the same in all stages). `archive` is the image alone as a file for
+    an engine that has no registry, where that is one of its forms. Raises PlimsollError if a step fails.
     """
-    settings = _settings(name)
+    given = settings.of(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = store.folder_of({"tag": tag})
     try:
         # Before anything that takes time: all three forms come from a Docker build.
         environments.find("docker").check()
-        if settings["forms"] == ["docker"]:
-            description = _docker_only(name, base, tag, settings["stages"], folder / "image.json")
+        if given["forms"] == ["docker"]:
+            description = _docker_only(name, base, tag, given["stages"], folder / "image.json")
         else:
-            made = {"id": _built(name, base, tag)}
-            description = _noted(folder / "image.json", made) or unpack(tag, folder)
+            stages = _stages(name, base, tag, given["stages"])
+            made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
+            description = _noted(folder / "image.json", made) or unpack(tag, folder, stages)
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
@@ -74,25 +80,24 @@ def _noted(path: Path, made: dict) -> dict | None:
     return description if made == {key: description.get(key) for key in made} else None
 
 
-def _settings(name: str) -> dict:
-    path = paths.PROJECT / "containers" / name / "image.yaml"
-    made = {"forms": ["docker", "sif", "rootfs"], "stages": []}
-    return {**made, **yaml_files.load(path, "image")} if path.is_file() else made
-
-
 def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path) -> dict:
     """Description of an image that has no other forms, with those of its stages that are images too.
 
     The description is noted, as looking into that many images takes seconds. The note counts while Docker has the same images.
     """
-    tags = {stage: f"plimsoll/{stage}:{tag.rpartition(':')[2]}" for stage in stages}
-    built = {stage: {"tag": its_tag, "id": _built(name, base, its_tag, stage)} for stage, its_tag in tags.items()}
+    built = _stages(name, base, tag, stages)
     made = {"tag": tag, "id": _built(name, base, tag), "stages": built}
     if description := _noted(noted, made):
         return description
-    description = {**made, **_content(tag, tags)}
+    description = {**made, **_content(tag, {stage: image["tag"] for stage, image in built.items()})}
     record.write(noted, description)
     return description
+
+
+def _stages(name: str, base: str, tag: str, stages: list[str]) -> dict[str, StageOfImage]:
+    """Tag and id of each stage that is an image too; they are built unless they are there."""
+    tags = {stage: f"plimsoll/{stage}:{tag.rpartition(':')[2]}" for stage in stages}
+    return {stage: {"tag": its_tag, "id": _built(name, base, its_tag, stage)} for stage, its_tag in tags.items()}
 
 
 def _content(tag: str, tags: dict[str, str]) -> dict:
@@ -137,10 +142,16 @@ def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
 
 
 def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
+    given_base = base
     if base == "bootstrap":
         base = BOOTSTRAP_TAG
         if not image_id(base):
             _bootstrap()
+    arguments = {"BASE": base}
+    if below := settings.of(name)["from"]:
+        its_tag = f"plimsoll/{below['stage']}:{identity(below['image'], given_base)}"
+        _built(below["image"], given_base, its_tag, below["stage"])
+        arguments[below["argument"]] = its_tag
     _say(f"building {tag}")
     # The classic builder is there in every engine and takes a base image that no registry has.
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
@@ -148,8 +159,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
         "docker",
         "build",
         "--quiet",
-        "--build-arg",
-        f"BASE={base}",
+        *(word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")),
         "--tag",
         tag,
         *(["--target", stage] if stage else []),
@@ -187,10 +197,11 @@ def _apt_sources() -> list[str]:
     return mirrors[:1]
 
 
-def unpack(tag: str, folder: Path) -> dict:
-    """SIF and file system of an image, checked against each other, moved into place together; the image's description."""
-    _say(f"unpacking {tag} for Singularity and bare metal")
-    stated = contents.stated(tag.partition(":")[0].rpartition("/")[2])
+def unpack(tag: str, folder: Path, stages: dict[str, StageOfImage]) -> dict:
+    """The other forms of an image than Docker's, made together and moved into place together; the image's description."""
+    _say(f"unpacking {tag} for what is not Docker")
+    name = tag.partition(":")[0].rpartition("/")[2]
+    stated, forms = contents.stated(name), settings.of(name)["forms"]
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     (new / "rootfs").mkdir(parents=True)
@@ -203,12 +214,15 @@ def unpack(tag: str, folder: Path) -> dict:
                     raise Unavailable("the image's file system could not be unpacked")
         finally:
             output(["docker", "rm", container])
-        output(["docker", "save", "--output", str(new / store.ARCHIVE), tag], 300)
-        _pack(new / store.ARCHIVE, new / "image.sif")
-        description = {
-            "tag": tag,
-            "id": image_id(tag),
-            "sif": str(folder / "image.sif"),
+        description: dict = {"tag": tag, "id": image_id(tag), **({"stages": stages} if stages else {})}
+        output(["docker", "save", "--output", str(new / store.ARCHIVE), *store.tags(description)], 300)
+        if "sif" in forms:
+            _pack(new / store.ARCHIVE, new / "image.sif")
+            description["sif"] = str(folder / "image.sif")
+        if "archive" in forms:
+            output(["docker", "save", "--output", str(new / ALONE), tag], 300)
+            description["archive"] = str(folder / ALONE)
+        description |= {
             "rootfs": str(folder / "rootfs"),
             "files": contents.files(new / "rootfs", stated["programs"]),
             "versions": contents.versions(new / "rootfs", stated["versions"]),

@@ -19,11 +19,11 @@ def restore(image: Image) -> None:
         if not archive.is_file():
             raise gone(image, f"and {archive} is not there")
         output(["docker", "load", "--quiet", "--input", str(archive)], 300)
-    whole = "sif" not in image or all(path.is_file() for path in _files(image))
-    if not whole:
-        builder.unpack(image["tag"], folder_of(image))
+    if not all(path.is_file() for path in _files(image)):
+        builder.unpack(image["tag"], folder_of(image), image.get("stages", {}))
 
 
 def _files(image: Image) -> list[Path]:
-    """The SIF, and the files of the unpacked image that its description names."""
-    return [Path(image["sif"]), *(Path(image["rootfs"]) / path for path in image["files"])]
+    """The forms of an image that are files, and the files of the unpacked image that its description names."""
+    forms = [Path(image[form]) for form in ("sif", "archive") if form in image]
+    return forms + ([Path(image["rootfs"]) / path for path in image["files"]] if "rootfs" in image else [])
