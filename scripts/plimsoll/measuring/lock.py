@@ -21,7 +21,9 @@ TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
 
 class Sweepable(Protocol):
-    """Something that can be left behind, and swept."""
+    """Something that can be left behind, and swept; `containers` says whether it is containers."""
+
+    containers: bool
 
     def sweep(self) -> None:
         """Remove what a killed run left behind; Unavailable if that fails."""
@@ -59,7 +61,8 @@ def sweep(environments: Iterable[Sweepable]) -> None:
     kill_strays()
     remove_folders()
     problems = {}
-    for environment in environments:
+    # A cgroup can be removed when no container is in it any more.
+    for environment in sorted(environments, key=lambda each: not each.containers):
         try:
             environment.sweep()
         except Unavailable as problem:

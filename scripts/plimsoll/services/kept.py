@@ -79,4 +79,5 @@ class Services:
         """Stop what is up, and remove the group; Unavailable if that fails."""
         if self._up:
             self.environment.stop(list(self._up.values()))
+            self._up.clear()
         cgroup.remove(self.group.strip("/"))
