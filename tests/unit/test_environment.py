@@ -31,7 +31,7 @@ def test_every_dependency_is_locked():
 
 
 def test_shell_scripts_are_valid():
-    scripts = [*PROJECT.glob("scripts/**/*.sh"), PROJECT / ".ci/run"]
+    scripts = [*PROJECT.glob("scripts/**/*.sh"), *PROJECT.glob("containers/**/*.sh"), PROJECT / ".ci/run"]
     assert len(scripts) >= 8
     for script in scripts:
         first = script.read_text().splitlines()[0]

@@ -5,11 +5,12 @@ import shutil
 import stat
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import apptainer_user, base
+from plimsoll.environments import apptainer_user, base, docker_nested
 from plimsoll.environments.base import HOST, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
@@ -132,18 +133,55 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
     monkeypatch.setattr(lock, "remove_folders", lambda: None)
 
     class Broken:
+        containers = True
+
         def sweep(self):
             raise Unavailable("it does not answer")
 
     class Noted:
-        swept = 0
+        swept: ClassVar[list[bool]] = []
+
+        def __init__(self, containers):
+            self.containers = containers
 
         def sweep(self):
-            Noted.swept += 1
+            Noted.swept.append(self.containers)
 
-    lock.sweep([Broken(), Noted()])
-    assert Noted.swept == 1
+    lock.sweep([Broken(), Noted(False), Noted(True)])
+    # The groups of containers can be removed when the containers are gone.
+    assert Noted.swept == [True, False]
     assert "not removed: it does not answer" in capsys.readouterr().err
+
+
+def test_cgroups_are_swept_after_all_containers():
+    order = sorted(environments.known().values(), key=lambda each: not each.containers)
+    assert [each.name for each in order][-1:] == ["bare"]
+
+
+def test_what_a_parent_may_do_is_read_from_the_kernel():
+    usual = "Name:\tsh\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n"
+    assert docker_nested.privileges(usual) == {"capabilities": set(), "seccomp": "on"}
+    more = "CapEff:\t00000000a82435fb\nSeccomp:\t0\n"
+    assert docker_nested.privileges(more) == docker_nested.GIVEN
+    unknown = "CapEff:\t000001ffffffffff\nSeccomp:\t0\n"
+    assert {"CAP_SYS_ADMIN", "24"} <= docker_nested.privileges(unknown)["capabilities"]
+
+
+def test_moments_of_a_parent_are_read_while_they_are_written(tmp_path):
+    notes = tmp_path / "c0.moments"
+    assert docker_nested.moments(notes) == {}
+    notes.write_text("parent 12.5\nengine 13.25\nimag")
+    assert docker_nested.moments(notes) == {"parent": 12.5, "engine": 13.25}
+
+
+def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
+    image = {"tag": "plimsoll/nesting:x", "archive": "/store/alone.tar", "stages": {"parent": {"tag": "plimsoll/parent:x"}}}
+    child = Spec("r", "plimsoll-r-c0", image, tmp_path, group="/plimsoll/r")
+    parent = docker_nested.parent_of(child, 4, ["--rm", "plimsoll/nesting:x", "true"])
+    words = docker_nested.PARENTS._of(parent)
+    assert parent.name == "plimsoll-r-c0-parent" and words[-1] == "plimsoll/parent:x"
+    assert "--privileged" not in words and "/store/alone.tar:/opt/plimsoll/child.tar:ro" in words
+    assert parent.command[3:] == ("4", "/plimsoll/r", "--", "--rm", "plimsoll/nesting:x", "true")
 
 
 def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
@@ -168,7 +206,8 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
 
 def test_every_environment_can_be_named_shown_and_planned(liu2020):
     known = environments.known()
-    assert set(liu2020["factors"]["runtime"]) == set(known)
+    # Nested containers are no environment for the ranks of an MPI program.
+    assert set(liu2020["factors"]["runtime"]) == set(known) - {"docker-nested"}
     labels = [environment.label for environment in known.values()]
     assert len(set(labels)) == len(labels)
     for name, environment in known.items():

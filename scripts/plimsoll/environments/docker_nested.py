@@ -1,0 +1,148 @@
+"""Nested containers: each in a parent, a container with an engine of its own that has loaded the child's image from a file.
+
+A parent is not privileged. It has two capabilities more than other containers, no seccomp filter, the host's cgroups, and a
+volume for its engine; docs/nesting.md says what each is for. The children's cgroups are made in the run's own group, so that
+their time is the run's, and so that what is left of them goes with the group.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, Node, Spec, output
+from plimsoll.environments.docker import Docker
+from plimsoll.environments.networks.base import Network
+from plimsoll.errors import Unavailable
+
+PARENT = "/opt/plimsoll/bin/parent.sh"
+# The file of the child's image in a parent.
+ARCHIVE = "/opt/plimsoll/child.tar"
+# A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
+READY_SECONDS, END_SECONDS = 120.0, 30
+LOOK_SECONDS = 0.02
+# What tells a parent from another container, as `privileges` reads it in one.
+GIVEN = {"capabilities": {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}, "seccomp": "off"}
+# Capabilities by their number (capabilities(7)): Docker's default ones, and those of a parent.
+CAPABILITIES = {
+    **{0: "CAP_CHOWN", 1: "CAP_DAC_OVERRIDE", 3: "CAP_FOWNER", 4: "CAP_FSETID", 5: "CAP_KILL", 6: "CAP_SETGID"},
+    **{7: "CAP_SETUID", 8: "CAP_SETPCAP", 10: "CAP_NET_BIND_SERVICE", 12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW"},
+    **{18: "CAP_SYS_CHROOT", 21: "CAP_SYS_ADMIN", 27: "CAP_MKNOD", 29: "CAP_AUDIT_WRITE", 31: "CAP_SETFCAP"},
+}
+
+
+class Parents(Docker):
+    """Containers that can start containers. No environment of its own: nothing is measured in a parent."""
+
+    capabilities = ("SYS_ADMIN", "NET_ADMIN")
+    options = (
+        *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
+        *("--volume", "/var/lib/docker", "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
+    )
+
+
+class Inner(Docker):
+    """The engine of a parent, which its containers are started on; they are on its own bridge unless they ask for another."""
+
+    network = Network("bridge")
+
+
+PARENTS, INNER = Parents(), Inner()
+
+
+class DockerNested(Docker):
+    """A Docker container in a Docker container. A node is the child, which is `on` its parent."""
+
+    name = "docker-nested"
+    label = "Nested Docker containers"
+    colour, hatch = "#882255", "\\\\"
+    # The papers' findings about Docker are not about these.
+    variant_of = "docker"
+
+    def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
+        """Parents side by side, and in each that is ready a child. `spec.image` has the parent's as a stage, and the child's as
+        a file. Unavailable, with a parent's last words, if one does not get ready."""
+        if lacking := [form for form in ("archive", "stages") if form not in specs[0].image]:
+            raise Unavailable(f"the image {specs[0].image['tag']} has no {lacking[0]} for nested containers")
+        wanted = [parent_of(spec, 0) for spec in specs]
+        parents = PARENTS.start(wanted, on)
+        try:
+            _wait(wanted)
+            return [_child(spec, parent) for spec, parent in zip(specs, parents, strict=True)]
+        except Unavailable:
+            self.remove([parent.name for parent in parents], on)
+            raise
+
+    def stop(self, nodes: Sequence[Node]) -> None:
+        """End the parents, which end their children and their engines in order, and remove them."""
+        parents, host = [node.on.name for node in nodes], nodes[0].on.on
+        output(host.inside([*self.command, "stop", "-t", str(END_SECONDS), *parents]), 2 * END_SECONDS)
+        self.remove(parents, host)
+
+    def intact(self, nodes: Sequence[Node]) -> None:
+        """The parents: a child's own process only sleeps, or serves."""
+        super().intact([node.on for node in nodes])
+
+
+def parent_of(spec: Spec, children: int, child: Sequence[str] = ()) -> Spec:
+    """The parent of a child. With `children` it runs as many at once, each by the words `child` of `docker run`, until all have
+    ended, and ends; without, it stays up."""
+    group = spec.group or f"/{PARENTS.parents[0]}"
+    command = (PARENT, str(notes_of(spec)), ARCHIVE, str(children), group, "--", *child)
+    return spec._replace(
+        name=f"{spec.name}-parent",
+        image=spec.image["stages"]["parent"],
+        mounts=((spec.image["archive"], ARCHIVE),),
+        network=None,
+        command=command,
+    )
+
+
+def notes_of(spec: Spec) -> Path:
+    """Where the parent of a child notes when each part of its start had ended (`moments`)."""
+    return spec.folder / f"{spec.name}.moments"
+
+
+def moments(notes: Path) -> dict[str, float]:
+    """When each part of a parent had ended, in seconds since 1970, by name: `parent` (its first process runs), `engine` (its
+    engine answers), `image` (the child's image is loaded), then `ready`, or `children` (they have ended), or `failed`. A line
+    that is being written is left out."""
+    try:
+        text = notes.read_text()
+    except OSError:
+        return {}
+    rows = (line.split() for line in text.splitlines(keepends=True) if line.endswith("\n"))
+    return {part: float(moment) for part, moment in rows}
+
+
+def privileges(status: str) -> dict:
+    """`capabilities` beyond Docker's default ones (names, or numbers of those that are not known here) and `seccomp` (`on`,
+    `off`) of a process, from its /proc/PID/status."""
+    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    mask = int(fields["CapEff"], 16)
+    held = {CAPABILITIES.get(number, str(number)) for number in range(mask.bit_length()) if mask >> number & 1}
+    usual = set(CAPABILITIES.values()) - GIVEN["capabilities"]
+    return {"capabilities": held - usual, "seccomp": "off" if fields["Seccomp"].strip() == "0" else "on"}
+
+
+def _child(spec: Spec, parent: Node) -> Node:
+    (node,) = INNER.start([spec._replace(mounts=())], on=parent)
+    return node
+
+
+def _wait(parents: Sequence[Spec]) -> None:
+    """Until each parent is ready; Unavailable if one is not in time, or has failed."""
+    end = time.monotonic() + READY_SECONDS
+    for parent in parents:
+        while "ready" not in (parts := moments(Path(parent.command[1]))):
+            if "failed" in parts or time.monotonic() > end:
+                raise Unavailable(f"the parent {parent.name} did not get ready{said(parent.name)}")
+            time.sleep(LOOK_SECONDS)
+
+
+def said(parent: str) -> str:
+    """The last words of a parent, after a colon; nothing if it said none."""
+    words = output(["sh", "-c", f"docker logs {parent} 2>&1 || true"], 10).strip().splitlines()
+    return f": {words[-1].removeprefix('parent: ')}" if words else ""
+
+
+ENVIRONMENTS = (DockerNested(),)

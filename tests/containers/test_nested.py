@@ -1,0 +1,204 @@
+"""Containers in containers: what a child is, what its parent may do, and what is left when one of them is killed."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import environments
+from plimsoll.environments import docker_nested
+from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll.environments.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup
+from plimsoll.images import builder
+from plimsoll.interchange import Image
+from plimsoll.measuring import lock
+from plimsoll.services.kept import Services
+
+from tests.conftest import PROJECT, unlike
+
+# Ends at once.
+DUMMY = ("sysbench", "cpu", "--cpu-max-prime=1", "run")
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    built = builder.build("nesting", "bootstrap")
+    assert unlike(built, Image) == set()
+    return built
+
+
+@pytest.fixture(autouse=True)
+def host_as_before(working):
+    """Networks, volumes, mounts and firewall rules of the host are after a test what they were before it."""
+    working("docker-nested")
+    network = environments.find("docker").network
+    network.sweep()
+    before = of_host()
+    yield
+    network.sweep()
+    assert of_host() == before
+
+
+def of_host() -> dict[str, list]:
+    rules = output(["iptables-save"]).splitlines()
+    interfaces = json.loads(output(["ip", "-json", "address"]))
+    return {
+        "volumes": output(["docker", "volume", "ls", "--quiet"]).split(),
+        # Counters of packets are in brackets, and what has no rule of its own is in comments.
+        "rules": [line.partition(" [")[0] for line in rules if not line.startswith("#")],
+        "interfaces": [
+            [each["ifname"], *(a["local"] for a in each["addr_info"] if a["family"] == "inet")] for each in interfaces
+        ],
+        "namespaces": sorted(output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split()),
+        "mounts": sorted(line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()),
+        "cgroups": sorted(str(path) for path in Path("/sys/fs/cgroup").glob("*/docker/*") if path.is_dir()),
+    }
+
+
+@pytest.fixture
+def services(tmp_path, request):
+    """Nested containers of a run that is taken down in the end."""
+    kept = Services(environments.find("docker-nested"), f"test{time.time_ns() % 10**9}", tmp_path)
+    yield kept
+    kept.take_down()
+
+
+def said(node, *command) -> str:
+    return output(node.inside(list(command)))
+
+
+def test_a_child_is_a_container_of_its_parent_and_runs_the_same_files(services, image):
+    first, second = services.start([services.spec(f"c{number}", image) for number in range(2)])
+    inspected = [json.loads(output(["docker", "inspect", node.on.name]))[0] for node in (first, second)]
+    # The host's engine has the parents, and theirs have the children.
+    on_host = output(["docker", "ps", "--format", "{{.Names}}"]).split()
+    assert {first.on.name, second.on.name} <= set(on_host) and not {first.name, second.name} & set(on_host)
+    assert [said(node.on, "docker", "ps", "--format", "{{.Names}}").split() for node in (first, second)] == [
+        [first.name],
+        [second.name],
+    ]
+    for name in ("net", "pid", "mnt", "ipc", "uts"):
+        place = ("readlink", f"/proc/self/ns/{name}")
+        assert len({said(first, *place), said(first.on, *place), output(list(place))}) == 3
+    assert said(first, "hostname").strip() == first.name
+    for path, known in image["files"].items():
+        if path.startswith(("usr/bin", "opt")):
+            assert said(first, "sha256sum", f"/{path}").split()[0] == known["sha256"]
+    # A parent has what nesting needs and no more; a child has what every container has.
+    for node in (first, second):
+        assert privileges(said(node.on, "cat", "/proc/1/status")) == docker_nested.GIVEN
+        assert privileges(said(node, "cat", "/proc/self/status")) == {"capabilities": set(), "seccomp": "on"}
+    assert not any(each["HostConfig"]["Privileged"] for each in inspected)
+    # Each part of the start took its time, in this order.
+    parts = moments(notes_of(first.spec))
+    assert list(parts) == ["parent", "engine", "image", "ready"] and list(parts.values()) == sorted(parts.values())
+    counts_as_the_run_s(services, first)
+
+
+def counts_as_the_run_s(services, child) -> None:
+    """The processor time of a child, and that of its parent's engine."""
+    (group,) = services.groups()
+    assert group.name == services.run and child.groups == [group / child.groups[0].name]
+    before = cgroup.cpu_seconds(group)
+    said(child, "sysbench", "cpu", "--cpu-max-prime=20000", "--time=0", "--events=500", "run")
+    by_child = cgroup.cpu_seconds(group) - before
+    assert by_child > 0.2
+    said(child.on, "sh", "-c", "for i in 1 2 3 4 5; do docker info; docker images; done")
+    assert cgroup.cpu_seconds(group) - before - by_child > 0.05
+
+
+@pytest.mark.parametrize(
+    ("without", "reason"),
+    [
+        ("--cap-add=SYS_ADMIN", "the inner engine ended|did not get ready"),
+        ("--cap-add=NET_ADMIN", "the inner engine ended.*(iptables|Permission denied|permitted)"),
+        ("seccomp=unconfined", "failed"),
+        ("/sys/fs/cgroup:/sys/fs/cgroup", "failed"),
+        ("/var/lib/docker", "the inner engine ended.*driver not supported"),
+    ],
+)
+def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, without, reason):
+    options = PARENTS.options
+    pairs = [options[i : i + 2] for i in range(0, len(options), 2)]
+    kept = tuple(word for pair in pairs if pair[1] != without for word in pair)
+    capabilities = tuple(name for name in PARENTS.capabilities if without != f"--cap-add={name}")
+    monkeypatch.setattr(type(PARENTS), "options", kept)
+    monkeypatch.setattr(type(PARENTS), "capabilities", capabilities)
+    assert (kept, capabilities) != (options, ("SYS_ADMIN", "NET_ADMIN"))
+    with pytest.raises(Unavailable, match=reason):
+        services.start([services.spec("c0", image)])
+    assert services.environment.left() == []
+
+
+def ran(services, image, children: int, *command: str) -> tuple[int, dict[str, float]]:
+    """Exit status and moments of a parent that runs children to their end."""
+    spec = services.spec("c0", image)
+    words = ("--rm", "--name", "childNUMBER", image["tag"], *command)
+    (node,) = PARENTS.start([parent_of(spec, children, words)])
+    try:
+        code = int(output(["docker", "wait", node.name], 120))
+    finally:
+        PARENTS.remove([node.name])
+    return code, moments(notes_of(spec))
+
+
+def test_a_parent_runs_its_children_all_at_once_and_ends(services, image):
+    code, parts = ran(services, image, 3, *DUMMY)
+    assert code == 0 and list(parts) == ["parent", "engine", "image", "children"]
+    code, parts = ran(services, image, 2, "false")
+    assert code == 1 and list(parts)[-2:] == ["children", "failed"]
+
+
+@pytest.mark.parametrize("victim", ["parent", "engine", "child"])
+def test_what_is_killed_in_the_middle_leaves_nothing(services, image, victim):
+    (node,) = services.start([services.spec("c0", image)])
+    if victim == "parent":
+        output(["docker", "kill", node.on.name])
+    elif victim == "engine":
+        said(node.on, "sh", "-c", "kill -9 $(cat /var/run/docker.pid)")
+    else:
+        said(node.on, "docker", "kill", node.name)
+    if victim == "parent":
+        with pytest.raises(Outage, match="a container ended under its run"):
+            services.intact()
+    services.take_down()
+    assert services.environment.left() == []
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/{LABEL}/{services.run}"))
+
+
+KILLED = """
+import json, sys, time
+from pathlib import Path
+from plimsoll import environments
+from plimsoll.measuring import lock
+from plimsoll.services.kept import Services
+
+with lock.machine(environments.known), lock.run("testkilled"):
+    kept = Services(environments.find("docker-nested"), "testkilled", Path(sys.argv[1]))
+    kept.start([kept.spec("c0", json.loads(sys.argv[2]))])
+    print("up", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_next_run_removes_what_a_killed_one_left(image, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path), json.dumps(image)], cwd=PROJECT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "up\n"
+    process.kill()
+    process.wait()
+    assert environments.find("docker-nested").left() != []
+    with lock.machine(environments.known):
+        assert environments.find("docker-nested").left() == []
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/{LABEL}/testkilled"))
+
+
+def test_an_image_without_what_nesting_needs_is_refused(tmp_path):
+    spec = Spec("test", f"{LABEL}-test-c0", {"tag": "plimsoll/other:1"}, tmp_path)
+    with pytest.raises(Unavailable, match="plimsoll/other:1 has no archive for nested containers"):
+        DockerNested().start([spec])
