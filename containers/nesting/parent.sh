@@ -4,9 +4,10 @@
 #   parent.sh NOTES ARCHIVE CHILDREN GROUP -- WORDS...
 #
 # NOTES is a file that takes the moments (seconds since 1970) at which the parts had ended, one line `part moment` for each.
-# ARCHIVE is the child's image as a file. CHILDREN is how many children to run, all at once, until they have ended; with 0 the
-# engine stays up, for whoever starts containers on it, until the parent is told to end. GROUP is the cgroup in which the
-# children's are made. WORDS are those of `docker run` for a child; NUMBER in them becomes the child's.
+# ARCHIVE is the child's image as a file; empty if the engine has it already. CHILDREN is how many children to run, all at once,
+# until they have ended; with 0 the engine stays up, for whoever starts containers on it, until the parent is told to end.
+# GROUP is the cgroup in which the children's are made. WORDS are those of `docker run` for a child; NUMBER in them becomes
+# the child's.
 set -u
 notes=$1 archive=$2 children=$3 group=$4
 shift 5
@@ -31,7 +32,9 @@ leave() {
     exit "$1"
 }
 trap 'leave 0' TERM
-docker load --quiet --input "$archive" >/dev/null || fail "the child's image could not be loaded"
+if [ -n "$archive" ]; then
+    docker load --quiet --input "$archive" >/dev/null || fail "the child's image could not be loaded"
+fi
 note image
 
 if [ "$children" = 0 ]; then

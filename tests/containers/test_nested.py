@@ -21,7 +21,7 @@ from plimsoll.services.kept import Services
 from tests.conftest import PROJECT, unlike
 
 # Ends at once.
-DUMMY = ("sysbench", "cpu", "--cpu-max-prime=1", "run")
+DUMMY = ("sysbench", "cpu", "--cpu-max-prime=1", "--events=1", "--time=0", "run")
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +136,8 @@ def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, witho
 
 def ran(services, image, children: int, *command: str) -> tuple[int, dict[str, float]]:
     """Exit status and moments of a parent that runs children to their end."""
-    spec = services.spec("c0", image)
-    words = ("--rm", "--name", "childNUMBER", image["tag"], *command)
-    (node,) = PARENTS.start([parent_of(spec, children, words)])
+    spec = services.spec("c0", image, command=command)
+    (node,) = PARENTS.start([parent_of(spec, children)])
     try:
         code = int(output(["docker", "wait", node.name], 120))
     finally:

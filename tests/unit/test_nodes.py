@@ -176,12 +176,15 @@ def test_moments_of_a_parent_are_read_while_they_are_written(tmp_path):
 
 def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
     image = {"tag": "plimsoll/nesting:x", "archive": "/store/alone.tar", "stages": {"parent": {"tag": "plimsoll/parent:x"}}}
-    child = Spec("r", "plimsoll-r-c0", image, tmp_path, group="/plimsoll/r")
-    parent = docker_nested.parent_of(child, 4, ["--rm", "plimsoll/nesting:x", "true"])
-    words = docker_nested.PARENTS._of(parent)
-    assert parent.name == "plimsoll-r-c0-parent" and words[-1] == "plimsoll/parent:x"
+    child = Spec("r", "plimsoll-r-c0", image, tmp_path, group="/plimsoll/r", command=("true",))
+    parent = docker_nested.parent_of(child, 4)
+    words = docker_nested.PARENTS.words(parent)
+    command = words[words.index("plimsoll/parent:x") + 1 :]
+    assert parent.name == "plimsoll-r-c0-parent" and tuple(command) == parent.command
     assert "--privileged" not in words and "/store/alone.tar:/opt/plimsoll/child.tar:ro" in words
-    assert parent.command[3:] == ("4", "/plimsoll/r", "--", "--rm", "plimsoll/nesting:x", "true")
+    assert parent.command[2:6] == (docker_nested.ARCHIVE, "4", "/plimsoll/r", "--")
+    assert parent.command[-2:] == ("plimsoll/nesting:x", "true") and "/store/alone.tar" not in " ".join(parent.command)
+    assert docker_nested.parent_of(child, 4, loads=False).command[2] == ""
 
 
 def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):

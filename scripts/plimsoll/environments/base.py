@@ -119,10 +119,10 @@ class Environment(ABC):
 
     Studies and the configuration call it `name`, people call it `label`. `colour` and `hatch` are its signs in figures; None
     leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
-    run become one container. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs
-    started in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that
-    it needs besides those that set-up installs for all. An environment that is another one with something changed names that
-    one as `variant_of`, and is compared with it.
+    run become one container. With `nested` each node is in a container of its own, its parent. With `services` its nodes stay
+    up by themselves, with limits, so that one can be kept and programs started in it. `daemons` names the processes that work
+    for the nodes outside them. `packages` are the Debian packages that it needs besides those that set-up installs for all. An
+    environment that is another one with something changed names that one as `variant_of`, and is compared with it.
     """
 
     name: str
@@ -131,6 +131,7 @@ class Environment(ABC):
     hatch: str | None = None
     containers = True
     merged = False
+    nested = False
     services = False
     daemons: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from plimsoll.environments.base import HOST, Node, Spec, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Unavailable
+from plimsoll.interchange import Image
 
 PARENT = "/opt/plimsoll/bin/parent.sh"
 # The file of the child's image in a parent.
@@ -31,13 +32,19 @@ CAPABILITIES = {
 
 
 class Parents(Docker):
-    """Containers that can start containers. No environment of its own: nothing is measured in a parent."""
+    """Containers that can start containers. No environment of its own: nothing is measured in a parent. Each has a volume of
+    its own for its engine, or, with `volume_of`, that of the container of this name."""
 
     capabilities = ("SYS_ADMIN", "NET_ADMIN")
     options = (
         *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
         *("--volume", "/var/lib/docker", "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
     )
+
+    def __init__(self, volume_of: str = ""):
+        if volume_of:
+            own = self.options.index("/var/lib/docker")
+            self.options = (*self.options[: own - 1], "--volumes-from", volume_of, *self.options[own + 1 :])
 
 
 class Inner(Docker):
@@ -57,16 +64,16 @@ class DockerNested(Docker):
     colour, hatch = "#882255", "\\\\"
     # The papers' findings about Docker are not about these.
     variant_of = "docker"
+    nested = True
 
     def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
         """Parents side by side, and in each that is ready a child. `spec.image` has the parent's as a stage, and the child's as
         a file. Unavailable, with a parent's last words, if one does not get ready."""
-        if lacking := [form for form in ("archive", "stages") if form not in specs[0].image]:
-            raise Unavailable(f"the image {specs[0].image['tag']} has no {lacking[0]} for nested containers")
-        wanted = [parent_of(spec, 0) for spec in specs]
+        refuse_others(specs[0].image)
+        wanted = [parent_of(spec) for spec in specs]
         parents = PARENTS.start(wanted, on)
         try:
-            _wait(wanted)
+            wait(wanted)
             return [_child(spec, parent) for spec, parent in zip(specs, parents, strict=True)]
         except Unavailable:
             self.remove([parent.name for parent in parents], on)
@@ -75,7 +82,7 @@ class DockerNested(Docker):
     def stop(self, nodes: Sequence[Node]) -> None:
         """End the parents, which end their children and their engines in order, and remove them."""
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
-        output(host.inside([*self.command, "stop", "-t", str(END_SECONDS), *parents]), 2 * END_SECONDS)
+        end(parents, host)
         self.remove(parents, host)
 
     def intact(self, nodes: Sequence[Node]) -> None:
@@ -83,11 +90,13 @@ class DockerNested(Docker):
         super().intact([node.on for node in nodes])
 
 
-def parent_of(spec: Spec, children: int, child: Sequence[str] = ()) -> Spec:
-    """The parent of a child. With `children` it runs as many at once, each by the words `child` of `docker run`, until all have
-    ended, and ends; without, it stays up."""
+def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
+    """The parent of a child. With `children` it runs as many at once, each by the spec's command, until all have ended, and
+    ends; NUMBER in the spec's words becomes the child's, counted from 1. Without children it stays up. Unless it `loads` the
+    child's image, its engine must have it."""
     group = spec.group or f"/{PARENTS.parents[0]}"
-    command = (PARENT, str(notes_of(spec)), ARCHIVE, str(children), group, "--", *child)
+    child = INNER.words(spec._replace(name=f"{spec.name}-NUMBER", mounts=())) if children else []
+    command = (PARENT, str(notes_of(spec)), ARCHIVE if loads else "", str(children), group, "--", *child)
     return spec._replace(
         name=f"{spec.name}-parent",
         image=spec.image["stages"]["parent"],
@@ -95,6 +104,17 @@ def parent_of(spec: Spec, children: int, child: Sequence[str] = ()) -> Spec:
         network=None,
         command=command,
     )
+
+
+def refuse_others(image: Image) -> None:
+    """Unavailable unless an image has what nesting needs: a parent, and itself as a file."""
+    if lacking := [form for form in ("archive", "stages") if form not in image]:
+        raise Unavailable(f"the image {image['tag']} has no {lacking[0]} for nested containers")
+
+
+def end(parents: Sequence[str], on: Node = HOST) -> None:
+    """Have parents end their children and their engines, in order, and end."""
+    output(on.inside([*PARENTS.command, "stop", "-t", str(END_SECONDS), *parents]), 2 * END_SECONDS)
 
 
 def notes_of(spec: Spec) -> Path:
@@ -129,7 +149,7 @@ def _child(spec: Spec, parent: Node) -> Node:
     return node
 
 
-def _wait(parents: Sequence[Spec]) -> None:
+def wait(parents: Sequence[Spec]) -> None:
     """Until each parent is ready; Unavailable if one is not in time, or has failed."""
     end = time.monotonic() + READY_SECONDS
     for parent in parents:

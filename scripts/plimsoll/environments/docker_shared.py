@@ -63,10 +63,10 @@ class DockerShared(DockerSharedDaemon):
         """Containers like Docker's, entered rank by rank."""
         return [SharedNode(node.spec, on, node.groups, self.command) for node in super().start(specs, on)]
 
-    def _of(self, spec) -> list[str]:
+    def words(self, spec) -> list[str]:
         # Ranks meet the launcher by files in its own folder.
         meeting = ["--volume", f"{spec.temporary}:{spec.temporary}"] if spec.temporary else []
-        return [*meeting, *super()._of(spec)]
+        return [*meeting, *super().words(spec)]
 
 
 class DockerSharedPtrace(DockerShared):

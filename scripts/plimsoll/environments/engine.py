@@ -52,7 +52,7 @@ class Engine(Environment):
         networks = [spec.network or self.network for spec in specs]
         for network in dict.fromkeys(networks):
             network.set_up(on)
-        commands = [on.inside([*self.command, "run", *self._of(spec), *spec.command]) for spec in specs]
+        commands = [on.inside([*self.command, "run", "--detach", *self.words(spec)]) for spec in specs]
         try:
             identities = [text.strip() for text in all_of(commands)]
         except Unavailable:
@@ -67,10 +67,15 @@ class Engine(Environment):
         """What the engine calls the node's image."""
         return spec.image["tag"]
 
-    def _of(self, spec: Spec) -> list[str]:
-        """Options of `docker run` for a node, and its image."""
+    def foreground(self, spec: Spec) -> list[str]:
+        """The command on this host that makes a node whose `command` ends, and ends with it. The node stays, until it is
+        removed."""
+        return [*self.command, "run", *self.words(spec)]
+
+    def words(self, spec: Spec) -> list[str]:
+        """What follows `docker run` for a node: options, its image, and what runs in it."""
         network = spec.network or self.network
-        words = ["--detach", "--init", *self.options, "--label", LABEL, "--network", network.name]
+        words = ["--init", *self.options, "--label", LABEL, "--network", network.name]
         words += ["--cgroup-parent", spec.group] if spec.group else []
         words += ["--volume", f"{spec.folder}:{spec.folder}"]
         for capability in (*self.capabilities, *spec.capabilities):
@@ -84,7 +89,7 @@ class Engine(Environment):
         for folder, inside in spec.mounts:
             words += ["--volume", f"{folder}:{inside}:ro"]
         words += ["--blkio-weight", str(spec.block_io_weight)] if spec.block_io_weight else []
-        return [*words, self.image_of(spec)]
+        return [*words, self.image_of(spec), *spec.command]
 
     def _groups(self, spec: Spec, identity: str) -> list[Path]:
         root = cgroup.accounting_folder(cgroup.mounts())

@@ -3,9 +3,13 @@
 import contextlib
 import os
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
+
+# The group that counts what an engine and all that it starts use.
+COUNTING = "plimsoll-engine"
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
@@ -87,14 +91,69 @@ def account(mounted: dict[str, Path], name: str = "plimsoll-account") -> Path | 
     one more difference between bare metal and a container. The group stays, empty, for the next run.
     """
     root = mounted.get("unified")
+    if root is None or not _only_counts(root):
+        return None
     try:
-        if root is None or "cpu" in (root / "cgroup.subtree_control").read_text().split():
-            return None
         (root / name).mkdir(exist_ok=True)
         (root / name / "cgroup.procs").write_text(str(os.getpid()))
     except OSError:
         return None
     return root / name
+
+
+@contextlib.contextmanager
+def counting(processes: Iterable[int], mounted: dict[str, Path], name: str = COUNTING) -> Iterator[list[Path]]:
+    """Version 2 groups that count the processor time of processes, and of all that they start meanwhile: those that end sooner
+    than anybody can look at them, too.
+
+    A process that a service manager has put into a group of its own is counted by that; one in the root is in a group that only
+    counts (as by `account`) for this time, and so is what it starts. No group where none can be made.
+    """
+    root = mounted.get("unified")
+    group_of = {process: _of_version_2(process, root) for process in processes} if root else {}
+    # Who was killed meanwhile has left them where they are to be put.
+    at_root = [process for process, group in group_of.items() if group in (root, root / name)]
+    others = {group for process, group in group_of.items() if group and process not in at_root}
+    own = root / name if at_root and _only_counts(root) and _put(at_root, root / name) else None
+    try:
+        yield [*sorted(others), *([own] if own else [])]
+    finally:
+        put_back(mounted, name)
+
+
+def put_back(mounted: dict[str, Path], name: str = COUNTING) -> None:
+    """Put what is in a group of `counting` back into the root, and remove the group; nothing if it is not there."""
+    group = mounted.get("unified", Path("/none")) / name
+    with contextlib.suppress(OSError):
+        _put((int(line) for line in (group / "cgroup.procs").read_text().split()), group.parent)
+        group.rmdir()
+
+
+def _only_counts(root: Path) -> bool:
+    """Whether groups of version 2 count, and are not scheduled as one entity each."""
+    try:
+        return "cpu" not in (root / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return False
+
+
+def _put(processes: Iterable[int], group: Path) -> bool:
+    """Put processes into a group, which is made if it is not there; whether one of them is in it."""
+    done = False
+    for process in processes:
+        with contextlib.suppress(OSError):
+            group.mkdir(exist_ok=True)
+            (group / "cgroup.procs").write_text(str(process))
+            done = True
+    return done
+
+
+def _of_version_2(process: int, root: Path) -> Path | None:
+    try:
+        lines = Path(f"/proc/{process}/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    return next((root / line.removeprefix("0::").lstrip("/") for line in lines if line.startswith("0::")), None)
 
 
 def of_process(pid: int, mounted: dict[str, Path]) -> Path | None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from plimsoll import paths
 from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -60,6 +61,7 @@ def sweep(environments: Iterable[Sweepable]) -> None:
     behind. The lock must be held."""
     kill_strays()
     remove_folders()
+    cgroup.put_back(cgroup.mounts())
     problems = {}
     # A cgroup can be removed when no container is in it any more.
     for environment in sorted(environments, key=lambda each: not each.containers):

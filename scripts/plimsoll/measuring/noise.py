@@ -101,13 +101,14 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         machine.busy_seconds(),
         cgroup.cpu_seconds(account) if account else sum(part.ru_utime + part.ru_stime for part in used),
         sum(map(cgroup.cpu_seconds, groups)),
-        _helpers(daemons),
+        _helpers(daemons, groups),
         _stat()[7] / TICKS,
     )
 
 
-def _helpers(daemons: tuple[str, ...]) -> dict[tuple[str, bytes], float]:
-    """Processor seconds of each helper, by its number and the time at which it started."""
+def _helpers(daemons: tuple[str, ...], groups: list[Path]) -> dict[tuple[str, bytes], float]:
+    """Processor seconds of each helper, by its number and the time at which it started. An engine that runs in a container is
+    none: its group counts it."""
     found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -119,9 +120,17 @@ def _helpers(daemons: tuple[str, ...]) -> dict[tuple[str, bytes], float]:
             fields = tail.split()
             kernel = entry == "2" or fields[1] == b"2"
             name = head[head.index(b"(") + 1 :].decode(errors="replace")
-            if kernel or (daemons and name.startswith(daemons)):
+            if kernel or (daemons and name.startswith(daemons) and not _in_groups(entry, groups)):
                 found[entry, fields[19]] = (int(fields[11]) + int(fields[12])) / TICKS
     return found
+
+
+def _in_groups(process: str, groups: list[Path]) -> bool:
+    try:
+        of_process = Path(f"/proc/{process}/cgroup").read_text()
+    except OSError:
+        return False
+    return any(f"/{group.name}" in of_process for group in groups)
 
 
 def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float) -> dict:
