@@ -4,6 +4,7 @@ import json
 
 import pytest
 from plimsoll.designs.interference import company
+from plimsoll.workloads.loop import read
 
 
 def loop(*times, failed=()):
@@ -71,5 +72,5 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path, length):
     log = tmp_path / "log.jsonl"
     whole = json.dumps({"iteration": 1, "begin": 0.0, "end": 1.0}) + "\n"
     log.write_text(whole + whole[:length])
-    assert [iteration["iteration"] for iteration in company.read(log)] == [1]
-    assert company.read(tmp_path / "none") == []
+    assert [iteration["iteration"] for iteration in read(log)] == [1]
+    assert read(tmp_path / "none") == []

@@ -20,7 +20,8 @@ from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within
 from plimsoll.services.kept import Services
-from plimsoll.workloads.base import FOLDER, SUPPLIED
+from plimsoll.workloads import loop
+from plimsoll.workloads.base import SUPPLIED
 
 # Containers have limits: a program that the kernel kills may have gone beyond that of its container.
 LIMITS_MEMORY = True
@@ -152,10 +153,9 @@ class _Run:
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
         if binding := self.cell["bindings"][place]:
             program = self.members[place].bound(program, *binding)
-        limit = f"{self.cell['iteration_limit_seconds']:g}"
-        loop = [f"{FOLDER}/iterate", str(output / "log.jsonl"), str(output), f"{begin:.6f}", limit, str(count), *program]
+        words = [*loop.command(output, begin, self.cell["iteration_limit_seconds"], count), *program]
         with open(output / "loop.err", "wb") as errors:
-            return subprocess.Popen(node.inside(loop), stdin=subprocess.DEVNULL, stderr=errors)
+            return subprocess.Popen(node.inside(words), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _alone(self) -> None:
         """Run the iterations of the baseline, each in a fresh container."""
@@ -163,14 +163,14 @@ class _Run:
         for number in range(1, self.cell["iterations"] + 1):
             (node,) = self._containers(f"-{number}")
             begin = time.monotonic() + START
-            loop = self._loop(node, 0, self.folder / f"0-{number}", begin, 1)
+            alone = self._loop(node, 0, self.folder / f"0-{number}", begin, 1)
             before = self._snapshot_at(begin)
             self._look_at_placement()
-            if not ended_within(loop.pid, limit):
-                loop.kill()
-            loop.wait()
+            if not ended_within(alone.pid, limit):
+                alone.kill()
+            alone.wait()
             self.spans.append((before, self._snapshot()))
-            if loop.returncode:
+            if alone.returncode:
                 self.services.intact()
             self.services.stop([node])
 
@@ -185,16 +185,16 @@ class _Run:
         self.end = begin + self.cell["window_seconds"]
         last = self.end + self.cell["iteration_limit_seconds"]
         # A loop that ends by itself has died, and the other has no more company.
-        while time.monotonic() < last and all(loop.poll() is None for loop in loops):
+        while time.monotonic() < last and all(each.poll() is None for each in loops):
             time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
             if all(self._beyond(place) for place in range(len(loops))):
                 break
         stopped = time.monotonic()
-        self.stopped = [stopped if loop.poll() is None else None for loop in loops]
+        self.stopped = [stopped if each.poll() is None else None for each in loops]
         self.spans.append((before, self._snapshot()))
-        for loop in loops:
-            loop.kill()
-            loop.wait()
+        for each in loops:
+            each.kill()
+            each.wait()
         if None in self.stopped[: len(loops)]:
             self.services.intact()
 
@@ -211,7 +211,7 @@ class _Run:
         """Whether a member has ended an iteration after the window."""
         if time.monotonic() < self.end:
             return False
-        iterations = company.read(self.folder / str(place) / "log.jsonl")
+        iterations = loop.read(loop.log_of(self.folder / str(place)))
         return bool(iterations) and iterations[-1]["end"] >= self.end
 
     def _device_bytes(self) -> dict[str, int]:

@@ -1,20 +1,9 @@
 """Which iterations of a member count: those that had their partner's company all the time."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 # Members are started for the same moment; a process may be this late (s).
 EDGE = 0.05
-
-
-def read(log: Path) -> list[dict]:
-    """Iterations that a loop has logged, in order; a line that is being written is left out."""
-    try:
-        text = log.read_text()
-    except OSError:
-        return []
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def stretches(partner: Sequence[dict], stopped: float | None = None) -> list[tuple[float, float]]:

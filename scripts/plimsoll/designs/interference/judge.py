@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from plimsoll.designs.interference import company
 from plimsoll.designs.interference.factors import InterferenceCell
+from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # The share of what was written and flushed that must have reached the device. The rest allows for devices that round.
@@ -13,7 +13,7 @@ ON_DISK = 0.99
 def iterations(service: Microservice, cell: InterferenceCell, folders: list[Path]) -> list[dict]:
     """A member's iterations in order, from the folders of its loops: as logged, numbered through, with `values`, or without and
     with the `reason`."""
-    logged = [(folder, iteration) for folder in folders for iteration in company.read(folder / "log.jsonl")]
+    logged = [(folder, iteration) for folder in folders for iteration in loop.read(loop.log_of(folder))]
     return [
         {**iteration, "iteration": number, **_outcome(service, cell, folder, iteration)}
         for number, (folder, iteration) in enumerate(logged, start=1)
