@@ -27,6 +27,11 @@ def profile() -> dict:
     return {**quick, "interference": {**quick["interference"], "protocol": {}}}
 
 
+def profile_of_paper() -> dict:
+    """The same with all numbers of containers."""
+    return {**profile(), "nesting": studies.profile("paper")["nesting"]}
+
+
 class World(Measured):
     """A study's observations in a world with these effects, on the host of a plan."""
 
@@ -134,12 +139,19 @@ def _unplaced(view: dict) -> str:
 
 def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
     """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
+    if "children" in plan["factors"]:
+        return {("", path): [_nested(cell, plan["cores"])] for path, cell in plan["cells"].items()}
     if "pair" not in plan["factors"]:
         return {("", path): [{**cell, GRANULARITY: granularities(cell)}] for path, cell in plan["cells"].items()}
     # Here, as a design can be taken out.
     from plimsoll.designs.interference.cells import views
 
     return {(view["benchmark"], view["path"]): [view] for view in views(plan)}
+
+
+def _nested(cell: dict, cores: int) -> dict:
+    crowd = "above the cores" if int(cell["instances"]) > cores else "up to the cores"
+    return {**cell, "crowd": crowd, "total": str(int(cell["instances"]) * max(1, int(cell["children"])))}
 
 
 def _matches(levels: dict, wanted: dict) -> bool:

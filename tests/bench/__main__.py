@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import agreement, analysis, instruments, overhead, precise, starting
+from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting
 from tests.bench.calibration import halves, known, rejudge, same, simulation
 
 BENCHES = {
@@ -11,6 +11,7 @@ BENCHES = {
     "agreement": agreement.main,
     "analysis": analysis.main,
     "precise": precise.main,
+    "creation": creation.main,
 }
 LONG = {
     "instruments": instruments.main,

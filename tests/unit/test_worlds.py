@@ -23,9 +23,12 @@ from tests.conftest import DATA, PROJECT, host_of
 ALPHA = 0.05
 # Those whose design has not been taken out.
 NAMES = [
-    name for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026") if (PROJECT / f"config/studies/{name}.yaml").exists()
+    name
+    for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026", "amaral2015")
+    if (PROJECT / f"config/studies/{name}.yaml").exists()
 ]
 HOSTS = ("the paper's host", "two cores")
+XEON, OF_PAPER = "xeon-e5-2697v4", {"amaral2015": "xeon-e5-2630l"}
 # What a world without effects bears out although its sentence names a difference, and why.
 WITHOUT_EFFECTS = {
     "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is asked",
@@ -57,10 +60,10 @@ def study(name):
 
 @pytest.fixture(scope="module", params=HOSTS)
 def planned(request, study):
-    host = {**host_of(1, 2), "events": {}}
-    if request.param == HOSTS[0]:
-        host = topology.described(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
-    return planner.make(study, worlds.profile(), host, settings(), {})
+    if request.param == HOSTS[1]:
+        return planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
+    host = topology.described(yaml_files.load(PROJECT / f"config/hosts/{OF_PAPER.get(study['id'], XEON)}.yaml", "host"))
+    return planner.make(study, worlds.profile_of_paper(), host, settings(), {})
 
 
 @pytest.fixture(scope="module")

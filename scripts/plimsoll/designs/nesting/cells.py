@@ -1,0 +1,142 @@
+"""The cells of amaral2015's first three experiments on a host: pure.
+
+Cells that the profile cuts, or that the host's memory cannot hold, are in the plan with that reason.
+"""
+
+from collections.abc import Iterator
+
+from plimsoll import environments, workloads
+from plimsoll.designs.nesting.factors import CPU, NO_CHILDREN, PRELOADED, NestingCell, total
+from plimsoll.host import topology
+from plimsoll.interchange import Plan, Topology
+from plimsoll.measuring import record
+from plimsoll.workloads.sysbench import Sysbench
+
+# Creating containers is measured with a program that ends at once.
+DUMMY = {"primes": 1, "events": 1}
+# No more of the host's memory than this for all containers together.
+MEMORY_SHARE = 0.7
+# What a container needs with its shim and a program, and what a parent needs with its engine, page cache left out (bytes).
+CONTAINER_BYTES, PARENT_BYTES = 25 * 2**20, 80 * 2**20
+# For a plan's estimate (s): a container's start, a parent's, beyond the first one the processors share the work of parents, and
+# the removal of each.
+START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
+REMOVE, REMOVE_PARENT = 0.05, 2.0
+# An attempt is given up after as many times what is expected, and this (s).
+PATIENCE, LEAST_LIMIT = 10.0, 60.0
+
+
+def wanted(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+) -> list[tuple[str, NestingCell]]:
+    """(experiment, cell) for each task, runtime, number of instances and number of children."""
+    cells = []
+    for name, experiment in study["experiments"].items():
+        for runtime in experiment["runtime"]:
+            if config["runtimes"].get(runtime, "off") == "off":
+                continue
+            for instances, children in _numbers(experiment, environments.find(runtime).nested):
+                cell = _cell(experiment["task"], runtime, instances, children, profile["nesting"], host)
+                cell["host"] = topology.identity(host)
+                cell["reason"] = unavailable.get(runtime) or _too_many(cell, host) or _cut(cell, profile["nesting"])
+                cell["fingerprint"] = fingerprint(cell)
+                cells.append((name, cell))
+    return cells
+
+
+def _numbers(experiment: dict, nested: bool) -> Iterator[tuple[int, int]]:
+    """(instances, children): children in all at most the experiment's `total`."""
+    for instances in experiment["instances"]:
+        for children in experiment.get("children", [1]) if nested else [0]:
+            if instances * children <= experiment.get("total", instances * children):
+                yield instances, children
+
+
+def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, host: Topology) -> NestingCell:
+    parameters = {"primes": sizes["primes"], "events": sizes["events"]} if task == CPU else DUMMY
+    seconds = _seconds(task, instances, children, parameters, host["cores"])
+    return {
+        "path": f"{task}/{runtime}/{instances}/{children}",
+        "task": task,
+        "runtime": runtime,
+        "instances": str(instances),
+        "children": str(children),
+        "parameters": parameters,
+        "limit_seconds": max(LEAST_LIMIT, PATIENCE * seconds),
+        "expected_seconds": seconds,
+        "useful": True,
+        "experiments": [],
+    }
+
+
+def _seconds(task: str, instances: int, children: int, parameters: dict, cores: int) -> float:
+    """About how long a run takes."""
+    if task == CPU and not children:
+        starting = START * instances
+    elif not children:
+        starting = START * max(1.0, instances / 2)
+    else:
+        parents = (PARENT + REMOVE_PARENT) if task == PRELOADED else 0
+        starting = parents + PARENT + ANOTHER_PARENT * (instances - 1) + START * instances * children / 2
+    removing = instances * (REMOVE_PARENT if children else REMOVE)
+    program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores) if task == CPU else 0
+    return starting + program + removing
+
+
+def _too_many(cell: NestingCell, host: Topology) -> str | None:
+    """Why the host's memory cannot hold the containers."""
+    parents = 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
+    needed = total(cell) * CONTAINER_BYTES + parents * PARENT_BYTES
+    there = host["memory_bytes"]
+    if needed <= MEMORY_SHARE * there:
+        return None
+    return f"{_words(cell)} would need {needed / 2**30:.0f} GiB of this host's {there / 2**30:.0f} GiB of memory"
+
+
+def _cut(cell: NestingCell, sizes: dict) -> str | None:
+    """Why the profile leaves a cell out."""
+    if cell["children"] == NO_CHILDREN:
+        most, what = sizes["instances"], "instances"
+        beyond = int(cell["instances"]) > most
+    else:
+        most, what = sizes["children"], "nested containers"
+        beyond = total(cell) > most
+    return f"the profile ends at {most} {what}, for their time" if beyond else None
+
+
+def _words(cell: NestingCell) -> str:
+    if cell["children"] == NO_CHILDREN:
+        return f"{cell['instances']} instances"
+    return f"{total(cell)} children in {cell['instances']} parent{'' if cell['instances'] == '1' else 's'}"
+
+
+def fingerprint(cell: NestingCell) -> str:
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    return record.fingerprint([cell[key] for key in ("path", "host", "parameters")])
+
+
+def repetitions(profile: dict) -> int:
+    """The profile's number for studies of nesting."""
+    return profile["nesting"]["repetitions"]
+
+
+def described(study: dict, host: Topology) -> dict:
+    """The host's cores, which claims speak of."""
+    return {"cores": host["cores"]}
+
+
+def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:
+    """The plan's cells of the experiments of a figure or table."""
+    item = {**study["figures"], **study.get("tables", {})}[name]
+    named = {item["experiment"], *item.get("beside", [])}
+    return [cell for cell in plan["cells"].values() if named & set(cell["experiments"])]
+
+
+def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
+    """None of them: clocks and the kernel's counts are on every host."""
+    return {}
+
+
+def host_facts(machine: Topology) -> dict[str, str]:
+    """Nothing about a machine is told for this design alone."""
+    return {}

@@ -1,0 +1,95 @@
+"""Lines over numbers of instances, which the charts of this design are made of: means with their intervals, and single runs."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from plimsoll.figures import style
+from plimsoll.figures.data import FigureData
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+OF_PAPER = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white", "markersize": 2.6, "alpha": 0.55}
+# Lines lie beside each other by this factor, so that none hides another.
+BESIDE = 1.06
+GREY = "#777777"
+
+
+def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, x: str, look: style.Look, marker: str, beside: float) -> Line2D:
+    """One line: the means of `part` (rows of `statistics.of_cells`) over the column `x`, their intervals, and the single runs
+    of `points`; as many places to the right as `beside` says. The line, for a legend."""
+    colour, shift = look.colour, BESIDE**beside
+    part = part.assign(place=shift * part[x].astype(int)).sort_values("place")
+    looks = {"color": colour, "linewidth": 1.1, "marker": marker, "markersize": 3.6, "zorder": 4, "label": look.label}
+    (line,) = axis.plot(part["place"], part["mean"], **looks)
+    known = part.dropna(subset=["mean_low", "mean_high"])
+    axis.vlines(known["place"], known["mean_low"].clip(lower=0), known["mean_high"], color=colour, linewidth=0.9, zorder=3)
+    places = shift * points[x].astype(int)
+    axis.plot(places, points["value"], ".", color=colour, markersize=2.2, alpha=0.45, zorder=2)
+    return line
+
+
+def paper_s(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:
+    """The paper's means over the key `x`, as a broken line."""
+    rows = sorted(rows, key=lambda row: row[x])
+    looks = {**OF_PAPER, "color": colour, "marker": marker, "label": label}
+    axis.plot([row[x] for row in rows], [row["mean"] for row in rows], **looks)
+
+
+def finish(axis: Axes, x_label: str, y_label: str, places: list[int], linear: bool = False) -> None:
+    """Axes in powers of two, with plain numbers; `linear` leaves the upright one as it is."""
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(places, [str(place) for place in places])
+    axis.xaxis.set_minor_locator(NullLocator())
+    if linear:
+        axis.set_ylim(bottom=0)
+    else:
+        axis.set_yscale("log", base=2)
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.set(xlabel=x_label, ylabel=y_label)
+
+
+def places(*numbers) -> list[int]:
+    """Where an axis has ticks: all numbers that are drawn."""
+    return sorted({int(number) for group in numbers for number in group})
+
+
+def cores(axis: Axes, number: int) -> None:
+    """Mark the number of the host's cores."""
+    axis.axvline(number, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
+
+
+def marks(whisker: str, cores: int | None = None, paper: bool = False) -> list[Line2D]:
+    """Entries of a legend: what whiskers are, what dots are, where the cores end, and what broken lines are."""
+    handles = [
+        Line2D([], [], color="black", linewidth=0.9, marker="|", markersize=5, linestyle="", label=f"whiskers: {whisker}"),
+        Line2D([], [], color="black", marker=".", markersize=3, alpha=0.5, linestyle="", label="single runs"),
+    ]
+    if cores:
+        label = f"cores of this host: {cores}"
+        handles.append(Line2D([], [], color=GREY, linewidth=0.7, linestyle=":", label=label))
+    if paper:
+        handles.append(Line2D([], [], color=GREY, label="broken: the paper", **{**OF_PAPER, "marker": "o"}))
+    return handles
+
+
+def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
+    """How many runs each mean is of, and what the whiskers are; and what is missing."""
+    numbers = sorted(set(summary["n"].astype(int))) if len(summary) else [0]
+    each = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    text = f"Means of {each} runs (profile {data.profile}), with Student's 95 % interval; dots are single runs."
+    missing = sorted({reason.partition(": ")[2] for reason in data.missing})
+    return text + (f" Not measured here: {'; '.join(missing)}." if missing else "")
+
+
+def ends(summary: pd.DataFrame, x: str, what: str, unit: str) -> str:
+    """The first and last value of a line, in words."""
+    table = summary.assign(place=summary[x].astype(int)).sort_values("place")
+    if table.empty:
+        return f"{what}: no valid run"
+    first, last = table.iloc[0], table.iloc[-1]
+    at_first = f"{first['mean']:.3g} {unit} at {first['place']}"
+    if first["place"] == last["place"]:
+        return f"{what}: {at_first}"
+    return f"{what}: {at_first}, {last['mean']:.3g} {unit} at {last['place']}"

@@ -1,0 +1,68 @@
+"""amaral2015's figure 5: creation by parents and children, one line for each number of children in a parent."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+from plimsoll.designs.nesting import statistics
+from plimsoll.designs.nesting.charts import lines
+from plimsoll.figures import style
+from plimsoll.figures.chart import Chart
+from plimsoll.figures.data import FigureData
+
+# From one child in a parent to 256: dark to light, which also prints in grey.
+SHADES = colormaps["viridis"]
+
+
+class Parents(Chart):
+    """Ours in full lines, the paper's in broken ones of the same colours."""
+
+    name = "parents"
+    notebook = "nesting"
+    metrics = "one"
+
+    def summarise(self, data: FigureData) -> pd.DataFrame:
+        return statistics.of_cells(self._values(data))
+
+    def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
+        style.apply()
+        figure, axis = plt.subplots(figsize=(style.COLUMN_INCHES, 3.3), layout="constrained")
+        values, paper = self._values(data), data.options["paper"]
+        numbers = sorted({int(number) for number in summary["children"]} | {row["children"] for row in paper})
+        handles = []
+        for place, children in enumerate(numbers):
+            colour, marker = SHADES(0.9 * place / max(1, len(numbers) - 1)), lines.MARKERS[place % len(lines.MARKERS)]
+            rows = [row for row in paper if row["children"] == children]
+            lines.paper_s(axis, rows, "instances", colour, marker, "")
+            own = summary[summary["children"] == str(children)], values[values["children"] == str(children)]
+            look = style.Look(colour, "", f"{children} child{'' if children == 1 else 'ren'} in each")
+            # To the left of the paper's: ours have few parents.
+            handles.append(lines.draw(axis, *own, "instances", look, marker, place - 3))
+        drawn = lines.places(summary["instances"], [row["instances"] for row in paper])
+        lines.cores(axis, data.options["cores"])
+        ((label, unit),) = [(one["label"], one["unit"]) for one in data.metrics.values()]
+        lines.finish(axis, "parents at once", f"{label} ({unit})", drawn)
+        marks = lines.marks("95 % interval of the mean", data.options["cores"], bool(paper))
+        style.legend_below(figure, [*handles, *marks], ncols=2)
+        return figure
+
+    def _values(self, data: FigureData) -> pd.DataFrame:
+        (metric,) = data.metrics
+        return data.observations[data.observations["metric"] == metric]
+
+    def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
+        return (
+            "Time until all parents have ended, which each start an engine, load the child's image, and create their children. "
+            f"Broken lines are the paper's. {lines.of_how_many(data, summary)}"
+        )
+
+    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
+        each = [
+            lines.ends(group, "instances", f"{children} in each parent", group["unit"].iloc[0])
+            for children, group in sorted(summary.groupby("children"), key=lambda one: int(one[0]))
+        ]
+        return f"{data.title}, by the number of parents. {'; '.join(each)}."
+
+
+CHARTS = [Parents()]

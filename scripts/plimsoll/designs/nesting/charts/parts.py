@@ -1,0 +1,78 @@
+"""What the creation of nested containers is made of, part by part."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from plimsoll.designs.nesting import statistics
+from plimsoll.figures import style
+from plimsoll.figures.chart import Chart
+from plimsoll.figures.data import FigureData
+
+LOOKS = (("#882255", ""), ("#cc6677", "//"), ("#ddcc77", ".."), ("#44aa99", "xx"), ("#332288", "--"), ("#999999", "++"))
+
+
+class Parts(Chart):
+    """One bar per cell, in it the means of the parts above each other, in the order of the figure's metrics."""
+
+    name = "parts"
+    notebook = "nesting"
+
+    def summarise(self, data: FigureData) -> pd.DataFrame:
+        return statistics.of_cells(data.observations[data.observations["metric"].isin(data.metrics)])
+
+    def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
+        style.apply()
+        cells = _cells(summary)
+        figure, axis = plt.subplots(figsize=(style.COLUMN_INCHES, 2.8), layout="constrained")
+        handles, height = [], dict.fromkeys(cells, 0.0)
+        for (metric, described), (colour, hatch) in zip(data.metrics.items(), LOOKS, strict=False):
+            means = _means(summary, metric)
+            values = [means.get(cell, 0.0) for cell in cells]
+            bottoms = [height[cell] for cell in cells]
+            axis.bar(range(len(cells)), values, bottom=bottoms, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
+            height = {cell: height[cell] + means.get(cell, 0.0) for cell in cells}
+            handles.append(style.Look(colour, hatch, described["label"]))
+        axis.set_xticks(range(len(cells)), [_name(cell) for cell in cells])
+        axis.tick_params(axis="x", length=0)
+        axis.set_ylabel("mean of a parent's time (s)")
+        style.legend_below(figure, style.patches(handles))
+        return figure
+
+    def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
+        numbers = sorted(set(summary["n"].astype(int))) or [0]
+        each = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        return (
+            "What a parent's time is made of, from the command to its end, by parents and children in each (p x c). Means over "
+            f"parents, of {each} runs (profile {data.profile}). The intervals are in the CSV."
+        )
+
+    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
+        cells = _cells(summary)
+        if not cells:
+            return f"{data.title}. No valid run."
+        shares = {described["label"]: _means(summary, metric).get(cells[0], 0.0) for metric, described in data.metrics.items()}
+        told = ", ".join(f"{label} {value:.3g} s" for label, value in shares.items())
+        return f"{data.title}, part by part. {_name(cells[0])}: {told}."
+
+
+def _cells(summary: pd.DataFrame) -> list[tuple[str, int, int]]:
+    """(task, parents, children) of each cell, in order."""
+    keys = summary[["task", "instances", "children"]].drop_duplicates().itertuples(index=False, name=None)
+    return sorted((task, int(instances), int(children)) for task, instances, children in keys)
+
+
+def _means(summary: pd.DataFrame, metric: str) -> dict[tuple[str, int, int], float]:
+    own = summary[summary["metric"] == metric]
+    return {
+        (row.task, int(row.instances), int(row.children)): row.mean_
+        for row in own.rename(columns={"mean": "mean_"}).itertuples()
+    }
+
+
+def _name(cell: tuple[str, int, int]) -> str:
+    task, parents, children = cell
+    return f"{parents} x {children}" + ("\npreloaded" if task == "preloaded" else "")
+
+
+CHARTS = [Parts()]

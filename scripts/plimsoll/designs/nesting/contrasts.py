@@ -1,0 +1,198 @@
+"""Which cells a claim compares on this host.
+
+A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
+against the cells of side b that are like it in all factors that the two sides do not name differently.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+
+from plimsoll.claims import quantities
+from plimsoll.claims.sides import Contrast, Side
+from plimsoll.designs.nesting.factors import CREATION, FACTORS, NO_CHILDREN, NestingCell, NestingPlan, total
+
+# Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
+# at most as many, the smallest that is at least twice as many, and that largest one with all above it.
+UP_TO, ABOVE, CORES, TWICE, FROM = "up to the cores", "above the cores", "the cores", "twice the cores", "from the cores on"
+WORDS = (UP_TO, ABOVE, CORES, TWICE, FROM)
+# However many.
+EVERY = "every"
+# Half as many instances: what growth is relative to.
+HALF = "half"
+# Children in all: as many in one parent as in parents of their own, the most that can be measured both ways.
+MOST = "most"
+# What a claim about no task in particular is about.
+USUAL = {"creation_time": CREATION}
+
+
+def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
+    """The claims' words for a number of instances, of the `levels` that are planned."""
+    words = {UP_TO if instances <= cores else ABOVE}
+    largest = max((level for level in levels if level <= cores), default=None)
+    if instances == largest:
+        words.add(CORES)
+    if instances == min((level for level in levels if level >= 2 * cores), default=None):
+        words.add(TWICE)
+    if largest is not None and instances >= largest:
+        words.add(FROM)
+    return words
+
+
+class Cells:
+    """The cells of a plan, findable by their levels; `words` has the claims' words for each path."""
+
+    def __init__(self, plan: NestingPlan, metrics: dict[str, dict]):
+        self.cells, self.metrics = plan["cells"], metrics
+        levels = defaultdict(set)
+        for cell in self.cells.values():
+            levels[cell["task"], cell["runtime"]].add(int(cell["instances"]))
+        self.words = {
+            path: words_of(int(cell["instances"]), levels[cell["task"], cell["runtime"]], plan["cores"])
+            for path, cell in self.cells.items()
+        }
+        self.most = self._most()
+
+    def _most(self) -> int:
+        """The most children that are measured both in one parent and in parents of their own."""
+        there = [cell for cell in self.cells.values() if cell["task"] == CREATION and cell["reason"] is None]
+        in_one = {total(cell) for cell in there if cell["instances"] == "1" and cell["children"] != NO_CHILDREN}
+        in_own = {total(cell) for cell in there if cell["children"] == "1"}
+        return max(in_one & in_own, default=0)
+
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[NestingCell]:
+        """Cells in which a metric is measured, with these levels. Children matter to a claim that names them, or parents; every
+        other claim about nested containers is about one child in each parent."""
+        if metric not in self.metrics:
+            return []
+        tasks = wanted.get("task") or ([USUAL[metric]] if metric in USUAL else self.metrics[metric]["task"])
+        one_each = not {"children", "total"} & set(wanted)
+        return [
+            cell
+            for cell in self.cells.values()
+            if cell["task"] in tasks
+            and (not one_each or cell["children"] in (NO_CHILDREN, "1"))
+            and all(self._has(cell, factor, levels) for factor, levels in wanted.items())
+        ]
+
+    def _has(self, cell: NestingCell, factor: str, levels: list[str]) -> bool:
+        if factor == "total":
+            nested = cell["children"] != NO_CHILDREN
+            return nested and str(total(cell)) in [str(self.most) if level == MOST else level for level in levels]
+        if levels == [EVERY]:
+            return cell[factor] != NO_CHILDREN
+        if factor == "instances":
+            return bool((self.words[cell["path"]] | {cell["instances"]}) & set(levels))
+        return cell[factor] in levels
+
+    def half(self, cell: NestingCell) -> str | None:
+        """Path of the cell that has half as many instances."""
+        instances = int(cell["instances"])
+        path = f"{cell['task']}/{cell['runtime']}/{instances // 2}/{cell['children']}"
+        return path if instances % 2 == 0 and path in self.cells else None
+
+
+def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
+    """A function from a claim to what it compares: contrasts, or lists of sides along a trend."""
+    cells = Cells(plan, study["metrics"])
+
+    def asked(claim: dict) -> list:
+        return series(claim, cells) if "along" in claim else find(claim, cells)
+
+    return asked
+
+
+def find(claim: dict, cells: Cells) -> list[Contrast]:
+    """Contrasts of a claim that has two sides, over all cells of the plan, including those that cannot be measured."""
+    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+    # Named alike on both sides, a factor is like a scope's.
+    varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
+    contrasts: dict[Contrast, None] = {}
+    for metric_a, metric_b in _metrics(claim):
+        for cell in cells.of(metric_a, _levels(scope, a)):
+            for other in cells.of(metric_b, _levels(scope, b)):
+                same_side = (metric_a, cell["path"]) == (metric_b, other["path"])
+                if not same_side and _alike(cell, other, varying):
+                    sides = _referred(claim, cells, metric_a, cell), _referred(claim, cells, metric_b, other)
+                    if all(sides):
+                        contrasts.setdefault(Contrast(*sides))
+    return list(contrasts)
+
+
+def _levels(scope: dict, side: dict) -> dict[str, list[str]]:
+    return {factor: levels for factor, levels in {**scope, **side}.items() if factor != "metric"}
+
+
+def _metrics(claim: dict) -> list[tuple[str, str]]:
+    """Pairs of metrics: a metric against itself, unless the claim compares metrics."""
+    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
+    if a and b:
+        return [(one, other) for one in a for other in b]
+    return [(metric, metric) for metric in claim["metrics"]]
+
+
+def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
+    """Whether two cells are alike in all that does not vary. Where runtimes vary, containers that are not nested are like
+    parents with one child; where parents and children vary, there are as many children in all."""
+    if {"instances", "children"} <= varying and total(cell) != total(other):
+        return False
+    fixed = set(FACTORS) - varying
+    if "runtime" in varying and NO_CHILDREN in (cell["children"], other["children"]):
+        fixed -= {"children"}
+    return all(cell[factor] == other[factor] for factor in fixed)
+
+
+def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side | None:
+    """The side with the cell that its growth is relative to, if the claim is about that; None if there is no such cell."""
+    side = Side(metric, cell["path"])
+    if not quantities.find(claim.get("quantity")).relative:
+        return side
+    reference = cells.half(cell)
+    return replace(side, reference=reference, quantity=claim["quantity"]) if reference else None
+
+
+def series(claim: dict, cells: Cells) -> list[list[Side]]:
+    """For a claim about a trend along instances or children: sides in the order of the numbers, one list for each combination
+    of the other factors. The numbers are all there are, or those of the claim's levels or words. Those that cannot be measured
+    here are left out of a series, as it ends where the profile or the memory ends."""
+    along = claim["along"]
+    wanted = dict(claim.get("scope", {}))
+    if "levels" in along:
+        wanted[along["factor"]] = along["levels"]
+    groups: dict[tuple, list[tuple[int, Side]]] = defaultdict(list)
+    for metric in claim["metrics"]:
+        for cell in cells.of(metric, wanted):
+            key = (metric, *(cell[factor] for factor in FACTORS if factor != along["factor"]))
+            groups[key].append((int(cell[along["factor"]]), Side(metric, cell["path"])))
+    whole = [[side for _, side in sorted(group, key=lambda one: one[0])] for group in groups.values()]
+    measured = [[side for side in group if cells.cells[side.cell]["reason"] is None] for group in whole]
+    # Of a series that has nothing, what it lacks is the reason.
+    return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
+
+
+def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
+    """One: the paper leaves nothing open of which a finding could depend."""
+    return {"": plan}
+
+
+def lacks(plan: NestingPlan) -> dict[str, str]:
+    """What claims may need and this host does not have, or nobody measures, in words."""
+    cores = plan["cores"]
+    later = "which Plimsoll does not measure for this study yet"
+    missing = {
+        "vm": f"virtual machines, {later}",
+        "hardware_virtualisation": f"virtual machines, {later}",
+        "netperf": f"networks of containers, {later}",
+    }
+    missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
+    return missing
+
+
+def elsewhere(claim: dict) -> dict | None:
+    """A finding about 256 children can be asked of the most that can be measured; one about more than 8 parents on the paper's
+    12 cores of more parents than the host has cores."""
+    if claim.get("scope", {}).get("total") == ["256"]:
+        return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
+    if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
+        return {**claim, "along": {**claim["along"], "levels": [FROM]}}
+    return None

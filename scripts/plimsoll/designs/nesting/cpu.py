@@ -1,0 +1,89 @@
+"""Experiment 1: sysbench in a number of instances, which begin at one moment."""
+
+import math
+import subprocess
+import time
+from statistics import mean
+
+from plimsoll.designs.nesting.task import Task as Base
+from plimsoll.environments.base import Node
+from plimsoll.measuring.process import ended_within
+from plimsoll.workloads import loop, sysbench
+from plimsoll.workloads.base import InvalidOutput
+
+# From the order to start the programs to the common moment: each has to be in its container by then, and engines let them in
+# one after the other.
+START, EACH = 0.4, 0.25
+# Programs that began further apart than this share of what they took, or this (s) if that is more, did not run at once.
+APART, LEAST_APART = 0.1, 0.05
+
+
+class Task(Base):
+    """One instance of the program in each container, or that many on bare metal."""
+
+    def measure(self) -> dict:
+        nodes = self.services.start(self.specs()) if self.services else self.environment.start(self.specs())
+        begin = time.monotonic() + START + EACH * len(nodes)
+        programs = [self._program(node, number, begin) for number, node in enumerate(nodes)]
+        time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
+        before, late = self.snapshot(), time.monotonic() > begin
+        end = begin + self.cell["limit_seconds"] + 5
+        for program in programs:
+            if not ended_within(program.pid, max(0.1, end - time.monotonic())):
+                program.kill()
+            program.wait()
+        self.spans.append((before, self.snapshot()))
+        if late:
+            raise InvalidOutput(f"{len(nodes)} programs could not be started before the moment that was set for them")
+        if self.services and any(program.returncode for program in programs):
+            self.services.intact()
+        return judge([self._instance(number) for number in range(len(nodes))], begin)
+
+    def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
+        """Start one program's loop, which waits for the moment to begin."""
+        folder = self.folder_of(str(number))
+        program = node.of_image(self.sysbench.command(self.cell["parameters"]))
+        counted = node.of_image(sysbench.switches_counted(str(folder / "switches")))
+        looped = node.of_image(loop.command(folder, begin, self.cell["limit_seconds"], 1))
+        with open(folder / "loop.err", "wb") as errors:
+            return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
+
+    def _instance(self, number: int) -> dict:
+        """What one instance did; InvalidOutput if it did not do it."""
+        folder = self.attempt.folder / str(number)
+        try:
+            return {**ended(folder, self.cell["limit_seconds"]), **self._printed(folder)}
+        except InvalidOutput as problem:
+            raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
+
+    def _printed(self, folder) -> dict:
+        values = self.sysbench.results((folder / "1.out").read_text(errors="replace"), self.cell["parameters"])
+        return {**values, "switches": sysbench.switches((folder / "switches").read_text())}
+
+
+def ended(folder, limit: float) -> dict:
+    """When the one iteration of a loop began and ended; InvalidOutput if it did not end well."""
+    iterations = loop.read(loop.log_of(folder))
+    if not iterations:
+        raise InvalidOutput("it did not end")
+    (iteration,) = iterations
+    if iteration["late"]:
+        raise InvalidOutput(f"it took longer than {limit:g} s")
+    if iteration["exit_code"]:
+        raise InvalidOutput(f"it ended with {iteration['exit_code']} (signal {iteration['signal']})")
+    return {"begin": iteration["begin"], "end": iteration["end"]}
+
+
+def judge(instances: list[dict], begin: float) -> dict:
+    """Values of a run from its instances': means of the seconds that the program took and of its context switches.
+    InvalidOutput if they did not run at once, or if a program took longer than its process lasted."""
+    apart = max(one["begin"] for one in instances) - min(one["begin"] for one in instances)
+    seconds = mean(one["seconds"] for one in instances)
+    if apart > max(LEAST_APART, APART * seconds):
+        raise InvalidOutput(f"the instances began {apart:.2f} s apart, and took {seconds:.2f} s")
+    wrong = [one for one in instances if not 0 < one["seconds"] <= one["end"] - one["begin"]]
+    if wrong or not math.isfinite(seconds):
+        raise InvalidOutput(f"it printed {wrong[0]['seconds']} s")
+    each = [{**one, "begin": round(one["begin"] - begin, 6), "end": round(one["end"] - begin, 6)} for one in instances]
+    values = {"execution_time": seconds, "context_switches": mean(one["switches"] for one in instances)}
+    return {"values": values, "apart": round(apart, 6), "each": each}

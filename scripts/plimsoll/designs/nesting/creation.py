@@ -1,0 +1,162 @@
+"""Experiments 2 and 3: containers, or parents with children, are created at one moment, and run a program that ends at once.
+
+As in the paper a creation lasts from its command to the end of the container: of all of them until the last one has ended. The
+commands are those that a user would type.
+"""
+
+import contextlib
+from pathlib import Path
+from statistics import mean
+
+from plimsoll.designs.nesting import cpu, gate
+from plimsoll.designs.nesting.factors import PRELOADED
+from plimsoll.designs.nesting.task import Task as Base
+from plimsoll.environments import docker_nested
+from plimsoll.environments.base import HOST, Spec
+from plimsoll.environments.docker_nested import PARENTS, Parents
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup
+from plimsoll.measuring import noise
+from plimsoll.workloads import loop
+from plimsoll.workloads.base import InvalidOutput
+
+# What starts containers, and what starts what starts them.
+ENGINE = ("dockerd", "containerd")
+# The parts of a parent's time, and the moment at which each ends (docker_nested.moments).
+PARTS = {"parent_time": "parent", "engine_time": "engine", "image_load_time": "image", "children_time": "children"}
+
+
+class Task(Base):
+    """As many creations at once as the cell has instances, each with as many children as it says."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.created: list[str] = []
+
+    def measure(self) -> dict:
+        self.environment.network.set_up(HOST)
+        commands = self._nested() if self.children else [self._alone(number, spec) for number, spec in enumerate(self.specs())]
+        passed = self._counted(commands)
+        self._refuse_unended(passed)
+        ready = max(self._began(name) - passed.opened for name in self._programs())
+        each = [self._creation(number, passed) for number in range(self.instances)]
+        last = max(one["ended"] for one in each)
+        apart = max(one["begun"] for one in each) - min(one["begun"] for one in each)
+        parts = {part: mean(one[part] for one in each) for part in each[0] if part.endswith("_time")}
+        values = {"creation_time": last, "ready_time": ready, "creation_time_each": last / self.number, **parts}
+        return {"values": values, "apart": round(apart, 6), "each": each}
+
+    def _counted(self, commands: list[list[str]]) -> gate.Passed:
+        """Let the commands pass the gate. What the engine starts for a container has often ended before anybody looks, so
+        groups count the engine. The containers' own groups are taken in the same hierarchy: no process is in two of these."""
+        mounted, before = cgroup.mounts(), []
+        with cgroup.counting(engine_s(), mounted) as engine:
+
+            def snapshot() -> noise.Snapshot:
+                contained = self.services.groups()
+                if engine:
+                    moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
+                    contained = [*engine, *filter(None, moved)]
+                daemons = () if engine else self.environment.daemons
+                return noise.snapshot(self.attempt.machine, self.attempt.account, contained, daemons)
+
+            limit = self.cell["limit_seconds"]
+            passed = gate.pass_together(commands, self.attempt.folder, limit, lambda: before.append(snapshot()))
+            self.spans.append((before[0], snapshot()))
+        return passed
+
+    def take_down(self) -> None:
+        if self.created:
+            self.environment.remove(self.created)
+        super().take_down()
+
+    def _alone(self, number: int, spec: Spec) -> list[str]:
+        """The command that creates one container."""
+        self.created.append(spec.name)
+        return self.environment.foreground(spec._replace(command=self._dummy(str(number))))
+
+    def _nested(self) -> list[list[str]]:
+        """The commands that create parents."""
+        docker_nested.refuse_others(self.attempt.image)
+        specs = [spec._replace(command=self._dummy(f"{number}-NUMBER")) for number, spec in enumerate(self.specs())]
+        if self.cell["task"] != PRELOADED:
+            wanted = [docker_nested.parent_of(spec, self.children) for spec in specs]
+            self.created += [spec.name for spec in wanted]
+            return [PARENTS.foreground(spec) for spec in wanted]
+        sharing = [Parents(self._loaded(number)) for number in range(self.instances)]
+        wanted = [docker_nested.parent_of(spec, self.children, loads=False) for spec in specs]
+        self.created = [spec.name for spec in wanted] + self.created
+        return [parents.foreground(spec) for parents, spec in zip(sharing, wanted, strict=True)]
+
+    def _loaded(self, number: int) -> str:
+        """The name of a parent that has loaded the child's image into its volume, and has ended."""
+        spec = docker_nested.parent_of(self.services.spec(f"loaded{number}", self.attempt.image))
+        self.created.append(spec.name)
+        PARENTS.start([spec])
+        docker_nested.wait([spec])
+        docker_nested.end([spec.name])
+        return spec.name
+
+    def _programs(self) -> list[str]:
+        """Names of the folders of the programs that run in all containers."""
+        if not self.children:
+            return [str(number) for number in range(self.instances)]
+        return [f"{number}-{child}" for number in range(self.instances) for child in range(1, self.children + 1)]
+
+    def _dummy(self, name: str) -> tuple[str, ...]:
+        """The words of the program, whose folder is called so."""
+        folder = self.attempt.folder / f"program-{name}"
+        for each in range(1, self.children + 1) if self.children else [0]:
+            Path(str(folder).replace("NUMBER", str(each))).mkdir(exist_ok=True)
+        program = self.sysbench.command(self.cell["parameters"])
+        return (*loop.command(folder, 0.0, self.cell["limit_seconds"], 1), *program)
+
+    def _began(self, name: str) -> float:
+        """When the program of that name began; InvalidOutput if it did not do what it should."""
+        folder = self.attempt.folder / f"program-{name}"
+        try:
+            began = cpu.ended(folder, self.cell["limit_seconds"])["begin"]
+            self.sysbench.results((folder / "1.out").read_text(errors="replace"), self.cell["parameters"])
+        except InvalidOutput as problem:
+            raise InvalidOutput(f"the program of container {name}: {problem}") from problem
+        return began
+
+    def _refuse_unended(self, passed: gate.Passed) -> None:
+        """Unavailable, with its last words, if a creation failed or did not end."""
+        for number, (code, ended) in enumerate(zip(passed.codes, passed.ended, strict=True)):
+            if ended is None:
+                raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
+            if code:
+                words = (self.attempt.folder / f"{number}.err").read_text(errors="replace").strip().splitlines()
+                raise Unavailable(f"creation {number + 1} ended with {code}: {words[-1] if words else 'it said nothing'}")
+
+    def _creation(self, number: int, passed: gate.Passed) -> dict:
+        """Moments of one creation, in seconds after the gate was opened, and of a parent its parts."""
+        one = {"begun": passed.begun[number] - passed.opened, "ended": passed.ended[number] - passed.opened}
+        if self.children:
+            noted = docker_nested.moments(docker_nested.notes_of(self.services.spec(f"c{number}", self.attempt.image)))
+            one.update(parts(noted, passed.offset + passed.opened, one["ended"]))
+        return {name: round(value, 6) for name, value in one.items()}
+
+
+def engine_s() -> list[int]:
+    """Numbers of the engine's processes on this host."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() in ENGINE:
+                found.append(int(folder.name))
+    return found
+
+
+def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, float]:
+    """What each part of a parent's time took: from its moments (s since 1970), the moment at which the gate was opened, and
+    how long after that the parent ended. `other_time` is all but loading the child's image. InvalidOutput if a moment is
+    missing."""
+    durations, before = {}, opened
+    for part, moment in PARTS.items():
+        if moment not in noted:
+            raise InvalidOutput(f"the parent did not note when its {moment} had ended")
+        durations[part] = noted[moment] - before
+        before = noted[moment]
+    return {**durations, "end_time": ended - (before - opened), "other_time": ended - durations["image_load_time"]}

@@ -1,0 +1,77 @@
+"""Commands that begin at one moment: each waits at a gate, in a process of its own that becomes the command."""
+
+import os
+import selectors
+import subprocess
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+# Waits for the end of its standard input, notes the moment, and becomes the command.
+WAITING = 'read -r _; printf "%s\\n" "$EPOCHREALTIME" >"$0"; exec "$@" </dev/null'
+# What Bash takes to get to the gate (s).
+READY = 0.2
+
+
+class Passed(NamedTuple):
+    """What commands did that began at the gate; moments in seconds of CLOCK_MONOTONIC, None for a command that did not begin or
+    end. `offset` is what has to be taken from seconds since 1970 to get there."""
+
+    opened: float
+    begun: list[float | None]
+    ended: list[float | None]
+    codes: list[int]
+    offset: float
+
+
+def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=lambda: None) -> Passed:
+    """Let commands begin at one moment, and wait for their ends; what has not ended after `limit` seconds is killed.
+
+    Output and moments are in `folder`, by the commands' numbers. `ready` is called when all wait at the gate, just before it is
+    opened.
+    """
+    closed, gate = os.pipe()
+    try:
+        processes = [_waiting(command, folder / str(number), closed) for number, command in enumerate(commands)]
+    finally:
+        os.close(closed)
+    time.sleep(READY)
+    ready()
+    offset = time.time() - time.monotonic()
+    opened = time.monotonic()
+    os.close(gate)
+    ended = _ends(processes, opened + limit)
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    begun = [_noted(folder / f"{number}.begun", offset) for number in range(len(commands))]
+    return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
+
+
+def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
+    with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
+        return subprocess.Popen(["bash", "-c", WAITING, f"{stem}.begun", *command], stdin=closed, stdout=out, stderr=err)
+
+
+def _ends(processes: list[subprocess.Popen], last: float) -> list[float | None]:
+    """When each process ended; None for those that had not at the `last` moment."""
+    ended: list[float | None] = [None] * len(processes)
+    with selectors.DefaultSelector() as waiting:
+        for number, process in enumerate(processes):
+            waiting.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
+        while waiting.get_map() and (left := last - time.monotonic()) > 0:
+            for key, _ in waiting.select(left):
+                ended[key.data] = time.monotonic()
+                waiting.unregister(key.fd)
+                os.close(key.fd)
+        for key in list(waiting.get_map().values()):
+            os.close(key.fd)
+    return ended
+
+
+def _noted(path: Path, offset: float) -> float | None:
+    try:
+        return float(path.read_text()) - offset
+    except (OSError, ValueError):
+        return None

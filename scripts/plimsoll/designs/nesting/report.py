@@ -1,0 +1,54 @@
+"""What only the report of a study of nesting has: what the runs were made of, Table I, and the statistics."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.designs.nesting import words
+from plimsoll.interchange import Plan
+from plimsoll.measuring import status
+from plimsoll.pages.report import Sources
+
+TEMPLATE = "nesting/report.html.j2"
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
+
+
+def content(
+    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+) -> dict:
+    """What the template is told beyond what all reports tell."""
+    return {
+        "programs": json.loads(sources.image.read_text())["files"],
+        "cores": plan["cores"],
+        "apart": apart(runs),
+        "tables": tables(sources.tables, study),
+        "statistics": tests.astype(object).where(tests.notna(), "").to_dict("records"),
+        "sizes": parameters(plan),
+    }
+
+
+def apart(runs: pd.DataFrame) -> list[dict]:
+    """How far apart instances began: the median and the largest of the valid runs, one row per task, runtime and number."""
+    valid = runs[(runs["status"] == status.VALID) & (runs["instances"].astype(int) > 1)]
+    rows = []
+    for (task, runtime, instances), group in valid.groupby(["task", "runtime", "instances"], sort=False):
+        times = group["apart"].astype(float)
+        row = {"task": words.level("task", task), "runtime": words.level("runtime", runtime), "instances": int(instances)}
+        rows.append({**row, "runs": len(group), "median": times.median(), "largest": times.max()})
+    return sorted(rows, key=lambda one: (one["task"], one["runtime"], one["instances"]))
+
+
+def tables(folder: Path, study: dict) -> list[dict]:
+    """The paper's tables with ours, as data for the page; `folder` holds the study's tables."""
+    shown = []
+    for name in study.get("tables", {}):
+        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+        rows = made.astype(object).where(made.notna(), "").to_dict("records")
+        shown.append({"name": name, "number": name.removeprefix("table").lstrip("0"), "rows": rows})
+    return shown
+
+
+def parameters(plan: Plan) -> dict:
+    """Of sysbench in the cells of the processor's experiment; empty if none is planned."""
+    return next((cell["parameters"] for cell in plan["cells"].values() if cell["task"] == "cpu"), {})

@@ -1,0 +1,188 @@
+"""Real runs of nesting: a program in containers and in nested ones, their creation, and what a failure leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import measure
+from plimsoll.config import studies
+from plimsoll.designs.nesting import creation
+from plimsoll.designs.nesting.factors import NestingRecord
+from plimsoll.environments.base import LABEL, output
+from plimsoll.host import cgroup, inventory
+from plimsoll.images import builder
+from plimsoll.measuring import lock, record
+from plimsoll.planning import planner
+
+from tests.conftest import built, unlike
+from tests.containers.test_nested import of_host
+
+PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1")]
+CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "docker-nested/2/1", "docker-nested/1/2")]
+PRELOADED = "preloaded/docker-nested/1/1"
+
+
+@pytest.fixture(scope="module")
+def image() -> dict:
+    return builder.build("nesting", "bootstrap")
+
+
+@pytest.fixture
+def workspace(tmp_path, image, config, working):
+    """A results folder of amaral2015 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
+    working("docker", "docker-nested")
+    study = built("amaral2015")
+    profile = studies.profile("ci")
+    profile = {**profile, "nesting": {**profile["nesting"], "children": 2}}
+
+    class Workspace:
+        folder = tmp_path / "results/amaral2015"
+
+        def __init__(self):
+            self.folder.mkdir(parents=True)
+            (tmp_path / "image.json").write_text(json.dumps(image))
+            self.plan = planner.make(study, profile, inventory.here(), {**config, "profile": "ci"}, {})
+            self.plan["limits"].update(attempts=1)
+
+        def run(self, path, **changes):
+            self.plan["cells"][path].update(changes)
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+            target = record.path_of(self.folder / "runs", path, 1)
+            found = measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+            assert unlike(found, NestingRecord) == set()
+            return found
+
+        def raw(self, found) -> Path:
+            return self.folder / found["raw"]
+
+    return Workspace()
+
+
+@pytest.mark.parametrize("path", PROCESSOR)
+def test_a_program_runs_in_every_instance_at_once(workspace, path):
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    instances = int(path.split("/")[2])
+    assert len(found["each"]) == instances and found["apart"] < 0.05
+    printed = [(workspace.raw(found) / str(number) / "1.out").read_text() for number in range(instances)]
+    assert all("total number of events:              20" in text for text in printed)
+    assert found["values"]["execution_time"] > 0 and found["values"]["context_switches"] >= 0
+    assert all(one["seconds"] <= one["end"] - one["begin"] for one in found["each"])
+
+
+def test_the_same_program_runs_everywhere(workspace):
+    found = [workspace.run(path) for path in PROCESSOR]
+    assert found[0]["bits"] == found[1]["bits"] == found[2]["bits"] and "usr/bin/sysbench" in found[0]["bits"]
+
+
+@pytest.mark.parametrize("path", CREATION)
+def test_containers_are_created_at_once(workspace, path):
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    _, _, instances, children = path.split("/")
+    number = int(instances) * max(1, int(children))
+    values, each = found["values"], found["each"]
+    assert len(list(workspace.raw(found).glob("program-*/log.jsonl"))) == number and len(each) == int(instances)
+    assert 0 < values["ready_time"] < values["creation_time"] == max(one["ended"] for one in each)
+    assert values["creation_time_each"] == pytest.approx(values["creation_time"] / number)
+    assert found["apart"] < 0.05
+    if children != "0":
+        for one in each:
+            parts = sum(one[part] for part in (*creation.PARTS, "end_time"))
+            assert parts == pytest.approx(one["ended"], abs=0.001)
+            assert one["image_load_time"] > one["parent_time"] > 0
+    # What the engine starts, and what the engines in parents use, is the run's own.
+    during = found["noise"]["during"]
+    assert during["own_seconds"] > 0.2 and during["neighbour_seconds"] < 0.3 * during["own_seconds"]
+
+
+def test_a_child_whose_image_is_there_is_created_without_loading_it(workspace):
+    loaded, preloaded = workspace.run(CREATION[1]), workspace.run(PRELOADED)
+    assert loaded["status"] == preloaded["status"] == "valid", (loaded["reason"], preloaded["reason"])
+    assert preloaded["values"]["image_load_time"] < 0.05 < loaded["values"]["image_load_time"]
+    assert preloaded["values"]["creation_time"] < loaded["values"]["creation_time"]
+
+
+@pytest.fixture
+def as_before():
+    """The host has the volumes, networks, mounts, firewall rules and groups afterwards that it had before."""
+    from plimsoll import environments
+
+    network = environments.find("docker").network
+    network.sweep()
+    before = of_host()
+    yield
+    network.sweep()
+    assert of_host() == before
+    root = cgroup.mounts().get("unified")
+    assert root is None or not (root / "plimsoll-engine").exists()
+
+
+def while_it_runs(until, act):
+    """Do something once, as soon as `until` gives something."""
+
+    def wait():
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if found := until():
+                act(found)
+                return
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+def parent() -> str:
+    """The parent of the run that this process measures, if it is up."""
+    name = f"{LABEL}-{os.environ.get(lock.VARIABLE, 'none')}-c0-parent"
+    return output(["docker", "ps", "--quiet", "--filter", f"name={name}"]).strip()
+
+
+def test_a_parent_that_is_killed_in_the_middle_is_told_and_leaves_nothing(workspace, as_before):
+    thread = while_it_runs(parent, lambda name: output(["docker", "kill", name]))
+    found = workspace.run(CREATION[1])
+    thread.join()
+    assert found["status"] == "failed" and "creation 1 ended with 137" in found["reason"]
+    again = workspace.plan["limits"]
+    again.update(starts=5)
+    assert workspace.run(CREATION[1])["status"] == "valid"
+
+
+def test_a_creation_that_takes_too_long_is_given_up(workspace, as_before):
+    found = workspace.run(CREATION[1], limit_seconds=1.0)
+    assert found["status"] == "failed" and "had not ended after 1 s" in found["reason"]
+
+
+def test_a_creation_that_fails_says_why(workspace, monkeypatch, as_before):
+    monkeypatch.setattr(creation.Task, "_dummy", lambda self, name: ("/no/such/program",))
+    found = workspace.run(CREATION[0])
+    assert found["status"] == "failed" and "creation 1 ended with 12" in found["reason"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from plimsoll import measure
+folder = Path(sys.argv[1])
+measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", folder.parent.parent / "image.json")
+"""
+
+
+def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before):
+    workspace.run(CREATION[0])  # writes the plan
+    words = [python, "-c", KILLED, str(workspace.folder), CREATION[2]]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
+    end = time.monotonic() + 60
+    while time.monotonic() < end and len(output(["docker", "ps", "--quiet", "--filter", f"label={LABEL}"]).split()) < 2:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert workspace.run(CREATION[3])["status"] == "valid"
+    assert output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]) == ""

@@ -1,0 +1,139 @@
+"""What a run of nesting is made of: the gate, the program's output, moments of parents, and how they are judged."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll.designs.nesting import cpu, creation, gate
+from plimsoll.host import cgroup
+from plimsoll.workloads import find, sysbench
+from plimsoll.workloads.base import InvalidOutput
+
+PRINTED = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+CPU speed:
+    events per second:   165.61
+
+General statistics:
+    total time:                          0.9057s
+    total number of events:              150
+
+Latency (ms):
+         min:                                    5.96
+"""
+ASKED = {"primes": 40000, "events": 150}
+
+
+def test_a_program_s_time_is_read_from_what_it_prints():
+    program = find("sysbench")
+    assert program.results(PRINTED, ASKED) == {"seconds": 0.9057}
+    words = program.command(ASKED)
+    assert words[:2] == ["/usr/bin/sysbench", "cpu"] and {"--cpu-max-prime=40000", "--events=150", "--time=0"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PRINTED.replace("150", "149"), "it ran 149 events, not 150"),
+        (PRINTED[:200], "no total time"),
+        ("", "no total time"),
+    ],
+)
+def test_output_that_is_not_whole_is_refused(text, reason):
+    with pytest.raises(InvalidOutput, match=reason):
+        find("sysbench").results(text, ASKED)
+
+
+def test_context_switches_of_both_kinds_are_counted():
+    assert sysbench.switches("voluntary=3\ninvoluntary=12\n") == 15
+    with pytest.raises(InvalidOutput):
+        sysbench.switches("Command exited with non-zero status 1\n")
+
+
+def instance(begin: float, lasted: float = 1.0, **changes) -> dict:
+    return {"begin": begin, "end": begin + lasted + 0.01, "seconds": lasted, "switches": 10.0, **changes}
+
+
+def test_a_run_has_the_means_of_its_instances():
+    judged = cpu.judge([instance(100.0), instance(100.02, 2.0, switches=30.0)], 99.9)
+    assert judged["values"] == {"execution_time": 1.5, "context_switches": 20.0} and judged["apart"] == pytest.approx(0.02)
+    assert [one["begin"] for one in judged["each"]] == pytest.approx([0.1, 0.12])
+
+
+def test_instances_that_did_not_run_at_once_do_not_count():
+    assert cpu.judge([instance(100.0), instance(100.09)], 100.0)["apart"] == pytest.approx(0.09)
+    with pytest.raises(InvalidOutput, match=r"began 0.20 s apart, and took 1.00 s"):
+        cpu.judge([instance(100.0), instance(100.2)], 100.0)
+
+
+def test_a_program_that_says_it_took_longer_than_its_process_lasted_is_refused():
+    with pytest.raises(InvalidOutput, match=r"it printed 3\.0 s"):
+        cpu.judge([instance(100.0, 1.0, seconds=3.0)], 100.0)
+
+
+MOMENTS = {"parent": 1000.4, "engine": 1000.7, "image": 1006.9, "children": 1007.8}
+
+
+def test_the_parts_of_a_parent_s_time_are_all_of_it():
+    made = creation.parts(MOMENTS, 1000.0, 9.0)
+    assert made["image_load_time"] == pytest.approx(6.2) and made["other_time"] == pytest.approx(2.8)
+    whole = sum(made[part] for part in (*creation.PARTS, "end_time"))
+    assert whole == pytest.approx(9.0) and made["end_time"] == pytest.approx(1.2)
+
+
+def test_a_parent_that_noted_nothing_is_refused():
+    with pytest.raises(InvalidOutput, match="when its image had ended"):
+        creation.parts({"parent": 1.0, "engine": 2.0}, 0.0, 9.0)
+
+
+def test_commands_pass_the_gate_together(tmp_path):
+    opened = []
+    passed = gate.pass_together([["sleep", "0.3"]] * 8, tmp_path, 10, lambda: opened.append(time.monotonic()))
+    assert passed.codes == [0] * 8 and passed.opened >= opened[0]
+    assert all(moment > passed.opened for moment in passed.begun)
+    assert all(end - begin >= 0.3 for begin, end in zip(passed.begun, passed.ended, strict=True))
+    # None began before the gate was opened, and all had begun before the first ended.
+    assert max(passed.begun) < min(passed.ended)
+
+
+def test_a_command_has_its_words_output_and_status(tmp_path):
+    words = ["sh", "-c", 'printf "%s|" "$@"; echo to err >&2; exit 3', "sh", "two words", "$HOME", "*"]
+    passed = gate.pass_together([words], tmp_path, 10)
+    assert passed.codes == [3]
+    assert (tmp_path / "0.out").read_text() == "two words|$HOME|*|" and (tmp_path / "0.err").read_text() == "to err\n"
+
+
+def test_what_does_not_end_is_killed_at_the_limit(tmp_path):
+    begun = time.monotonic()
+    passed = gate.pass_together([["sleep", "60"], ["true"]], tmp_path, 0.5)
+    assert time.monotonic() - begun < 5
+    assert passed.ended[0] is None and passed.ended[1] is not None and passed.codes == [-9, 0]
+
+
+def test_a_command_that_is_not_there_is_told(tmp_path):
+    passed = gate.pass_together([["/no/such/program"]], tmp_path, 5)
+    assert passed.codes == [127] and "/no/such/program" in (tmp_path / "0.err").read_text()
+
+
+def test_what_processes_start_is_counted_and_they_go_back():
+    shell = subprocess.Popen(
+        ["bash", "-c", "read -r _; for i in $(seq 100); do /bin/true; done; echo done; read -r _"],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    place = Path(f"/proc/{shell.pid}/cgroup")
+    with cgroup.counting([shell.pid], cgroup.mounts(), "plimsoll-test") as groups:
+        used = sum(map(cgroup.cpu_seconds, groups))
+        shell.stdin.write("\n")
+        shell.stdin.flush()
+        assert shell.stdout.readline() == "done\n"
+        counted = sum(map(cgroup.cpu_seconds, groups)) - used
+    after = place.read_text()
+    shell.stdin.close()
+    shell.wait()
+    if not groups:
+        pytest.skip("no group of version 2 can be made that only counts")
+    assert counted > 0.02 and "plimsoll-test" not in after
+    assert not [group for group in groups if group.name == "plimsoll-test" and group.exists()]
