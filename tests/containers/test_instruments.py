@@ -82,11 +82,18 @@ def test_with_several_docker_containers_the_time_goes_into_point_to_point_calls(
     """The paper's explanation of its figures 5 and 6: separate network namespaces, so TCP, so more time in these functions."""
     working("docker")
     path = "uma/exact/{}/docker/pin/default/standard/mpi/beff"
-    one, two = ([workspace.run(path.format(scheme), repetition) for repetition in (1, 2, 3)] for scheme in ("E1", "E2"))
+    runs = [[workspace.run(path.format(scheme), repetition) for scheme in ("E1", "E2")] for repetition in (1, 2, 3)]
+    one, two = zip(*runs, strict=True)
     assert {run["transport"]["carried_by"] for run in one} == {"shared memory"}
     assert {run["transport"]["carried_by"] for run in two} == {"TCP"}
-    least = [min(run["values"]["mpi_seconds/point_to_point"] for run in runs) for runs in (one, two)]
-    assert least[1] > 2 * least[0]
+
+    def least(name: str, of_scheme) -> float:
+        return min(run["values"][f"mpi_seconds/{name}"] for run in of_scheme)
+
+    assert least("point_to_point", two) > least("point_to_point", one)
+    # What waits for the other rank is as noisy as the machine; what hands a message over is not: to TCP it takes a system call,
+    # and to shared memory a copy.
+    assert least("nonblocking_transfer", two) > 4 * least("nonblocking_transfer", one)
 
 
 @pytest.mark.parametrize(
