@@ -11,6 +11,8 @@
 
 STUDIES ?=
 PROFILE ?= quick
+# Set-up installs what these studies ask for.
+export STUDIES
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
 WIDTH ?= 0.1

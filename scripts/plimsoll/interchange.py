@@ -46,6 +46,7 @@ class Topology(TypedDict):
     nodes: list[MemoryNode]
     caches: list[Cache]
     memory_bytes: int
+    open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Debian's packages for the runtimes that config/config.yaml switches on; each runtime names its own. With "all", for every runtime.
+# Debian's packages for the runtimes that are measured (packages.py); each runtime names its own. With "all", for every runtime.
 # One that is optional and cannot be had is listed with its reason by the workflow, and its tests are skipped.
 . "$(dirname "$0")/common.sh"
 

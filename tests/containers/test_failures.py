@@ -10,7 +10,7 @@ import time
 
 import pytest
 from plimsoll import environments
-from plimsoll.environments.networks import engine_bridge
+from plimsoll.environments.networks import subnets
 from plimsoll.errors import Outage
 from plimsoll.measuring import lock, means, record, staleness
 
@@ -276,7 +276,7 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     working("docker")
     network = environments.find("docker").network.name
     subprocess.run(["docker", "network", "rm", network], capture_output=True)
-    before = engine_bridge.routes()
+    before = subnets.routes()
     assert workspace.run("uma/exact/E2/docker/any/default/standard/plain/fft")["status"] == "valid"
     shown = subprocess.run(["docker", "network", "inspect", network], capture_output=True, text=True, check=True)
     subnet = ipaddress.ip_network(json.loads(shown.stdout)[0]["IPAM"]["Config"][0]["Subnet"])

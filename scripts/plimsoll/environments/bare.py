@@ -49,7 +49,12 @@ class Bare(Environment):
         release(nodes)
 
     def sweep(self) -> None:
+        """Remove cgroups, and what was made on this host for a network."""
+        from plimsoll.environments.networks import of_host  # here, because almost no start sweeps
+
         cgroup.remove(LABEL)
+        for network in of_host.ALL:
+            network.sweep()
 
 
 ENVIRONMENTS = (Bare(),)

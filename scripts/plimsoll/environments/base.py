@@ -36,8 +36,8 @@ class Spec(NamedTuple):
 
     With `place` None the node may use all processors and memory nodes, with `memory_bytes` None all memory. `block_io_weight`
     is the weight of its block I/O. `capabilities` are added to the environment's. With `network` None the node is on the
-    environment's own. `group` is the cgroup in which the node's own is made (`Environment.group_of`). `user` is UID:GID,
-    `command` is what keeps a container up.
+    environment's own; `parent_network` is that of its parent, where it is nested. `group` is the cgroup in which the node's own
+    is made (`Environment.group_of`). `user` is UID:GID, `command` is what keeps a container up.
     """
 
     run: str
@@ -50,6 +50,7 @@ class Spec(NamedTuple):
     mounts: tuple[tuple[str, str], ...] = ()
     capabilities: tuple[str, ...] = ()
     network: Network | None = None
+    parent_network: Network | None = None
     group: str | None = None
     user: str | None = None
     temporary: Path | None = None

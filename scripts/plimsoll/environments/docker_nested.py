@@ -5,19 +5,26 @@ volume for its engine; docs/nesting.md says what each is for. The children's cgr
 their time is the run's, and so that what is left of them goes with the group.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.environments.base import HOST, Node, Spec, output
 from plimsoll.environments.docker import Docker
-from plimsoll.environments.networks.base import Network
+from plimsoll.environments.networks import of_host
+from plimsoll.environments.networks.base import HostNetwork, Network
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
 PARENT = "/opt/plimsoll/bin/parent.sh"
 # The file of the child's image in a parent.
 ARCHIVE = "/opt/plimsoll/child.tar"
+# Where the engine of a parent looks for its settings.
+SETTINGS = "/etc/docker/daemon.json"
+# Of an engine on the host's network: it leaves the host's firewall and bridges alone. With no bridge at all, Docker would
+# remove that of the host's engine.
+ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
@@ -67,9 +74,12 @@ class DockerNested(Docker):
     nested = True
 
     def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
-        """Parents side by side, and in each that is ready a child. `spec.image` has the parent's as a stage, and the child's as
-        a file. Unavailable, with a parent's last words, if one does not get ready."""
+        """Parents side by side, and in each that is ready a child. `spec.image` has the parent's as a stage, and the child's
+        as a file. On the host's network there can be one parent at a time. Unavailable, with a parent's last words, if one
+        does not get ready."""
         refuse_others(specs[0].image)
+        if any(map(on_host, specs)):
+            of_host.CHILDREN.set_up(on)
         wanted = [parent_of(spec) for spec in specs]
         parents = PARENTS.start(wanted, on)
         try:
@@ -84,6 +94,7 @@ class DockerNested(Docker):
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
         end(parents, host)
         self.remove(parents, host)
+        of_host.CHILDREN.sweep()
 
     def intact(self, nodes: Sequence[Node]) -> None:
         """The parents: a child's own process only sleeps, or serves."""
@@ -97,13 +108,24 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     group = spec.group or f"/{PARENTS.parents[0]}"
     child = INNER.words(spec._replace(name=f"{spec.name}-NUMBER", mounts=())) if children else []
     command = (PARENT, str(notes_of(spec)), ARCHIVE if loads else "", str(children), group, "--", *child)
+    mounts = [(spec.image["archive"], ARCHIVE)]
+    if on_host(spec):
+        settings = notes_of(spec).with_suffix(".json")
+        settings.write_text(json.dumps(ON_HOST))
+        mounts.append((str(settings), SETTINGS))
     return spec._replace(
         name=f"{spec.name}-parent",
         image=spec.image["stages"]["parent"],
-        mounts=((spec.image["archive"], ARCHIVE),),
-        network=None,
+        mounts=tuple(mounts),
+        network=spec.parent_network,
+        parent_network=None,
         command=command,
     )
+
+
+def on_host(spec: Spec) -> bool:
+    """Whether the parent of a child is on the host's network."""
+    return isinstance(spec.parent_network, HostNetwork)
 
 
 def refuse_others(image: Image) -> None:

@@ -55,13 +55,16 @@ class Engine(Environment):
         commands = [on.inside([*self.command, "run", "--detach", *self.words(spec)]) for spec in specs]
         try:
             identities = [text.strip() for text in all_of(commands)]
+            nodes = [
+                EngineNode(spec, on, self._groups(spec, identity), self.command, network.interface)
+                for spec, identity, network in zip(specs, identities, networks, strict=True)
+            ]
+            for node, network in zip(nodes, networks, strict=True):
+                network.connect(node)
         except Unavailable:
             self.remove([spec.name for spec in specs], on)
             raise
-        return [
-            EngineNode(spec, on, self._groups(spec, identity), self.command, network.interface)
-            for spec, identity, network in zip(specs, identities, networks, strict=True)
-        ]
+        return nodes
 
     def image_of(self, spec: Spec) -> str:
         """What the engine calls the node's image."""

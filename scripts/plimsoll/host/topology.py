@@ -19,7 +19,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology
 
     Returns a dictionary of plain values: `cpu_model`, `cpus` (one entry per online processor, with its core, socket, node and
     SMT siblings), `usable` (the processors that this process may use), `sockets`, `cores`, `nodes` (with distances and memory
-    in bytes), `caches` (one entry per cache, bytes), `memory_bytes`.
+    in bytes), `caches` (one entry per cache, bytes), `memory_bytes`, `open_vswitch` (where it would switch).
     """
     cpu_folder = sysfs / "devices/system/cpu"
     node_folder = sysfs / "devices/system/node"
@@ -48,6 +48,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology
     return {
         "cpu_model": cpu_model(read(proc / "cpuinfo")),
         "cpus": cpus,
+        "open_vswitch": "kernel" if (sysfs / "module/openvswitch").is_dir() else "user space",
         "usable": [cpu["cpu"] for cpu in cpus if cpu["cpu"] in usable],
         "sockets": len({cpu["socket"] for cpu in cpus}),
         "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),

@@ -54,14 +54,7 @@ class Services:
     def fill(self, role: Role, image: Mapping[str, str]) -> Node:
         """Start the node of a role, and wait until its program listens; Unavailable if it does not."""
         (node,) = self.start([self.spec(role.name, image, command=role.command)])
-        port = f":{role.port:04X} "
-        listens = node.inside(["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"])
-        process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)
-        if not ended_within(process.pid, LISTENING):
-            process.kill()
-            process.wait()
-            raise Unavailable(f"the {role.name} '{' '.join(role.command)}' did not listen within {LISTENING:g} s")
-        process.wait()
+        wait_for(node, role)
         return node
 
     def groups(self) -> list[Path]:
@@ -75,9 +68,25 @@ class Services:
         """Outage if a container that was started is not up any more."""
         self.environment.intact(list(self._up.values()))
 
-    def take_down(self) -> None:
-        """Stop what is up, and remove the group; Unavailable if that fails."""
+    def stop_all(self) -> None:
+        """Stop what is up."""
         if self._up:
             self.environment.stop(list(self._up.values()))
             self._up.clear()
+
+    def take_down(self) -> None:
+        """Stop what is up, and remove the group; Unavailable if that fails."""
+        self.stop_all()
         cgroup.remove(self.group.strip("/"))
+
+
+def wait_for(node: Node, role: Role) -> None:
+    """Wait until the program of a role listens in a node; Unavailable if it does not."""
+    port = f":{role.port:04X} "
+    listens = node.inside(["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"])
+    process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)
+    if not ended_within(process.pid, LISTENING):
+        process.kill()
+        process.wait()
+        raise Unavailable(f"the {role.name} '{' '.join(role.command)}' did not listen within {LISTENING:g} s")
+    process.wait()

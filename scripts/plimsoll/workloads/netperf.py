@@ -5,7 +5,46 @@ from collections.abc import Mapping
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Role, Room
 
 PORT = 12865
-SERVER = Role("server", "netperf", (f"{FOLDER}/netserver", "-D", "-4", "-p", str(PORT)), PORT)
+
+
+def server(port: int) -> tuple[str, ...]:
+    """Words of the server, which stays up."""
+    return (f"{FOLDER}/netserver", "-D", "-4", "-p", str(port))
+
+
+def client(test: str, host: str, port: int, seconds: float, *options: str) -> list[str]:
+    """Words of a test against the server of a host."""
+    where = ["-H", host, "-4", "-p", str(port)]
+    return [f"{FOLDER}/netperf", *where, "-t", test, "-l", str(seconds), *options]
+
+
+def bound(command: list[str], of_client: int, of_server: int) -> list[str]:
+    """The words of a test, with client and server bound to a processor each."""
+    program, *options = command
+    return [program, "-T", f"{of_client},{of_server}", *options]
+
+
+def last_line(text: str, test: str, fields: int, seconds: float) -> tuple[float, float]:
+    """(seconds that a test took, its result), from the one line of as many numbers that it printed; InvalidOutput if there is
+    none, or if it did not run for its time."""
+    rows = [numbers for line in text.splitlines() if len(numbers := _numbers(line)) == fields]
+    if len(rows) != 1:
+        raise InvalidOutput(f"it printed no result of {test}")
+    elapsed, value = rows[0][-2:]
+    if value <= 0 or elapsed < 0.95 * seconds:
+        raise InvalidOutput(f"it printed {value:g} after {elapsed:g} s")
+    return elapsed, value
+
+
+def _numbers(line: str) -> list[float]:
+    """The numbers of a line that has nothing else."""
+    try:
+        return [float(field) for field in line.split()]
+    except ValueError:
+        return []
+
+
+SERVER = Role("server", "netperf", server(PORT), PORT)
 
 
 class Netperf(Microservice):
@@ -23,22 +62,14 @@ class Netperf(Microservice):
         return {"seconds": sizes["seconds"]}
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        where = ["-H", hosts[SERVER.name], "-4", "-p", str(PORT)]
-        return [f"{FOLDER}/netperf", *where, "-t", self.test, "-l", str(parameters["seconds"]), "-P", "0", *self.options]
+        return client(self.test, hosts[SERVER.name], PORT, parameters["seconds"], "-P", "0", *self.options)
 
     def bound(self, command: list[str], client: int, server: int) -> list[str]:
-        return [*command, "-T", f"{client},{server}"]
+        return bound(command, client, server)
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`throughput` in Mbit/s, or `transactions` per second."""
-        rows = [fields for line in text.splitlines() if len(fields := line.split()) == self.fields]
-        try:
-            (row,) = rows
-            elapsed, value = float(row[-2]), float(row[-1])
-        except ValueError:
-            raise InvalidOutput(f"it printed no result of {self.test}") from None
-        if value <= 0 or elapsed < 0.95 * parameters["seconds"]:
-            raise InvalidOutput(f"it printed {value:g} after {elapsed:g} s")
+        elapsed, value = last_line(text, self.test, self.fields, parameters["seconds"])
         return {self.result: value, "seconds": elapsed}
 
     def expected_seconds(self, parameters: dict) -> float:

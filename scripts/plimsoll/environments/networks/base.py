@@ -14,6 +14,9 @@ class Network:
     def set_up(self, on) -> None:
         """Make it on the node `on`, unless it is there; Unavailable if that fails."""
 
+    def connect(self, node) -> None:
+        """Put a node that has just started on it; Unavailable if that fails. Most engines have done so."""
+
     def sweep(self) -> None:
         """Remove it from this host after a killed run; what is still on it keeps it."""
 

@@ -1,0 +1,37 @@
+"""Docker on Open vSwitch: containers that start without a network, and are wired to the switch then (amaral2015, section
+IV-E)."""
+
+from plimsoll.environments.base import output
+from plimsoll.environments.docker import Docker
+from plimsoll.environments.networks import of_host, wired
+
+
+class DockerOpenVSwitch(Docker):
+    """Docker with one thing changed: its containers meet at another switch."""
+
+    name = "docker-open-vswitch"
+    label = "Docker on Open vSwitch"
+    colour, hatch = "#44aa99", "oo"
+    network = of_host.SWITCH
+    packages = ("openvswitch-switch", "ethtool")
+    variant_of = "docker"
+
+    def check(self) -> str:
+        """Of the engine and of the switch, and where it switches."""
+        version = output(["ovs-vswitchd", "--version"]).splitlines()[0].split()[-1]
+        output(["ethtool", "--version"])
+        return f"{super().check()}, Open vSwitch {version} in {'the kernel' if wired.in_kernel() else 'user space'}"
+
+    def programs(self) -> tuple[str, ...]:
+        return (*super().programs(), "ovs-vswitchd")
+
+    def examine(self, image) -> None:
+        """What Docker needs; the switch is made for every run."""
+        self.refuse_silent()
+
+    def stop(self, nodes) -> None:
+        super().stop(nodes)
+        self.network.sweep()
+
+
+ENVIRONMENTS = (DockerOpenVSwitch(),)

@@ -1,0 +1,59 @@
+"""A second host: a network namespace of this one, behind a link that is shaped to the speed of a network card."""
+
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, Host, hidden, output
+from plimsoll.environments.networks import firewall
+from plimsoll.environments.networks.base import Network
+from plimsoll.environments.networks.subnets import free_subnet
+
+NAMESPACE = "plimsoll-far"
+# The link's end on this host, and its end there.
+NEAR, FAR = "plimsoll-near", "plimsoll-far"
+# As of the network card of the paper; the queue holds what the link takes 5 ms for.
+SHAPED = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "5ms")
+FIRST = 177
+
+
+class FarHost(Host):
+    """Programs in the namespace: on this host's processors, with this host's files, and a network of their own."""
+
+    kind = "far host"
+
+    def __init__(self, address: str):
+        super().__init__(NAMESPACE)
+        self.address = address
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        # Not by `ip netns exec`, which mounts another /sys.
+        chdir = ["env", f"--chdir={folder}"] if folder else []
+        return [*hidden(without), "nsenter", f"--net=/run/netns/{NAMESPACE}", *chdir, *program]
+
+
+class Link(Network):
+    """The link between the two hosts. It is made for a run, and removed with it."""
+
+    def __init__(self):
+        super().__init__("link")
+
+    def set_up(self, on=HOST) -> None:
+        """Make both ends anew; Unavailable if that fails."""
+        self.sweep()
+        subnet = free_subnet("a link to a second host", FIRST)
+        output(["ip", "netns", "add", NAMESPACE])
+        output(["ip", "link", "add", NEAR, "type", "veth", "peer", "name", FAR, "netns", NAMESPACE])
+        for address, device, there in ((subnet[1], NEAR, []), (subnet[2], FAR, ["-n", NAMESPACE])):
+            output(["ip", *there, "address", "add", f"{address}/{subnet.prefixlen}", "dev", device])
+            output(["ip", *there, "link", "set", device, "up"])
+            output(["tc", *there, "qdisc", "add", "dev", device, "root", *SHAPED])
+        output(["ip", "-n", NAMESPACE, "link", "set", "lo", "up"])
+        output(["ip", "-n", NAMESPACE, "route", "add", "default", "via", str(subnet[1])])
+        firewall.hand_on(NEAR)
+        self.far = FarHost(str(subnet[2]))
+
+    def sweep(self) -> None:
+        if Path(f"/sys/class/net/{NEAR}").exists():
+            firewall.no_longer(NEAR)
+            output(["ip", "link", "delete", NEAR])
+        if Path(f"/run/netns/{NAMESPACE}").exists():
+            output(["ip", "netns", "delete", NAMESPACE])

@@ -1,0 +1,27 @@
+"""Subnets that are free on a node."""
+
+import ipaddress
+import json
+
+from plimsoll.environments.base import HOST, Node, output
+from plimsoll.errors import Unavailable
+
+# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0/24 and those that follow: SUBNETS of them.
+FIRST, SUBNETS = 77, 50
+
+
+def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv4Network:
+    """A subnet for `what`, of those from 10.`first`.0.0/24 on; Unavailable if none is free. One that overlaps another's hangs
+    programs without a word."""
+    taken = routes(on)
+    for second in range(first, first + SUBNETS):
+        subnet = ipaddress.ip_network(f"10.{second}.0.0/24")
+        if not any(subnet.overlaps(other) for other in taken):
+            return subnet
+    raise Unavailable(f"no free subnet was found for {what}")
+
+
+def routes(on: Node = HOST) -> list:
+    """Every network that a node has a route to."""
+    table = json.loads(output(on.inside(["ip", "-json", "-4", "route", "show", "table", "all"])) or "[]")
+    return [ipaddress.ip_network(route["dst"], strict=False) for route in table if route.get("dst", "default") != "default"]

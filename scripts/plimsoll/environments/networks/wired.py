@@ -1,0 +1,153 @@
+"""Networks whose containers start with none, and are then wired to a switch of this host: one pair of virtual devices each."""
+
+import ipaddress
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.networks import firewall
+from plimsoll.environments.networks.base import Network
+from plimsoll.environments.networks.subnets import free_subnet
+from plimsoll.errors import Unavailable
+
+# Where the subnets of these networks begin: apart from all others'.
+FIRST = 227
+MODULE = Path("/sys/module/openvswitch")
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+# The device of Open vSwitch in user space itself.
+NETDEV = Path("/sys/class/net/ovs-netdev")
+# How long a switch may take to be there (s).
+READY_SECONDS = 10.0
+
+
+class Wired(Network):
+    """`device` is the switch on this host, and the name that its wires begin with. It is made for a run, and removed with it.
+
+    Nothing is left to the virtual devices that a network card could do: checksums and large segments are made by whoever sends.
+    A switch in user space does not make them, and two switches can be compared only if both are treated alike.
+    """
+
+    offloads = False
+
+    def __init__(self, device: str):
+        super().__init__("none")
+        self.device = device
+        self.subnet: ipaddress.IPv4Network | None = None
+        self.wires = 0
+
+    def set_up(self, on=HOST) -> None:
+        """Make it, unless this process has; Unavailable if that fails."""
+        if self.subnet:
+            return
+        self.sweep()
+        self.subnet = free_subnet(f"the switch {self.device}", FIRST)
+        self._make()
+        output(["ip", "address", "add", f"{self.subnet[1]}/{self.subnet.prefixlen}", "dev", self.device])
+        output(["ip", "link", "set", self.device, "up"])
+        firewall.hand_on(self.device)
+
+    def connect(self, node: Node) -> None:
+        """Wire a container to it, with the host as the way to all else; Unavailable if that fails."""
+        self.wires += 1
+        wire, address = f"{self.device}{self.wires}", f"{self.subnet[1 + self.wires]}/{self.subnet.prefixlen}"
+        (process,) = output([*node.command, "inspect", "--format", "{{.State.Pid}}", node.name]).split()
+        there = ["nsenter", f"--target={process}", "--net"]
+        output(["ip", "link", "add", wire, "type", "veth", "peer", "name", "eth0", "netns", process])
+        output([*there, "ip", "address", "add", address, "dev", "eth0"])
+        if not self.offloads:
+            output(["ethtool", "--offload", wire, "tx", "off"])
+            output([*there, "ethtool", "--offload", "eth0", "tx", "off"])
+        output([*there, "ip", "link", "set", "eth0", "up"])
+        output([*there, "ip", "route", "add", "default", "via", str(self.subnet[1])])
+        output(["ip", "link", "set", wire, "up"])
+        self._plug(wire)
+
+    def sweep(self) -> None:
+        self.subnet, self.wires = None, 0
+        if Path(f"/sys/class/net/{self.device}").exists():
+            firewall.no_longer(self.device)
+        self._remove()
+        for link in json.loads(output(["ip", "-json", "link", "show"])):
+            if link["ifname"].startswith(self.device):
+                output(["ip", "link", "delete", link["ifname"]])
+
+    def _make(self) -> None:
+        """Make the switch."""
+        output(["ip", "link", "add", self.device, "type", "bridge"])
+
+    def _plug(self, wire: str) -> None:
+        """Put a device of this host into the switch."""
+        output(["ip", "link", "set", wire, "master", self.device])
+
+    def _remove(self) -> None:
+        """Remove what the switch is besides devices."""
+
+
+class OpenVSwitch(Wired):
+    """Open vSwitch: in the kernel if it has it, otherwise in user space. Its daemons are children of the run, so that their
+    processor time is the run's own."""
+
+    def __init__(self, device: str):
+        super().__init__(device)
+        self.folder = Path(f"/run/{device}")
+        self.daemons: list[subprocess.Popen] = []
+
+    @property
+    def offloads(self) -> bool:
+        """In the kernel the devices' offloads work."""
+        return in_kernel()
+
+    def _make(self) -> None:
+        self.folder.mkdir()
+        database = f"unix:{self.folder}/db.sock"
+        output(["ovsdb-tool", "create", str(self.folder / "conf.db"), str(SCHEMA)])
+        self._start("ovsdb-server", str(self.folder / "conf.db"), f"--remote=p{database}")
+        self._wait("db.sock")
+        output(self._control("--no-wait", "init"))
+        self._start("ovs-vswitchd", database)
+        kind = [] if in_kernel() else ["--", "set", "bridge", self.device, "datapath_type=netdev"]
+        output(self._control("add-br", self.device, *kind))
+
+    def _plug(self, wire: str) -> None:
+        output(self._control("add-port", self.device, wire))
+
+    def _remove(self) -> None:
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            daemon.wait()
+        self.daemons = []
+        shutil.rmtree(self.folder, ignore_errors=True)
+        # It outlives the daemon that made it. Another one on this host may have its own.
+        if NETDEV.exists() and not output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip():
+            output(["ip", "link", "delete", NETDEV.name])
+
+    def _start(self, program: str, *words: str) -> None:
+        """Start a daemon, whose words are in its folder."""
+        log = open(self.folder / f"{program}.log", "wb")
+        places = {f"OVS_{place}DIR": str(self.folder) for place in ("RUN", "DB", "LOG")}
+        control = f"--unixctl={self.folder}/{program}.ctl"
+        command = [program, *words, control, f"--pidfile={self.folder}/{program}.pid"]
+        try:
+            started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **places})
+        except FileNotFoundError as problem:
+            raise Unavailable(f"{program} is not installed") from problem
+        self.daemons.append(started)
+
+    def _wait(self, name: str) -> None:
+        end = time.monotonic() + READY_SECONDS
+        while not (self.folder / name).exists():
+            if time.monotonic() > end:
+                raise Unavailable(f"Open vSwitch did not get ready: {self.folder / name} is not there")
+            time.sleep(0.01)
+
+    def _control(self, *words: str) -> list[str]:
+        return ["ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--timeout=10", *words]
+
+
+def in_kernel() -> bool:
+    """Whether the kernel switches packets for Open vSwitch."""
+    return MODULE.is_dir()
