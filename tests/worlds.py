@@ -150,8 +150,13 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
 
 
 def _nested(cell: dict, cores: int) -> dict:
+    """The levels of a cell of nesting. `environment` is where the end of a network is that is not on bare metal; bare metal if
+    neither is."""
     crowd = "above the cores" if int(cell["instances"]) > cores else "up to the cores"
-    return {**cell, "crowd": crowd, "total": str(int(cell["instances"]) * max(1, int(cell["children"])))}
+    outer, _, inner = cell["network"].partition("+")
+    environment = cell["server"] if cell["runtime"] == "bare" else cell["runtime"]
+    named = {"environment": environment, "parent_network": outer if inner else "", "child_network": inner}
+    return {**cell, **named, "crowd": crowd, "total": str(int(cell["instances"]) * max(1, int(cell["children"])))}
 
 
 def _matches(levels: dict, wanted: dict) -> bool:

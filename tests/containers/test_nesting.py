@@ -11,20 +11,32 @@ from pathlib import Path
 import pytest
 from plimsoll import measure
 from plimsoll.config import studies
-from plimsoll.designs.nesting import creation
+from plimsoll.designs.nesting import creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.networks import far_host
+from plimsoll.environments.networks import of_host as of_host_networks
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 
 from tests.conftest import built, unlike
-from tests.containers.test_nested import of_host
+from tests.containers.test_nested import settled
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1")]
 CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "docker-nested/2/1", "docker-nested/1/2")]
 PRELOADED = "preloaded/docker-nested/1/1"
+# Each end and each network once, and those that make something on this host.
+NETWORKS = {
+    "network/bare/bare/host/one": {"client": "host", "server": "host"},
+    "network/docker/bare/host/one": {"client": "host", "server": "host"},
+    "network/docker/docker/bridge/one": {},
+    "network/docker-nested/bare/host+host/two": {"client": "host", "parent of the client": "host"},
+    "network/docker-nested/bare/host+bridge/one": {"server": "host", "parent of the client": "host"},
+    "network/docker-nested/bare/bridge+host/one": {"server": "host", "client": "parent of the client"},
+    "network/docker-nested/bare/bridge+bridge/two": {},
+}
 
 
 @pytest.fixture(scope="module")
@@ -108,19 +120,76 @@ def test_a_child_whose_image_is_there_is_created_without_loading_it(workspace):
     assert preloaded["values"]["creation_time"] < loaded["values"]["creation_time"]
 
 
+KILLED = """
+import sys
+from pathlib import Path
+from plimsoll import measure
+folder = Path(sys.argv[1])
+measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", folder.parent.parent / "image.json")
+"""
+
+
 @pytest.fixture
 def as_before():
     """The host has the volumes, networks, mounts, firewall rules and groups afterwards that it had before."""
-    from plimsoll import environments
-
-    network = environments.find("docker").network
-    network.sweep()
-    before = of_host()
+    before = settled()
     yield
-    network.sweep()
-    assert of_host() == before
+    assert settled() == before
     root = cgroup.mounts().get("unified")
     assert root is None or not (root / "plimsoll-engine").exists()
+
+
+@pytest.mark.parametrize("path", NETWORKS)
+def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace, as_before, path):
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    placements = workspace.plan["cells"][path]["bindings"]
+    assert set(found["values"]) == {f"{test}{'_' * bool(each)}{each}" for test in network.TESTS for each in placements}
+    # Those that share a namespace, and no others.
+    seen, shared = found["namespaces"], NETWORKS[path]
+    for one in seen:
+        for other in seen:
+            alike = _shared(one, shared) == _shared(other, shared)
+            assert (seen[one] == seen[other]) == alike, (one, other)
+    slow = path.endswith("two")
+    assert all(0.5 < found["values"][name] < 1.0 if slow else found["values"][name] > 1.0 for name in ("throughput",))
+    for name in found["values"]:
+        assert (workspace.raw(found) / name / "netperf.out").read_text().strip()
+    assert found["noise"]["during"]["own_seconds"] > found["noise"]["during"]["neighbour_seconds"]
+
+
+def _shared(name: str, shared: dict[str, str]) -> str:
+    """The last node whose namespace a node has."""
+    while name in shared:
+        name = shared[name]
+    return name
+
+
+def test_a_server_that_ends_in_the_middle_is_told(workspace, as_before, monkeypatch):
+    real = network.Task._test
+
+    def without_server(task, test, placement, pair):
+        output(["pkill", "-f", f"netserver.*-p {pair.port}"])
+        return real(task, test, placement, pair)
+
+    monkeypatch.setattr(network.Task, "_test", without_server)
+    found = workspace.run("network/bare/bare/host/two")
+    assert found["status"] == "invalid" and "ended with" in found["reason"]
+
+
+def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_the_next(workspace, python, as_before):
+    workspace.run(CREATION[0])  # writes the plan
+    words = [python, "-c", KILLED, str(workspace.folder), "network/docker-nested/bare/host+bridge/two"]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
+    made = [Path("/sys/class/net") / name for name in (far_host.NEAR, of_host_networks.CHILDREN.device)]
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not all(path.exists() for path in made):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert all(path.exists() for path in made) and f"-i {far_host.NEAR}" in output(["iptables-save"])
+    assert workspace.run(CREATION[0])["status"] == "valid"
+    assert not any(path.exists() for path in made) and "plimsoll" not in output(["iptables-save"])
 
 
 def while_it_runs(until, act):
@@ -164,15 +233,6 @@ def test_a_creation_that_fails_says_why(workspace, monkeypatch, as_before):
     monkeypatch.setattr(creation.Task, "_dummy", lambda self, name: ("/no/such/program",))
     found = workspace.run(CREATION[0])
     assert found["status"] == "failed" and "creation 1 ended with 12" in found["reason"]
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from plimsoll import measure
-folder = Path(sys.argv[1])
-measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", folder.parent.parent / "image.json")
-"""
 
 
 def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before):

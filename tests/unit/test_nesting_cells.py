@@ -175,9 +175,10 @@ def test_a_series_ends_where_measuring_does(plan_of, amaral2015):
     assert ("creation/docker-nested/1/1", "creation/docker-nested/2/1", "creation/docker-nested/4/1") in measured
 
 
-def test_what_is_not_here_is_lacking(plan_of, of_paper):
-    assert {"cores_4", "cores_8", "vm", "netperf"} <= set(contrasts.lacks(plan_of()))
-    assert set(contrasts.lacks(of_paper)) == {"vm", "hardware_virtualisation", "netperf"}
+def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
+    assert set(contrasts.lacks(of_paper)) == {"vm", "hardware_virtualisation"}
+    small = contrasts.lacks(plan_of(host={**small_host, "open_vswitch": "user space"}))
+    assert set(small) == {"cores_4", "cores_8", "vm", "hardware_virtualisation", "kernel_openvswitch"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pandas as pd
 from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
+from plimsoll.claims.sides import Contrast, Side
 from plimsoll.interchange import Plan
 
 NO_CELLS = "the design has no two cells on this host that it compares"
@@ -72,9 +73,14 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     # Where an arrangement changes nothing about what is compared, the question is asked once.
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():
-        different.setdefault(tuple(contrasts), words)
+        different.setdefault(tuple(map(_key, contrasts)), words)
     judged = {words: _arranged(claim, measured, asked[words], compared[words], levels) for words in different.values()}
     return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(judged, levels)
+
+
+def _key(asked: Contrast | list[Side]) -> tuple:
+    """What is compared, as what can be looked up: a contrast, or the sides along a trend."""
+    return tuple(asked) if isinstance(asked, list) else asked
 
 
 def _arranged(

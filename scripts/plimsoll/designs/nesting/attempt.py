@@ -4,8 +4,8 @@ import os
 import time
 
 from plimsoll import environments
-from plimsoll.designs.nesting import cpu, creation
-from plimsoll.designs.nesting.factors import CPU, NO_CHILDREN, NestingCell, total
+from plimsoll.designs.nesting import cpu, creation, network
+from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, NestingCell, total
 from plimsoll.environments.base import Environment
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.measuring import lock, noise, status
@@ -17,6 +17,8 @@ from plimsoll.workloads.base import InvalidOutput
 LIMITS_MEMORY = False
 # What an engine's folder holds of a parent (its engine's copy of the child's image) and of a container, and what must be left.
 PARENT_BYTES, CONTAINER_BYTES, SPARE_BYTES = 400 * 2**20, 2**20, 2**30
+# Of all others, which create containers, it is the same.
+TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
 
 def attempt(attempt: Attempt) -> dict:
@@ -24,7 +26,7 @@ def attempt(attempt: Attempt) -> dict:
     environment = environments.find(attempt.cell["runtime"])
     begun = time.monotonic()
     services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
-    task = (cpu.Task if attempt.cell["task"] == CPU else creation.Task)(attempt, environment, services)
+    task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
     try:
         if services:
             refuse_full(attempt.cell, environment)

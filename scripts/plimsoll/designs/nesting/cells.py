@@ -1,4 +1,4 @@
-"""The cells of amaral2015's first three experiments on a host: pure.
+"""The cells of amaral2015's experiments on a host: pure.
 
 Cells that the profile cuts, or that the host's memory cannot hold, are in the plan with that reason.
 """
@@ -6,7 +6,20 @@ Cells that the profile cuts, or that the host's memory cannot hold, are in the p
 from collections.abc import Iterator
 
 from plimsoll import environments, workloads
-from plimsoll.designs.nesting.factors import CPU, NO_CHILDREN, PRELOADED, NestingCell, total
+from plimsoll.designs.nesting.factors import (
+    CPU,
+    NETWORK,
+    NO_CHILDREN,
+    NONE,
+    ONE,
+    OPEN_VSWITCH,
+    PLACEMENTS,
+    PLAIN,
+    PRELOADED,
+    WIRED,
+    NestingCell,
+    total,
+)
 from plimsoll.host import topology
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
@@ -22,6 +35,8 @@ CONTAINER_BYTES, PARENT_BYTES = 25 * 2**20, 80 * 2**20
 # the removal of each.
 START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
 REMOVE, REMOVE_PARENT = 0.05, 2.0
+# Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
+TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
 # An attempt is given up after as many times what is expected, and this (s).
 PATIENCE, LEAST_LIMIT = 10.0, 60.0
 
@@ -32,16 +47,78 @@ def wanted(
     """(experiment, cell) for each task, runtime, number of instances and number of children."""
     cells = []
     for name, experiment in study["experiments"].items():
-        for runtime in experiment["runtime"]:
-            if config["runtimes"].get(runtime, "off") == "off":
+        for cell in _of_experiment(experiment, profile["nesting"], host):
+            needed = _runtimes(cell)
+            if "off" in (config["runtimes"].get(runtime, "off") for runtime in needed):
                 continue
-            for instances, children in _numbers(experiment, environments.find(runtime).nested):
-                cell = _cell(experiment["task"], runtime, instances, children, profile["nesting"], host)
-                cell["host"] = topology.identity(host)
-                cell["reason"] = unavailable.get(runtime) or _too_many(cell, host) or _cut(cell, profile["nesting"])
-                cell["fingerprint"] = fingerprint(cell)
-                cells.append((name, cell))
+            lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
+            cell["host"] = topology.identity(host)
+            cell["reason"] = lacking or _too_many(cell, host) or _cut(cell, profile["nesting"])
+            cell["fingerprint"] = fingerprint(cell)
+            cells.append((name, cell))
     return cells
+
+
+def _runtimes(cell: NestingCell) -> list[str]:
+    """The runtimes that a cell needs."""
+    wires = [WIRED] if {OPEN_VSWITCH, PLAIN} & set(cell["network"].split("+")) else []
+    return [name for name in dict.fromkeys((cell["runtime"], cell["server"], *wires)) if name != NONE]
+
+
+def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[NestingCell]:
+    if experiment["task"] == NETWORK:
+        for client, server, network in experiment["ends"]:
+            yield _between(client, server, network, experiment["hosts"], sizes, host)
+        return
+    for runtime in experiment["runtime"]:
+        for instances, children in _numbers(experiment, environments.find(runtime).nested):
+            yield _cell(experiment["task"], runtime, instances, children, sizes, host)
+
+
+def _between(client: str, server: str, network: str, hosts: str, sizes: dict, host: Topology) -> NestingCell:
+    """The cell of a network between two environments."""
+    parameters = {key: sizes[key] for key in ("seconds", "burst", "buffer_kilobytes")}
+    nested = [environments.find(end).nested for end in (client, server)]
+    placed = _bindings(host) if hosts == ONE else {"": _apart(host)}
+    seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + sum(nested) * (PARENT + REMOVE_PARENT)
+    return {
+        "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
+        "task": NETWORK,
+        "runtime": client,
+        "instances": "1",
+        "children": "1" if any(nested) else NO_CHILDREN,
+        "server": server,
+        "network": network,
+        "hosts": hosts,
+        "bindings": placed,
+        "parameters": parameters,
+        "limit_seconds": max(LEAST_LIMIT, PATIENCE * seconds),
+        "expected_seconds": seconds,
+        "useful": True,
+        "experiments": [],
+    }
+
+
+def _apart(host: Topology) -> list[int]:
+    """Processors of a client and of a server that are to be on hosts of their own: on a core each, where there are two."""
+    cores = _cores(host)
+    return [cores[0], cores[min(1, len(cores) - 1)]]
+
+
+def _cores(host: Topology) -> list[int]:
+    """A processor of each core."""
+    return [core for cores in topology.cores_of_sockets(host).values() for core in cores]
+
+
+def _bindings(host: Topology) -> dict[str, list[int] | None]:
+    """Processors of client and server by placement: free, both on the first core, or on a core each, where there are two."""
+    first, *others = _cores(host)
+    placed: dict[str, list[int] | None] = dict.fromkeys(PLACEMENTS)
+    placed["same_core"] = [first, first]
+    if not others:
+        del placed["other_core"]
+        return placed
+    return {**placed, "other_core": [first, others[0]]}
 
 
 def _numbers(experiment: dict, nested: bool) -> Iterator[tuple[int, int]]:
@@ -61,6 +138,9 @@ def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, h
         "runtime": runtime,
         "instances": str(instances),
         "children": str(children),
+        "server": NONE,
+        "network": NONE,
+        "hosts": NONE,
         "parameters": parameters,
         "limit_seconds": max(LEAST_LIMIT, PATIENCE * seconds),
         "expected_seconds": seconds,
@@ -112,7 +192,7 @@ def _words(cell: NestingCell) -> str:
 
 def fingerprint(cell: NestingCell) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    return record.fingerprint([cell[key] for key in ("path", "host", "parameters")])
+    return record.fingerprint([cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell])
 
 
 def repetitions(profile: dict) -> int:
@@ -121,8 +201,8 @@ def repetitions(profile: dict) -> int:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The host's cores, which claims speak of."""
-    return {"cores": host["cores"]}
+    """The host's cores, which claims speak of, and where Open vSwitch switches."""
+    return {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", "kernel")}
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

@@ -5,25 +5,49 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.nesting.contrasts import EVERY, MOST, WORDS
-from plimsoll.designs.nesting.factors import CPU, TASKS
+from plimsoll.designs.nesting.contrasts import BARE, CHILD_NETWORK, ENVIRONMENT, EVERY, MOST, PARENT_NETWORK, WORDS
+from plimsoll.designs.nesting.factors import CPU, NETWORK, NETWORKS, ONE, TASKS, TWO, WIRED
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
     """Names of runtimes, metrics, experiments and files."""
+    known = sorted(environments.known())
     for name, experiment in study["experiments"].items():
-        refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+        if experiment["task"] == NETWORK:
+            _ends(experiment["ends"], f"experiments.{name}.ends", source, refer)
+            continue
+        refer(f"experiments.{name}.runtime", experiment["runtime"], known)
         for runtime in experiment["runtime"]:
             if experiment["task"] != CPU and not hasattr(environments.find(runtime), "foreground"):
                 raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one.")
-    refer("asks", study.get("asks", []), [runtime for one in study["experiments"].values() for runtime in one["runtime"]])
+    ends = [end for one in study["experiments"].values() for end in one.get("ends", [])]
+    measured = [runtime for one in study["experiments"].values() for runtime in one.get("runtime", [])]
+    measured += [runtime for client, server, _ in ends for runtime in (client, server)] + ([WIRED] if ends else [])
+    refer("asks", study.get("asks", []), measured)
     for kind in ("figures", "tables"):
         for name, item in study.get(kind, {}).items():
             refer(f"{kind}.{name}.experiment", [item["experiment"], *item.get("beside", [])], list(study["experiments"]))
             refer(f"{kind}.{name}.metrics", item["metrics"], list(study["metrics"]))
     sources.check(study, source, Path(__file__).with_name("charts"), refer)
+
+
+def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
+    """Check the environments and the network of clients and servers."""
+    for client, server, network in ends:
+        refer(key, [client, server], sorted(environments.known()))
+        nested = any(environments.find(end).nested for end in (client, server))
+        refer(key, network.split("+"), list(NETWORKS))
+        if len(network.split("+")) != 1 + nested:
+            wanted = "its parent's and its own (host+bridge)" if nested else "one network"
+            raise PlimsollError(f"{source}: {key}: {client}, {server}: '{network}' must name {wanted}.")
+        if network == "host" and {client, server} == {BARE}:
+            continue
+        if not nested and {client, server} == {BARE}:
+            raise PlimsollError(
+                f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'."
+            )
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
@@ -34,7 +58,12 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
     }
     for side, levels in book.levels_of(claim):
         refer(f"{side}.task", levels.get("task", []), list(TASKS))
-        refer(f"{side}.runtime", levels.get("runtime", []), [*sorted(environments.known()), "vm"])
+        for key in ("runtime", "server", ENVIRONMENT):
+            refer(f"{side}.{key}", levels.get(key, []), [*sorted(environments.known()), "vm"])
+        for key in ("network", PARENT_NETWORK, CHILD_NETWORK):
+            parts = [part for level in levels.get(key, []) for part in level.split("+")]
+            refer(f"{side}.{key}", parts, list(NETWORKS))
+        refer(f"{side}.hosts", levels.get("hosts", []), [ONE, TWO])
         refer(f"{side}.instances", levels.get("instances", []), [*numbers["instances"], *WORDS, EVERY])
         refer(f"{side}.children", levels.get("children", []), [*numbers["children"], EVERY])
         refer(f"{side}.total", levels.get("total", []), ["256", MOST])

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.nesting.factors import CREATION, FACTORS, NO_CHILDREN, NestingCell, NestingPlan, total
+from plimsoll.designs.nesting.factors import CREATION, FACTORS, NO_CHILDREN, PLACEMENTS, NestingCell, NestingPlan, total
 
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
 # at most as many, the smallest that is at least twice as many, and that largest one with all above it.
@@ -24,6 +24,13 @@ HALF = "half"
 MOST = "most"
 # What a claim about no task in particular is about.
 USUAL = {"creation_time": CREATION}
+# Claims' words for the networks of nested containers, and the environment at one end whose other end is bare metal.
+PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT, BARE = "parent_network", "child_network", "environment", "bare"
+# What the paper has and nobody measures, by what claims need, in words.
+NOT_YET = "which Plimsoll does not measure for this study yet"
+LATER = {"vm": f"virtual machines, {NOT_YET}"}
+# What claims vary by saying so.
+VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server", "children"}}
 
 
 def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
@@ -52,6 +59,11 @@ class Cells:
             for path, cell in self.cells.items()
         }
         self.most = self._most()
+        self.placement = plan.get("placement", "")
+
+    def placed(self, metric: str, cell: NestingCell) -> str:
+        """The name of a metric of a cell in the placement that claims are asked of; its own, if it has only one there."""
+        return f"{metric}_{self.placement}" if self.placement and self.placement in cell.get("bindings", {}) else metric
 
     def _most(self) -> int:
         """The most children that are measured both in one parent and in parents of their own."""
@@ -79,6 +91,11 @@ class Cells:
         if factor == "total":
             nested = cell["children"] != NO_CHILDREN
             return nested and str(total(cell)) in [str(self.most) if level == MOST else level for level in levels]
+        if factor in (PARENT_NETWORK, CHILD_NETWORK):
+            outer, _, inner = cell["network"].partition("+")
+            return bool(inner) and (outer if factor == PARENT_NETWORK else inner) in levels
+        if factor == ENVIRONMENT:
+            return BARE in (cell["runtime"], cell["server"]) and other_end(cell) in levels
         if levels == [EVERY]:
             return cell[factor] != NO_CHILDREN
         if factor == "instances":
@@ -90,6 +107,11 @@ class Cells:
         instances = int(cell["instances"])
         path = f"{cell['task']}/{cell['runtime']}/{instances // 2}/{cell['children']}"
         return path if instances % 2 == 0 and path in self.cells else None
+
+
+def other_end(cell: NestingCell) -> str:
+    """The environment at the end of a network that is not bare metal; bare metal if both are."""
+    return cell["server"] if cell["runtime"] == BARE else cell["runtime"]
 
 
 def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
@@ -113,7 +135,8 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
             for other in cells.of(metric_b, _levels(scope, b)):
                 same_side = (metric_a, cell["path"]) == (metric_b, other["path"])
                 if not same_side and _alike(cell, other, varying):
-                    sides = _referred(claim, cells, metric_a, cell), _referred(claim, cells, metric_b, other)
+                    metrics = cells.placed(metric_a, cell), cells.placed(metric_b, other)
+                    sides = _referred(claim, cells, metrics[0], cell), _referred(claim, cells, metrics[1], other)
                     if all(sides):
                         contrasts.setdefault(Contrast(*sides))
     return list(contrasts)
@@ -136,10 +159,18 @@ def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
     parents with one child; where parents and children vary, there are as many children in all."""
     if {"instances", "children"} <= varying and total(cell) != total(other):
         return False
-    fixed = set(FACTORS) - varying
+    fixed = set(FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
+    if ENVIRONMENT in varying and not _same_way(cell, other):
+        return False
     if "runtime" in varying and NO_CHILDREN in (cell["children"], other["children"]):
         fixed -= {"children"}
     return all(cell[factor] == other[factor] for factor in fixed)
+
+
+def _same_way(cell: NestingCell, other: NestingCell) -> bool:
+    """Whether bare metal is at the same end of two networks; if it is at both ends of one, it is."""
+    ways = [(one["runtime"] == BARE, one["server"] == BARE) for one in (cell, other)]
+    return ways[0] == ways[1] or (True, True) in ways
 
 
 def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side | None:
@@ -171,19 +202,17 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
 
 
 def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
-    """One: the paper leaves nothing open of which a finding could depend."""
-    return {"": plan}
+    """One for each placement of clients and servers, which the paper does not tell. What has neither is the same in all."""
+    there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
+    return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
 
 
 def lacks(plan: NestingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     cores = plan["cores"]
-    later = "which Plimsoll does not measure for this study yet"
-    missing = {
-        "vm": f"virtual machines, {later}",
-        "hardware_virtualisation": f"virtual machines, {later}",
-        "netperf": f"networks of containers, {later}",
-    }
+    missing = {**LATER, "hardware_virtualisation": LATER["vm"]}
+    if plan["open_vswitch"] != "kernel":
+        missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
     return missing
 

@@ -1,15 +1,33 @@
-"""Cells are a program that runs in instances of an environment at once, or the creation of such instances."""
+"""Cells are a program that runs in instances of an environment at once, the creation of such instances, or a network between a
+client and a server."""
 
 from typing import NotRequired
 
 from plimsoll import interchange
 
-# `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested.
-FACTORS = ("task", "runtime", "instances", "children")
-# A program in each instance; creating the instances; creating them where their engines have the child's image already.
-CPU, CREATION, PRELOADED = "cpu", "creation", "preloaded"
-TASKS = (CPU, CREATION, PRELOADED)
-PATTERN = "(?:cpu|creation|preloaded)/[a-z-]+/[0-9]+/[0-9]+"
+# `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested. Of a network
+# `runtime` is where the client runs, `server` where the server runs, and `hosts` how many hosts they are on; of all else these
+# are NONE.
+FACTORS = ("task", "runtime", "instances", "children", "server", "network", "hosts")
+NONE = "none"
+# A program in each instance; creating the instances; creating them where their engines have the child's image already; what
+# passes between a client and a server.
+CPU, CREATION, PRELOADED, NETWORK = "cpu", "creation", "preloaded", "network"
+TASKS = (CPU, CREATION, PRELOADED, NETWORK)
+# What containers are on: the host's own network, a bridge of the engine, Open vSwitch, or a bridge whose devices have as few
+# offloads as those of Open vSwitch in user space. Of a nested one, its parent's and its own: parent+child.
+OPEN_VSWITCH, PLAIN = "openvswitch", "plain"
+NETWORKS = ("host", "bridge", OPEN_VSWITCH, PLAIN)
+# The runtime that says whether Open vSwitch, and the wires that both have, can be had.
+WIRED = "docker-open-vswitch"
+ONE, TWO = "one", "two"
+PATTERN = "(?:(?:cpu|creation|preloaded)/[a-z-]+/[0-9]+/[0-9]+|network/[a-z-]+/[a-z-]+/[a-z+]+/[a-z]+)"
+# Where client and server run, which the paper leaves open, and how a metric that is measured so is called.
+PLACEMENTS = {
+    "": "client and server where the kernel likes",
+    "same_core": "client and server on one core",
+    "other_core": "client and server on a core each",
+}
 SIZES: tuple[str, ...] = ()
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("apart",)
@@ -23,6 +41,10 @@ class NestingCell(interchange.Cell):
     task: str
     instances: str
     children: str
+    server: str
+    network: str
+    hosts: str
+    bindings: NotRequired[dict[str, list[int] | None]]  # by placement: processors of client and server, None if they are free
     limit_seconds: NotRequired[float]
 
 
@@ -30,6 +52,8 @@ class NestingPlan(interchange.Plan):
     """A plan of this design."""
 
     cores: int  # of the host
+    open_vswitch: str  # where it switches: `kernel` or `user space`
+    placement: NotRequired[str]  # the one that claims are asked of; without it, any
 
 
 class NestingRecord(interchange.Record):
@@ -38,6 +62,8 @@ class NestingRecord(interchange.Record):
     values: NotRequired[dict[str, float]]  # what the metrics are made of
     apart: NotRequired[float]  # how long after the first of the instances the last one began (s)
     each: NotRequired[list[dict]]  # of each instance: its moments in seconds after the common start, and its own values
+    namespaces: NotRequired[dict[str, str]]  # of a network: those of the host, the client, the server, and their parents
+    segments: NotRequired[dict[str, int]]  # of TCP, that client and server have sent, and sent again
     bits: NotRequired[dict[str, str]]  # sha256 of each program
 
 

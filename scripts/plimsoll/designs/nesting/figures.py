@@ -3,17 +3,22 @@
 import pandas as pd
 
 from plimsoll import paths
+from plimsoll.designs.nesting import run_tables
 from plimsoll.interchange import Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The host's cores, and the means that the paper prints, by instances and children, if the figure names where."""
+    """The host's cores, and the means that the paper prints, if the figure names where: by instances and children, or by
+    client, server, network and metric."""
     figure = study["figures"][name]
-    paper = []
-    if "reference" in figure:
-        printed = pd.read_csv(paths.REFERENCE / f"{figure['reference']}.csv")
-        paper = [
-            {"instances": int(row.parents), "children": int(row.children_per_parent), "mean": float(row.mean_)}
-            for row in printed.rename(columns={"mean": "mean_"}).itertuples()
-        ]
-    return {"of_cell": (), "cores": plan["cores"], "paper": paper}
+    names = figure.get("reference", [])
+    printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
+    return {"of_cell": (), "cores": plan["cores"], "paper": [row for table in printed for row in _rows(table)]}
+
+
+def _rows(printed: pd.DataFrame) -> list[dict]:
+    """The means of a table of the paper, with what each is of."""
+    if "parents" in printed:
+        columns = {"parents": "instances", "children_per_parent": "children"}
+        return printed.rename(columns=columns)[["instances", "children", "mean"]].to_dict("records")
+    return run_tables.of_paper(printed).rename(columns={"paper_mean": "mean"}).to_dict("records")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.designs.nesting import words
+from plimsoll.designs.nesting.factors import CPU, NETWORK
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
@@ -24,7 +25,8 @@ def content(
         "apart": apart(runs),
         "tables": tables(sources.tables, study),
         "statistics": tests.astype(object).where(tests.notna(), "").to_dict("records"),
-        "sizes": parameters(plan),
+        "sizes": parameters(plan, CPU),
+        "of_networks": parameters(plan, NETWORK),
     }
 
 
@@ -45,10 +47,17 @@ def tables(folder: Path, study: dict) -> list[dict]:
     for name in study.get("tables", {}):
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
         rows = made.astype(object).where(made.notna(), "").to_dict("records")
-        shown.append({"name": name, "number": name.removeprefix("table").lstrip("0"), "rows": rows})
+        kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
+        shown.append({"name": name, "number": number, "kind": kind, "rows": [_in_words(row) for row in rows]})
     return shown
 
 
-def parameters(plan: Plan) -> dict:
-    """Of sysbench in the cells of the processor's experiment; empty if none is planned."""
-    return next((cell["parameters"] for cell in plan["cells"].values() if cell["task"] == "cpu"), {})
+def _in_words(row: dict) -> dict:
+    """A row of a table with its levels in words."""
+    factors = {"client": "runtime", "server": "runtime", "network": "network"}
+    return {**row, **{key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}}
+
+
+def parameters(plan: Plan, task: str) -> dict:
+    """Of the programs of a task; empty if none is planned."""
+    return next((cell["parameters"] for cell in plan["cells"].values() if cell["task"] == task), {})

@@ -1,9 +1,10 @@
-"""Table I, made from runs."""
+"""The paper's tables, made from runs."""
 
 import pandas as pd
 
 from plimsoll.analysis.tables import Asked
-from plimsoll.designs.nesting import statistics
+from plimsoll.designs.nesting import contrasts, statistics
+from plimsoll.designs.nesting.factors import NETWORK
 
 KEYS = ["parents", "children_per_parent"]
 # What the table has of ours, and what it is called in the paper's.
@@ -27,7 +28,50 @@ def creation(asked: Asked) -> pd.DataFrame:
     return table.assign(not_here=[_reason(reasons, (parents, children), n) for parents, children, n in known])
 
 
-def _reason(reasons: dict, key: tuple[int, int], n: float) -> str:
+# What the paper's tables of networks call things, and what they are called here.
+OF_PAPER = {
+    **{"bare_metal": "bare", "container": "docker", "nested_container": "docker-nested"},
+    **{"linux_bridge": "bridge", "open_vswitch": "openvswitch"},
+}
+# Of the paper's units, those that are not ours, and how many of ours each is.
+UNITS = {"Mbit/s": ("Gbit/s", 1e-3), "ms": ("µs", 1e3), "us": ("µs", 1.0)}
+OF_NETWORK = ["client", "server", "network"]
+
+
+def networks(asked: Asked) -> pd.DataFrame:
+    """One row per client, server, network and metric that the paper prints: its mean and standard deviation (`paper_mean`,
+    `paper_sd`, in our unit), ours with n and the interval of the mean, or in `not_here` why it was not measured. Ours have
+    client and server where the kernel likes."""
+    ours = statistics.of_cells(asked.observations())
+    ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
+    printed = of_paper(asked.printed())
+    keys = [*OF_NETWORK, "hosts", "metric"]
+    table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
+    reasons = {cell["path"]: cell["reason"] for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)}
+    rows = table[[*OF_NETWORK, "hosts", "n"]].itertuples(index=False, name=None)
+    return table.assign(not_here=[_of_network(reasons, levels, n) for *levels, n in rows])
+
+
+def _of_network(reasons: dict, levels: list[str], n: float) -> str:
+    """Why a network has no value: it may be of a kind that nobody measures."""
+    if named := next((name for name in contrasts.LATER if name in "/".join(levels)), None):
+        return f"it needs {contrasts.LATER[named]}"
+    return _reason(reasons, "/".join([NETWORK, *levels]), n)
+
+
+def of_paper(printed: pd.DataFrame) -> pd.DataFrame:
+    """A table of networks of the paper: `client`, `server` and `network` as they are called here, `hosts`, `metric`, `unit`,
+    `paper_mean` and `paper_sd`."""
+    table = printed.replace(OF_PAPER)
+    if "parent_network" in table:
+        table["network"] = table["parent_network"] + "+" + table["child_network"]
+    units = [UNITS.get(unit, (unit, 1.0)) for unit in table["unit"]]
+    factors = pd.Series([factor for _, factor in units], index=table.index)
+    table = table.assign(unit=[unit for unit, _ in units], paper_mean=table["mean"] * factors, paper_sd=table["sd"] * factors)
+    return table[[*OF_NETWORK, "hosts", "metric", "unit", "paper_mean", "paper_sd"]]
+
+
+def _reason(reasons: dict, key, n: float) -> str:
     """Why a cell has no value; empty if it has one."""
     if pd.notna(n):
         return ""

@@ -13,4 +13,11 @@ def creation(asked: Asked):
     return run_tables.creation(asked)
 
 
-KINDS = {"creation": Kind(creation, frozenset({"runs"}))}
+def networks(asked: Asked):
+    """Tables II to V: throughput and latency between environments, beside the paper's."""
+    from plimsoll.designs.nesting import run_tables
+
+    return run_tables.networks(asked)
+
+
+KINDS = {"creation": Kind(creation, frozenset({"runs"})), "networks": Kind(networks, frozenset({"runs"}))}

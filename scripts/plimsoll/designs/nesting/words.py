@@ -1,10 +1,23 @@
 """Levels and cells of a study of nesting in words: 4 parents with a child each."""
 
 from plimsoll import environments
-from plimsoll.designs.nesting.factors import CPU, NO_CHILDREN, PRELOADED
+from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, NONE, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
 from plimsoll.pages.glossary import Term
 
-TASKS = {"cpu": "a program in each", "creation": "created", PRELOADED: "created, the child's image being there"}
+TASKS = {
+    "cpu": "a program in each",
+    "creation": "created",
+    PRELOADED: "created, the child's image being there",
+    NETWORK: "a client and a server",
+}
+NETWORKS = {
+    "host": "the host's network",
+    "bridge": "a bridge",
+    OPEN_VSWITCH: "Open vSwitch",
+    PLAIN: "a bridge without offloads",
+}
+# Of the paper, but of nothing that is measured.
+VM = "vm"
 
 GLOSSARY = (
     Term(
@@ -20,14 +33,30 @@ GLOSSARY = (
         "until the last one has ended.",
         ("creation times",),
     ),
+    Term(
+        "the host's network",
+        "Of a container: it has no network of its own, and uses what it runs on. Of a nested one that is its parent's.",
+    ),
+    Term(
+        "second host",
+        "A network namespace of the same machine, behind a link that is shaped to 1 Gbit/s: packets cross two shaped devices, "
+        "but client and server share the processors of one machine.",
+        ("across two hosts",),
+    ),
     Term("slowdown", "How many times as long a program takes as one instance on bare metal.", ("slowdowns",)),
 )
 
 
 def level(factor: str, name: str) -> str:
     """A level of a factor for people; a name that has no words of its own stays as it is."""
-    if factor == "runtime" and name in environments.known():
+    if factor in ("runtime", "server") and name in environments.known():
         return environments.find(name).label
+    if name == VM:
+        return "Virtual machine"
+    if factor == "network" and name != NONE:
+        return _network(*name.split("+"))
+    if factor == "hosts" and name != NONE:
+        return f"{name} host{'s' if name == TWO else ''}"
     if factor == "task":
         return TASKS.get(name, name)
     if factor == "instances" and name.isdigit():
@@ -37,15 +66,33 @@ def level(factor: str, name: str) -> str:
     return name.replace("_", " ")
 
 
+def _network(own: str, child: str = "") -> str:
+    """What containers are on; of a nested one, its parent and itself."""
+    if not child:
+        return NETWORKS[own]
+    childs = "the parent's network" if child == "host" else NETWORKS[child]
+    return f"{NETWORKS[own]} (the parent) and {childs} (the child)"
+
+
 def cell(path: str, metric: dict) -> str:
     """A cell for people: where, and how many."""
-    task, runtime, instances, children = path.split("/")
+    task, *levels = path.split("/")
+    if task == NETWORK:
+        return between(*levels)
+    runtime, instances, children = levels
     name = level("runtime", runtime)
     if children == NO_CHILDREN or task == CPU:
         words = f"{name}, {level('instances', instances)}"
     else:
         words = f"{name}, {instances} parent{'' if instances == '1' else 's'}, {level('children', children)}"
     return f"{words}, the child's image being there" if task == PRELOADED else words
+
+
+def between(client: str, server: str, network: str, hosts: str) -> str:
+    """A network for people: from where to where."""
+    where = f"{environments.find(client).label} to {environments.find(server).label}"
+    over = "" if client == server == "bare" else f", on {level('network', network)}"
+    return f"{where}{over}{', across two hosts' if hosts == TWO else ''}"
 
 
 def row(levels: dict[str, str], path: str | None) -> str:

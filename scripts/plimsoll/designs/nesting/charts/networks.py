@@ -1,0 +1,114 @@
+"""amaral2015's tables II to V as a figure: throughput and latency between a client and a server, one row per network."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from plimsoll import environments
+from plimsoll.designs.nesting import statistics
+from plimsoll.designs.nesting.charts import lines
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLACEMENTS, PLAIN
+from plimsoll.figures import style
+from plimsoll.figures.chart import Chart
+from plimsoll.figures.data import FigureData
+
+# How each placement is drawn: the marker, whether it is filled, and how far below the middle of its row.
+MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
+PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
+KEYS = ["runtime", "server", "network"]
+NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vSwitch", PLAIN: "bridge without offloads"}
+
+
+class Networks(Chart):
+    """One panel for throughput and one for latency, with the runtimes' colours."""
+
+    name = "networks"
+    notebook = "nesting"
+
+    def summarise(self, data: FigureData) -> pd.DataFrame:
+        return statistics.of_cells(data.observations[data.observations["metric"].isin(data.metrics)])
+
+    def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
+        style.apply()
+        rows = _rows(summary)
+        figure, panels = plt.subplots(
+            1, 2, figsize=(2 * style.COLUMN_INCHES, 0.9 + 0.28 * max(4, len(rows))), layout="constrained", sharey=True
+        )
+        for axis, quantity in zip(panels, ("throughput", "latency"), strict=True):
+            self._panel(axis, data, summary, rows, quantity)
+        panels[0].set_yticks(range(len(rows)), [_name(*row) for row in rows])
+        panels[0].invert_yaxis()
+        handles = [
+            Line2D(
+                [], [], color="black", linestyle="", marker=marker, markersize=3.6, label=PLACEMENTS[placement], **_fill(filled)
+            )
+            for placement, (marker, filled, _) in MARKS.items()
+        ]
+        whiskers = lines.marks("95 % interval of the mean")[:1]
+        style.legend_below(figure, [*handles, *whiskers, Line2D([], [], label="the paper", **PAPER)], ncols=2)
+        return figure
+
+    def _panel(self, axis: Axes, data: FigureData, summary: pd.DataFrame, rows: list[tuple], quantity: str) -> None:
+        for row in data.options["paper"]:
+            key = (row["client"], row["server"], row["network"])
+            if row["metric"] == quantity and key in rows:
+                axis.plot([row["mean"]], [rows.index(key)], zorder=2, **PAPER)
+        for placement, (marker, filled, below) in MARKS.items():
+            own = summary[summary["metric"] == (f"{quantity}_{placement}" if placement else quantity)]
+            for one in own.to_dict("records"):
+                key = tuple(one[factor] for factor in KEYS)
+                colour = style.looks([_environment(*key)])[_environment(*key)].colour
+                place = rows.index(key) + below
+                if pd.notna(one["mean_low"]):
+                    low = max(one["mean_low"], one["minimum"] / 2)
+                    axis.hlines(place, low, one["mean_high"], color=colour, linewidth=0.9, zorder=3)
+                axis.plot([one["mean"]], [place], marker=marker, color=colour, markersize=3.6, zorder=4, **_fill(filled))
+        units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
+        axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.grid(axis="y", linewidth=0.3, color="#dddddd")
+        axis.set_axisbelow(True)
+
+    def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
+        return (
+            "Throughput of Netperf's TCP_STREAM, and latency of a transaction of its TCP_RR in burst mode, from a client to a "
+            "server. Colours are those of the end that is not on bare metal. Diamonds are the paper's means, on its host. "
+            f"{lines.of_how_many(data, summary)}"
+        ).replace("; dots are single runs", "")
+
+    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
+        free = summary[summary["metric"] == "throughput"].to_dict("records")
+        told = "; ".join(f"{_name(*(one[factor] for factor in KEYS))}: {one['mean']:.3g} Gbit/s" for one in free)
+        return f"{data.title}. {told or 'No valid run'}."
+
+
+def _rows(summary: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """(client, server, network) of each row: bare metal first, then containers, then nested ones."""
+    keys = summary[KEYS].drop_duplicates().itertuples(index=False, name=None)
+    order = list(style.looks(environments.known()))
+    return sorted(keys, key=lambda key: (order.index(_environment(*key)), key))
+
+
+def _environment(client: str, server: str, network: str) -> str:
+    """The environment whose colour a row has."""
+    return server if client == "bare" else client
+
+
+def _name(client: str, server: str, network: str) -> str:
+    short = {"bare": "bare metal", "docker": "Docker", "docker-nested": "nested"}
+    ends = f"{short.get(client, client)} → {short.get(server, server)}"
+    if client == server == "bare":
+        return ends
+    outer, _, inner = network.partition("+")
+    return f"{ends}, {NETWORKS[outer]}" + (f" + {NETWORKS[inner]}" if inner else "")
+
+
+def _fill(filled: bool) -> dict:
+    return {} if filled else {"markerfacecolor": "white"}
+
+
+CHARTS = [Networks()]

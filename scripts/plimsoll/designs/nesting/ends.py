@@ -1,0 +1,155 @@
+"""The two ends of a network: a client and a server, each on bare metal, in a container or in a nested one."""
+
+import contextlib
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from plimsoll import environments
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
+from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.networks import of_host
+from plimsoll.environments.networks.base import HostNetwork, Network
+from plimsoll.errors import Unavailable
+from plimsoll.services.kept import Services, wait_for
+from plimsoll.workloads import netperf
+from plimsoll.workloads.base import InvalidOutput, Role
+
+LOOPBACK = "127.0.0.1"
+# What tells a program its network namespace.
+NAMESPACE = ("readlink", "/proc/self/ns/net")
+# The kernel's table of what TCP has done: a line of names, and a line of numbers.
+TCP = re.compile(r"^Tcp: .*$", re.MULTILINE)
+# The gateway of a namespace, as the kernel writes addresses: bytes backwards, in hexadecimal digits.
+DEFAULT_ROUTE = re.compile(r"^\S+\s+00000000\s+([0-9A-F]{8})\s", re.MULTILINE)
+
+
+class Pair(NamedTuple):
+    """The client's node, the server's, and how the client reaches the server."""
+
+    client: Node
+    server: Node
+    address: str
+    port: int
+
+
+@contextlib.contextmanager
+def between(task) -> Iterator[Pair]:
+    """A server that listens, and a client; both are there until the task is taken down, but for a server on bare metal, which
+    ends here. Unavailable if one of them does not start."""
+    cell: NestingCell = task.cell
+    far = task.network.far if cell["hosts"] == TWO else HOST
+    role = Role("server", "", netperf.server(port := free_port()), port)
+    with contextlib.ExitStack() as stack:
+        if task.peers:
+            server = start(task.peers, "server", cell["server"], cell["network"], task.attempt.image, role.command)
+        else:
+            (server,) = environments.find(cell["server"]).start([task.specs()[0]], far)
+            stack.callback(_end, subprocess.Popen(server.inside(server.of_image(list(role.command))), **_quiet(task)))
+        wait_for(server, role)
+        client = (
+            start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
+            if task.services
+            else task.environment.start(task.specs())[0]
+        )
+        address = far.address if cell["hosts"] == TWO else address_of(client, server)
+        yield Pair(client, server, address, port)
+
+
+def start(services: Services, what: str, runtime: str, network: str, image: dict, command: tuple[str, ...] = ()) -> Node:
+    """A container on a network; Unavailable if it does not start."""
+    outer, _, inner = network.partition("+")
+    more = {"command": command} if command else {}
+    if not environments.find(runtime).nested:
+        spec = services.spec(what, image, network=_network(outer), **more)
+    else:
+        spec = services.spec(what, image, network=_network(inner), parent_network=_network(outer), **more)
+    (node,) = services.start([spec])
+    return node
+
+
+def _network(name: str) -> Network | None:
+    """What containers are on; None for the environment's own bridge."""
+    made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
+    return made.get(name)
+
+
+def _quiet(task) -> dict:
+    log = open(task.attempt.folder / "netserver.log", "wb")
+    return {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+
+
+def free_port() -> int:
+    """A port that nobody uses on this host."""
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return one.getsockname()[1]
+
+
+def address_of(client: Node, server: Node) -> str:
+    """How a client reaches a server of the same host: by the loopback within a namespace; a container by its own address; and
+    bare metal by the gateway of the outermost container of the client that has a namespace of its own."""
+    here = namespace(HOST)
+    if namespace(client) == namespace(server):
+        return LOOPBACK
+    if namespace(server) != here:
+        return output(server.inside(["hostname", "-i"])).split()[0]
+    chain = [client, client.on] if client.on else [client]
+    outermost = [node for node in chain if namespace(node) != here][-1]
+    return gateway(output(outermost.inside(["cat", "/proc/net/route"])))
+
+
+def gateway(routes: str) -> str:
+    """The gateway of the default route in a table of routes (/proc/net/route); Unavailable if there is none."""
+    if not (match := DEFAULT_ROUTE.search(routes)):
+        raise Unavailable("a container has no way to this host: it has no default route")
+    return socket.inet_ntoa(bytes.fromhex(match[1])[::-1])
+
+
+def namespace(node: Node) -> str:
+    """The network namespace of a node, by the kernel's number."""
+    return output(node.inside(list(NAMESPACE))).strip()
+
+
+def namespaces(task, pair: Pair) -> dict[str, str]:
+    """The namespaces of this host, of the client and the server, and of their parents."""
+    nodes = {"host": HOST, "client": pair.client, "server": pair.server}
+    for end, runtime in (("client", task.cell["runtime"]), ("server", task.cell["server"])):
+        if environments.find(runtime).nested:
+            nodes[f"parent of the {end}"] = nodes[end].on
+    return {name: namespace(node) for name, node in nodes.items()}
+
+
+def segments(pair: Pair) -> dict[str, int]:
+    """TCP segments that the namespaces of client and server have `sent`, and those `sent_again` because they were lost or late,
+    since they are there; of a namespace that both have, once."""
+    tables = {namespace(node): output(node.inside(["cat", "/proc/net/snmp"])) for node in (pair.client, pair.server)}
+    counts = [dict(zip(*(row.split()[1:] for row in TCP.findall(table)), strict=True)) for table in tables.values()]
+    names = {"sent": "OutSegs", "sent_again": "RetransSegs"}
+    return {name: sum(int(count[key]) for count in counts) for name, key in names.items()}
+
+
+def refuse_other(seen: dict[str, str], cell: NestingCell) -> None:
+    """InvalidOutput if an end is in another namespace than its network is of: that of what it runs on, or one of its own."""
+    outer, _, inner = cell["network"].partition("+")
+    for end, runtime in (("client", cell["runtime"]), ("server", cell["server"])):
+        environment, around = environments.find(runtime), "host"
+        if environment.nested:
+            _refuse(seen, f"parent of the {end}", around, outer == "host")
+            around = f"parent of the {end}"
+        shared = (inner if environment.nested else outer) == "host" if environment.containers else True
+        if end == "server" and cell["hosts"] == TWO:
+            shared = False
+        _refuse(seen, end, around, shared)
+
+
+def _refuse(seen: dict[str, str], one: str, other: str, shared: bool) -> None:
+    if (seen[one] == seen[other]) != shared:
+        raise InvalidOutput(f"the {one} {'does not share' if shared else 'shares'} the network of the {other}")

@@ -1,0 +1,128 @@
+"""Experiments 4 and 5: Netperf between a client and a server, each on bare metal or in a container, over a network.
+
+One run measures TCP_STREAM and TCP_RR in each placement, in random order: all of them between the same two ends.
+"""
+
+import random
+import subprocess
+from itertools import product
+from pathlib import Path
+
+from plimsoll import environments
+from plimsoll.designs.nesting import ends, placed
+from plimsoll.designs.nesting.factors import PLACEMENTS, TWO
+from plimsoll.designs.nesting.task import Task as Base
+from plimsoll.environments.networks import of_host
+from plimsoll.measuring import noise
+from plimsoll.measuring.process import ended_within
+from plimsoll.services.kept import Services
+from plimsoll.workloads import netperf
+from plimsoll.workloads.base import InvalidOutput
+
+# A test that takes this much longer than it was asked to hangs (s).
+PATIENCE = 15.0
+# Numbers in the line in which each test prints its result.
+STREAM_FIELDS, RR_FIELDS = 5, 6
+MICROSECONDS, MEGABITS_IN_GIGABIT = 1e6, 1e3
+
+
+class Task(Base):
+    """A server, a client, and Netperf's tests between them."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        server = environments.find(self.cell["server"])
+        self.peers = Services(server, self.attempt.identity, self.attempt.folder) if server.services else None
+        self.network = of_host.LINK if self.cell["hosts"] == TWO else None
+
+    def measure(self) -> dict:
+        if self.network:
+            self.network.set_up()
+        with ends.between(self) as pair:
+            tests = list(product(TESTS, self.cell["bindings"]))
+            random.Random(self.attempt.identity).shuffle(tests)
+            before = ends.segments(pair)
+            values = {name_of(test, placement): self._test(test, placement, pair) for test, placement in tests}
+            counted = {name: number - before[name] for name, number in ends.segments(pair).items()}
+            namespaces = ends.namespaces(self, pair)
+        ends.refuse_other(namespaces, self.cell)
+        return {"values": values, "namespaces": namespaces, "segments": counted}
+
+    def take_down(self) -> None:
+        """Stop the nodes of both ends before the group that they share is removed, and then what is theirs of the host."""
+        for services in self._all():
+            services.stop_all()
+        for services in self._all():
+            services.take_down()
+        for network in of_host.ALL:
+            network.sweep()
+
+    def snapshot(self) -> noise.Snapshot:
+        groups = dict.fromkeys(group for services in self._all() for group in services.groups())
+        daemons = dict.fromkeys(name for services in self._all() for name in services.environment.daemons)
+        return noise.snapshot(self.attempt.machine, self.attempt.account, list(groups), tuple(daemons))
+
+    def _all(self) -> list[Services]:
+        """The containers of the client and of the server."""
+        return [services for services in (self.services, self.peers) if services]
+
+    def _test(self, test: str, placement: str, pair: ends.Pair) -> float:
+        """The value of one test; InvalidOutput if it gave none, or if client or server ran elsewhere than they should."""
+        parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
+        words = TESTS[test](pair.address, pair.port, parameters)
+        program = pair.client.inside(pair.client.of_image(netperf.bound(words, *binding) if binding else words))
+        stem = self.folder_of(name_of(test, placement)) / "netperf"
+        before = self.snapshot()
+        with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
+            process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        misplaced = placed.problem(pair.port, *binding) if binding else None
+        if not ended_within(process.pid, parameters["seconds"] + PATIENCE):
+            process.kill()
+        process.wait()
+        self.spans.append((before, self.snapshot()))
+        where = f"{test} with {PLACEMENTS[placement]}"
+        if process.returncode:
+            said = Path(f"{stem}.err").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise InvalidOutput(f"{where} ended with {process.returncode}: {said[-1]}")
+        if misplaced:
+            raise InvalidOutput(f"{where}: {misplaced}")
+        try:
+            return VALUES[test](Path(f"{stem}.out").read_text(errors="replace"), parameters)
+        except InvalidOutput as problem:
+            raise InvalidOutput(f"{where}: {problem}") from problem
+
+
+def name_of(test: str, placement: str) -> str:
+    """What a test gives: `throughput` or `latency`, and the placement if it is not free."""
+    return f"{test}_{placement}" if placement else test
+
+
+def _stream(address: str, port: int, parameters: dict) -> list[str]:
+    return netperf.client("TCP_STREAM", address, port, parameters["seconds"], "-P", "0", "-f", "m")
+
+
+def _rr(address: str, port: int, parameters: dict) -> list[str]:
+    """Request and response in burst mode; the heading says how large the burst was."""
+    buffer = f"{parameters['buffer_kilobytes']}K"
+    options = ["-P", "1", "--", "-b", str(parameters["burst"]), "-s", buffer, "-S", buffer]
+    return netperf.client("TCP_RR", address, port, parameters["seconds"], *options)
+
+
+def throughput(text: str, parameters: dict) -> float:
+    """Gbit/s of a stream."""
+    _, megabits = netperf.last_line(text, "TCP_STREAM", STREAM_FIELDS, parameters["seconds"])
+    return megabits / MEGABITS_IN_GIGABIT
+
+
+def latency(text: str, parameters: dict) -> float:
+    """Microseconds from a request to its response. As many are under way as the burst is, and one: by Little's law each
+    takes as many times the time between two responses. InvalidOutput if the heading does not tell of the burst that was
+    asked for."""
+    if f"first burst {parameters['burst']}" not in text:
+        raise InvalidOutput("Netperf did not use bursts")
+    _, rate = netperf.last_line(text, "TCP_RR", RR_FIELDS, parameters["seconds"])
+    return MICROSECONDS * (parameters["burst"] + 1) / rate
+
+
+TESTS = {"throughput": _stream, "latency": _rr}
+VALUES = {"throughput": throughput, "latency": latency}

@@ -1,0 +1,302 @@
+"""Networks of nesting: which ends are planned, what Netperf's output gives, where an end has to be, and what claims compare."""
+
+from itertools import product
+
+import pandas as pd
+import pytest
+from plimsoll import designs
+from plimsoll.analysis.tables import Asked
+from plimsoll.config import studies
+from plimsoll.designs.nesting import contrasts, ends, network, placed, run_tables, words
+from plimsoll.environments.base import HOST, Node
+from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, subnets
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.planning import planner
+from plimsoll.workloads.base import InvalidOutput
+
+from tests.conftest import PROJECT, built, host_of
+
+LOCAL = "network/docker/bare/bridge/one"
+
+
+@pytest.fixture
+def amaral2015() -> studies.Study:
+    return built("amaral2015")
+
+
+@pytest.fixture
+def plan_of(amaral2015, config, small_host):
+    def plan_of(host=small_host, **changes):
+        return planner.make(amaral2015, studies.profile("quick"), host, {**config, "profile": "quick", **changes}, {})
+
+    return plan_of
+
+
+@pytest.fixture
+def plan(plan_of) -> dict:
+    return plan_of()
+
+
+def test_client_and_server_are_placed_on_the_cores_that_are_there(plan_of):
+    assert plan_of()["cells"][LOCAL]["bindings"] == {"": None, "same_core": [0, 0], "other_core": [0, 1]}
+    assert plan_of(host_of(1, 1))["cells"][LOCAL]["bindings"] == {"": None, "same_core": [0, 0]}
+
+
+def test_an_end_whose_runtime_is_off_is_not_planned(plan_of, config):
+    plan = plan_of(runtimes={**config["runtimes"], "docker": "off"})
+    assert "network/bare/bare/host/one" in plan["cells"]
+    assert not [path for path in plan["cells"] if path.startswith("network/") and "/docker/" in path]
+
+
+def test_the_reason_of_a_server_s_runtime_is_that_of_the_cell(amaral2015, config, small_host):
+    plan = planner.make(amaral2015, studies.profile("quick"), small_host, config, {"docker": "it hangs"})
+    assert plan["cells"]["network/bare/docker/bridge/one"]["reason"] == "it hangs"
+
+
+STREAM = " 65536  65536  65536    1.00    20450.10   \n"
+RR = """\
+MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : first burst 16
+Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+425984 425984 1        1       1.00     85000.00
+425984 425984
+"""
+PARAMETERS = {"seconds": 1, "burst": 16, "buffer_kilobytes": 256}
+
+
+def test_throughput_is_in_gigabits_and_latency_is_of_a_transaction():
+    assert network.throughput(STREAM, PARAMETERS) == pytest.approx(20.4501)
+    # 17 are under way at once: 85,000 a second take 200 microseconds each.
+    assert network.latency(RR, PARAMETERS) == pytest.approx(200)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "reason"),
+    [
+        (network.latency, RR.replace(" : first burst 16", ""), "did not use bursts"),
+        (network.latency, RR.replace("burst 16", "burst 1"), "did not use bursts"),
+        (network.latency, RR[:-40], "no result of TCP_RR"),
+        (network.latency, RR.replace("1.00 ", "0.50 "), "after 0.5 s"),
+        (network.throughput, STREAM.replace("20450.10", "0.00"), "0 after 1 s"),
+        (network.throughput, STREAM + STREAM, "no result of TCP_STREAM"),
+        (network.throughput, "", "no result of TCP_STREAM"),
+    ],
+)
+def test_output_that_is_not_whole_is_refused(read, text, reason):
+    with pytest.raises(InvalidOutput, match=reason):
+        read(text, PARAMETERS)
+
+
+def test_requests_are_sent_in_bursts_with_the_paper_s_buffers():
+    command = network.TESTS["latency"]("10.0.0.2", 4711, PARAMETERS)
+    assert command[1:9] == ["-H", "10.0.0.2", "-4", "-p", "4711", "-t", "TCP_RR", "-l"]
+    assert command[-6:] == ["-b", "16", "-s", "256K", "-S", "256K"]
+
+
+ROUTES = """\
+Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\t01004D0A\t0003\t0\t0\t0\t00000000\t0\t0\t0
+eth0\t00004D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+"""
+
+
+def test_the_gateway_is_that_of_the_default_route():
+    assert ends.gateway(ROUTES) == "10.77.0.1"
+    with pytest.raises(Unavailable, match="no default route"):
+        ends.gateway(ROUTES.splitlines()[0])
+
+
+class Named(Node):
+    """A node that is in a namespace."""
+
+    kind = "test"
+
+    def __init__(self, namespace, on=None):
+        super().__init__(namespace, on)
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False):
+        return program
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "address"),
+    [
+        (["here"], "here", "127.0.0.1"),  # both on the host's network
+        (["one"], "here", "gateway of one"),  # a container on a bridge
+        (["here"], "two", "address of two"),
+        (["one"], "two", "address of two"),
+        (["child", "here"], "here", "gateway of child"),  # a nested one on a bridge, its parent on the host's network
+        (["child", "parent"], "here", "gateway of parent"),
+        (["parent", "parent"], "here", "gateway of parent"),
+    ],
+)
+def test_a_client_reaches_a_server(monkeypatch, client, server, address):
+    spaces = {HOST: "here"}
+    nodes = None
+    for name in reversed(client):
+        nodes = Named(name, nodes)
+    monkeypatch.setattr(ends, "namespace", lambda node: spaces.get(node, node.name))
+    told = {"cat": lambda node: f"gateway of {node}", "hostname": lambda node: f"address_of_{node} more"}
+    asked = []
+    monkeypatch.setattr(Named, "inside", lambda node, program, **_: [asked.append(node.name), *program][1:])
+    monkeypatch.setattr(ends, "output", lambda command: told[command[0]](asked[-1]))
+    monkeypatch.setattr(ends, "gateway", lambda routes: routes)
+    assert ends.address_of(nodes, Named(server)).replace("_", " ") == address
+
+
+SEEN = {"host": "1", "client": "1", "server": "1", "parent of the client": "1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "seen", "reason"),
+    [
+        ("network/bare/bare/host/one", {}, None),
+        ("network/bare/bare/host/two", {"server": "2"}, None),
+        ("network/bare/bare/host/two", {}, "the server shares the network of the host"),
+        (LOCAL, {"client": "2"}, None),
+        (LOCAL, {}, "the client shares the network of the host"),
+        ("network/docker/bare/host/one", {"client": "2"}, "the client does not share the network of the host"),
+        ("network/docker-nested/bare/bridge+host/one", {"parent of the client": "2", "client": "2"}, None),
+        ("network/docker-nested/bare/bridge+host/one", {"parent of the client": "2"}, "the network of the parent"),
+        ("network/docker-nested/bare/host+bridge/one", {"client": "2"}, None),
+        ("network/docker-nested/bare/host+host/one", {"parent of the client": "2"}, "the parent of the client does not share"),
+    ],
+)
+def test_an_end_that_is_elsewhere_is_refused(plan, path, seen, reason):
+    found = {**SEEN, **seen}
+    if reason is None:
+        ends.refuse_other(found, plan["cells"][path])
+        return
+    with pytest.raises(InvalidOutput, match=reason):
+        ends.refuse_other(found, plan["cells"][path])
+
+
+def test_where_programs_are_bound_is_told(monkeypatch):
+    answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
+    monkeypatch.setattr(placed, "seen", lambda port: answers.pop(0) if len(answers) > 1 else answers[0])
+    assert placed.problem(4711, 0, 1) is None
+    monkeypatch.setattr(placed, "LOOK_SECONDS", 0.05)
+    assert placed.problem(4711, 0, 0) == "netserver was bound to processor 1, and should be to 0"
+
+
+def compared(plan, study, **claim) -> set[tuple[str, str]]:
+    asked = contrasts.asking(plan, study)({"metrics": ["throughput"], "needs": [], "scope": {"hosts": ["one"]}, **claim})
+    return {(one.a.cell.removeprefix("network/"), one.b.cell.removeprefix("network/")) for one in asked}
+
+
+def test_an_end_is_set_against_bare_metal_at_both_and_against_one_that_goes_the_same_way(plan, amaral2015):
+    on_host = {"environment": ["docker"], "network": ["host"]}
+    assert compared(plan, amaral2015, a=on_host, b={"environment": ["bare"]}) == {
+        ("docker/bare/host/one", "bare/bare/host/one"),
+        ("bare/docker/host/one", "bare/bare/host/one"),
+    }
+    assert compared(plan, amaral2015, a={"environment": ["docker"], "network": ["bridge"]}, b=on_host) == {
+        ("docker/bare/bridge/one", "docker/bare/host/one"),
+        ("bare/docker/bridge/one", "bare/docker/host/one"),
+    }
+    nested = {"environment": ["docker-nested"], "parent_network": ["bridge"], "child_network": ["bridge"]}
+    bridged = {"environment": ["docker"], "network": ["bridge"]}
+    assert compared(plan, amaral2015, a=nested, b=bridged) == {
+        ("docker-nested/bare/bridge+bridge/one", "docker/bare/bridge/one")
+    }
+
+
+def test_a_finding_is_asked_in_each_placement(plan, amaral2015):
+    arranged = contrasts.arrangements(plan)
+    assert len(arranged) == 3
+    claim = {"metrics": ["latency"], "needs": [], "scope": {"hosts": ["one"]}, "b": {"environment": ["bare"]}}
+    claim["a"] = {"environment": ["docker"], "network": ["host"]}
+    metrics = [{one.a.metric for one in contrasts.asking(each, amaral2015)(claim)} for each in arranged.values()]
+    assert metrics == [{"latency"}, {"latency_same_core"}, {"latency_other_core"}]
+    of_cpu = {**claim, "metrics": ["execution_time"], "scope": {}, "a": {"runtime": ["docker"]}, "b": {"runtime": ["bare"]}}
+    assert len({tuple(contrasts.asking(each, amaral2015)(of_cpu)) for each in arranged.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("[docker, bare, brigde]", "brigde"),
+        ("[dokcer, bare, bridge]", "dokcer"),
+        ("[docker-nested, bare, bridge]", "must name its parent's and its own"),
+        ("[docker, bare, bridge+host]", "must name one network"),
+        ("[bare, bare, bridge]", "bare metal is on the network 'host', not on 'bridge'"),
+    ],
+)
+def test_ends_are_checked(tmp_path, end, words):
+    text = (PROJECT / "config/studies/amaral2015.yaml").read_text()
+    path = tmp_path / "amaral2015.yaml"
+    path.write_text(text.replace("- [docker, docker, bridge]", f"- {end}"))
+    with pytest.raises(PlimsollError, match=words):
+        studies.read(path, designs.known())
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5])
+def test_the_paper_s_tables_have_ours_or_a_reason(plan, amaral2015, tmp_path, monkeypatch, number):
+    cells = [cell for cell in plan["cells"].values() if cell["task"] == "network"]
+    measured = product(cells, ("throughput", "latency", "latency_same_core"), (1.0, 2.0, 3.0))
+    described = {"label": "", "unit": "", "better": ""}
+    observations = pd.DataFrame(
+        [
+            {**{factor: cell[factor] for factor in plan["factors"]}, **described, "metric": metric, "value": block}
+            for cell, metric, block in measured
+        ]
+    )
+    monkeypatch.setattr(Asked, "plan", plan)
+    monkeypatch.setattr(Asked, "observations", lambda asked: observations)
+    table = run_tables.networks(Asked(amaral2015, f"table0{number}", tmp_path))
+    assert len(table) == {2: 22, 3: 12, 4: 12, 5: 12}[number] and set(table["unit"]) == {"Gbit/s", "µs"}
+    measured = table["n"].notna()
+    assert (table.loc[measured, "mean"] == 2).all() and (table.loc[measured, "not_here"] == "").all()
+    lacking = table[~measured]
+    assert set(lacking["client"]) | set(lacking["server"]) <= {"vm", "bare"}
+    assert set(lacking["not_here"]) <= {f"it needs {what}" for what in contrasts.LATER.values()}
+    if number == 4:
+        assert table.loc[table["metric"] == "throughput", "paper_mean"].iloc[0] == pytest.approx(0.14221)
+        assert table.loc[table["metric"] == "latency", "paper_mean"].iloc[0] == pytest.approx(25970)
+
+
+def test_networks_are_told_in_words():
+    assert words.cell("network/bare/bare/host/one", {}) == "Bare metal to Bare metal"
+    assert words.cell(LOCAL, {}) == "Docker to Bare metal, on a bridge"
+    told = words.cell("network/docker-nested/bare/bridge+host/two", {})
+    assert told.endswith("on a bridge (the parent) and the parent's network (the child), across two hosts")
+
+
+def test_a_subnet_is_one_that_no_route_overlaps(monkeypatch):
+    monkeypatch.setattr(
+        subnets, "output", lambda command: '[{"dst": "default"}, {"dst": "10.78.0.0/15"}, {"dst": "10.77.0.9"}]'
+    )
+    assert str(subnets.free_subnet("x")) == "10.80.0.0/24"
+    monkeypatch.setattr(subnets, "output", lambda command: '[{"dst": "10.0.0.0/8"}]')
+    with pytest.raises(Unavailable, match="no free subnet was found for a link"):
+        subnets.free_subnet("a link")
+
+
+def test_rules_of_the_firewall_are_removed_as_often_as_they_are_there(monkeypatch):
+    rules = []
+
+    def iptables(command):
+        action, rule = command[2], tuple(command[3:])
+        if action == "--insert":
+            rules.append(rule)
+        elif rule in rules:
+            rules.remove(rule)
+        else:
+            raise Unavailable("no such rule")
+
+    monkeypatch.setattr(firewall, "output", iptables)
+    firewall.hand_on("plimsoll-x")
+    firewall.hand_on("plimsoll-x")
+    assert len(rules) == 4
+    firewall.no_longer("plimsoll-x")
+    assert rules == []
+
+
+def test_programs_of_the_far_host_run_in_its_namespace_and_devices_have_names_that_the_kernel_takes():
+    far = far_host.FarHost("10.177.0.2")
+    assert far.inside(["true"]) == ["nsenter", "--net=/run/netns/plimsoll-far", "true"]
+    devices = (far_host.NEAR, far_host.FAR, of_host.CHILDREN.device)
+    assert all(len(device) < 16 for device in devices) and isinstance(of_host.CHILDREN, host_bridge.HostBridge)
