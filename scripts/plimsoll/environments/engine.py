@@ -109,13 +109,14 @@ class Engine(Environment):
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
     def examine(self, image: Image) -> None:
-        """The launcher, the engine, the network, and room on the engine's disk."""
+        """The launcher, the engine, the network, and room on the engine's disk. Not every run is on that network, and the
+        removal of what killed runs left removes it too: it is made if it is not there."""
         super().examine(image)
         self.refuse_silent()
         try:
-            output([*self.command, "network", "inspect", self.network.name], ANSWER_SECONDS)
+            self.network.set_up(HOST)
         except Unavailable as problem:
-            cause = f"the network {self.network.name} was removed"
+            cause = f"the network {self.network.name} cannot be made ({problem})"
             raise Outage(cause, f"make room for it ({' '.join(self.command)} network ls)") from problem
         from plimsoll.measuring import means  # here, because a run that ends well has no use for it
 
