@@ -6,6 +6,9 @@ that it has. What a design adds to the plan, to its cells and to its records is 
 
 from typing import NotRequired, TypedDict
 
+# The level of a factor that a cell does not have; the cell's path leaves it out.
+ABSENT = "none"
+
 
 class Processor(TypedDict):
     """A logical processor, by the kernel's numbers."""

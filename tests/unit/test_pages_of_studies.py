@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import designs
-from plimsoll.analysis import collect
+from plimsoll.analysis import cell_paths, collect
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.host import inventory
@@ -87,7 +87,7 @@ def made(tmp_path_factory):
 def write_records(folder: Path, plan: dict) -> None:
     """The records that the reference's table of runs came from, as far as a report reads them."""
     for row in collect.table(folder / "runs.csv", plan["factors"]).to_dict("records"):
-        path = "/".join(row[factor] for factor in plan["factors"])
+        path = cell_paths.of_row(row, plan["factors"])
         said = [] if pd.isna(row["invalid_attempts"]) else str(row["invalid_attempts"]).split("; ")
         earlier = [dict(zip(("status", "reason"), one.split(": ", 1), strict=True), raw=f"{row['raw']}0") for one in said]
         found = {"format": record.FORMAT, "study": folder.name, "cell": {}, "fingerprint": "", "block_io_weight_works": None}
@@ -118,7 +118,7 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     if len(repeated):
         assert len(rows) == len(repeated)
     for run in repeated.astype(str).to_dict("records"):
-        row = rows["/".join(run[factor] for factor in factors), int(run["repetition"])]
+        row = rows[cell_paths.of_row(run, factors), int(run["repetition"])]
         attempts = row.find_all("td")[-1].find_all("div")
         assert len(attempts) == int(float(run["attempts"])) and all(one.a["href"].startswith("raw/") for one in attempts)
         assert run["invalid_attempts"].split(": ", 1)[1][:40] in row.get_text()

@@ -1,7 +1,9 @@
 import json
 
+import pandas as pd
 import pytest
 from plimsoll import designs, paths
+from plimsoll.analysis import cell_paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.designs.splitting import affinity
 from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
@@ -34,6 +36,14 @@ def test_plans_and_cells_have_the_keys_that_are_written_down(make, small_host, p
         made = make(host, profile)
         assert unlike(made, SplittingPlan) == set()
         assert {key for cell in made["cells"].values() for key in unlike(cell, SplittingCell)} == set()
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_a_cell_s_path_is_that_of_its_levels(config, small_host, name):
+    made = planner.make(studies.load(name, designs.known()), studies.profile("quick"), small_host, config, {})
+    cells = list(made["cells"].values())
+    assert cells and [cell_paths.of_row(cell, made["factors"]) for cell in cells] == list(made["cells"])
+    assert list(cell_paths.of_table(pd.DataFrame(cells), made["factors"])) == list(made["cells"])
 
 
 def test_hosts_have_the_keys_that_are_written_down():

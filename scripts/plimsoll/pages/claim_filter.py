@@ -12,9 +12,10 @@ def of_claim(result: dict, rows: list[dict], study: Study) -> dict:
     the claim names."""
     if not rows:
         return {"runtimes": _named_runtimes(result, study), "metrics_named": _named_metrics(result, study)}
-    factors = study.design.factors.FACTORS
+    # Factors that a cell does not have, and its path lacks, come after the runtime.
+    place = study.design.factors.FACTORS.index("runtime")
     paths = [row[side].split("/") for row in rows for side in ("cell_a", "cell_b") if "/" in str(row[side])]
-    runtimes = sorted({dict(zip(factors, path, strict=True))["runtime"] for path in paths})
+    runtimes = sorted({path[place] for path in paths})
     return {
         "runtimes": [study.design.report.level("runtime", name) for name in runtimes],
         "metrics_named": sorted({row["label"] for row in rows}),
