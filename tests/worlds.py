@@ -14,6 +14,7 @@ from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.measured import EMPTY, Measured
 from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
+from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability
 from scipy import special
 
@@ -152,11 +153,12 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
 def _nested(cell: dict, cores: int) -> dict:
     """The levels of a cell of nesting. `environment` is where the end of a network is that is not on bare metal; bare metal if
     neither is."""
-    crowd = "above the cores" if int(cell["instances"]) > cores else "up to the cores"
+    instances, children = (0 if cell[factor] == ABSENT else int(cell[factor]) for factor in ("instances", "children"))
+    crowd = "above the cores" if instances > cores else "up to the cores"
     outer, _, inner = cell["network"].partition("+")
     environment = cell["server"] if cell["runtime"] == "bare" else cell["runtime"]
     named = {"environment": environment, "parent_network": outer if inner else "", "child_network": inner}
-    return {**cell, **named, "crowd": crowd, "total": str(int(cell["instances"]) * max(1, int(cell["children"])))}
+    return {**cell, **named, "crowd": crowd, "total": str(instances * max(1, children))}
 
 
 def _matches(levels: dict, wanted: dict) -> bool:

@@ -32,6 +32,9 @@ NETWORKS = {
     "network/bare/bare/host/one": {"client": "host", "server": "host"},
     "network/docker/bare/host/one": {"client": "host", "server": "host"},
     "network/docker/docker/bridge/one": {},
+    "network/bare/docker/plain/one": {"client": "host"},
+    "network/docker/bare/openvswitch/one": {"server": "host"},
+    "network/docker-nested/bare/openvswitch+bridge/two": {},
     "network/docker-nested/bare/host+host/two": {"client": "host", "parent of the client": "host"},
     "network/docker-nested/bare/host+bridge/one": {"server": "host", "parent of the client": "host"},
     "network/docker-nested/bare/bridge+host/one": {"server": "host", "client": "parent of the client"},
@@ -47,7 +50,7 @@ def image() -> dict:
 @pytest.fixture
 def workspace(tmp_path, image, config, working):
     """A results folder of amaral2015 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
-    working("docker", "docker-nested")
+    working("docker", "docker-nested", "docker-open-vswitch")
     study = built("amaral2015")
     profile = studies.profile("ci")
     profile = {**profile, "nesting": {**profile["nesting"], "children": 2}}
@@ -151,8 +154,9 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
         for other in seen:
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
-    slow = path.endswith("two")
-    assert all(0.5 < found["values"][name] < 1.0 if slow else found["values"][name] > 1.0 for name in ("throughput",))
+    # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that.
+    least = 0.1 if "openvswitch" in path else 0.9
+    assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)
     for name in found["values"]:
         assert (workspace.raw(found) / name / "netperf.out").read_text().strip()
     assert found["noise"]["during"]["own_seconds"] > found["noise"]["during"]["neighbour_seconds"]
@@ -175,6 +179,47 @@ def test_a_server_that_ends_in_the_middle_is_told(workspace, as_before, monkeypa
     monkeypatch.setattr(network.Task, "_test", without_server)
     found = workspace.run("network/bare/bare/host/two")
     assert found["status"] == "invalid" and "ended with" in found["reason"]
+
+
+BROKEN = {
+    "the parent is killed": (
+        "network/docker-nested/bare/bridge+bridge/two",
+        lambda pair: output(["docker", "kill", pair.client.on.name]),
+        "ended with",
+    ),
+    "its engine is killed": (
+        "network/docker-nested/bare/bridge+bridge/two",
+        lambda pair: output(["docker", "exec", pair.client.on.name, "sh", "-c", "kill -9 $(cat /var/run/docker.pid)"]),
+        "ended with",
+    ),
+    "the switch is killed": (
+        "network/docker/bare/openvswitch/two",
+        lambda pair: of_host_networks.SWITCH.daemons[-1].kill(),
+        "had not ended after",
+    ),
+    "the link is cut": (
+        "network/bare/bare/host/two",
+        lambda pair: output(["ip", "link", "set", far_host.NEAR, "down"]),
+        "ended with",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_network_that_breaks_in_the_middle_is_told_and_the_next_run_works(workspace, as_before, monkeypatch, how):
+    path, breaks, reason = BROKEN[how]
+    real = network.Task._test
+
+    def broken(task, test, placement, pair):
+        breaks(pair)
+        return real(task, test, placement, pair)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(network.Task, "_test", broken)
+        found = workspace.run(path)
+    assert found["status"] == "invalid" and reason in found["reason"]
+    workspace.plan["limits"].update(starts=5)
+    assert workspace.run(path)["status"] == "valid"
 
 
 def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_the_next(workspace, python, as_before):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis.tables import Asked
+from plimsoll.claims.measured import Measured
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
 from plimsoll.figures import render
@@ -34,7 +35,8 @@ def observed(plan: dict, study: dict) -> pd.DataFrame:
     for cell in plan["cells"].values():
         if cell["reason"]:
             continue
-        number = int(cell["instances"]) * (10 if cell["runtime"] == "docker-nested" and cell["task"] == "creation" else 1)
+        instances = 1 if cell["task"] == "network" else int(cell["instances"])
+        number = instances * (10 if cell["runtime"] == "docker-nested" and cell["task"] == "creation" else 1)
         for name, metric in study["metrics"].items():
             if cell["task"] in metric["task"]:
                 described = {key: metric[key] for key in ("label", "unit", "better")}
@@ -43,6 +45,14 @@ def observed(plan: dict, study: dict) -> pd.DataFrame:
                     value = number * random.normal(1, 0.02)
                     rows.append({**levels, "metric": name, **described, "value": value, "repetition": block, "censored": False})
     return pd.DataFrame(rows)
+
+
+def test_what_was_observed_of_a_cell_is_found_by_its_path(plan, amaral2015):
+    measured = Measured(amaral2015, plan, observed(plan, amaral2015), pd.DataFrame())
+    for path, cell in plan["cells"].items():
+        there = {name for name in amaral2015["metrics"] if len(measured.single(name, path).values) == BLOCKS}
+        wanted = {name for name, metric in amaral2015["metrics"].items() if cell["task"] in metric["task"]}
+        assert there == (set() if cell["reason"] else wanted), path
 
 
 @pytest.fixture

@@ -55,30 +55,31 @@ def test_the_reason_of_a_server_s_runtime_is_that_of_the_cell(amaral2015, config
 
 STREAM = " 65536  65536  65536    1.00    20450.10   \n"
 RR = """\
-MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : first burst 16
+MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : first burst 6
 Local /Remote
 Socket Size   Request  Resp.   Elapsed  Trans.
 Send   Recv   Size     Size    Time     Rate
 bytes  Bytes  bytes    bytes   secs.    per sec
 
-425984 425984 1        1       1.00     85000.00
+425984 425984 65536    65536   1.00     35000.00
 425984 425984
 """
-PARAMETERS = {"seconds": 1, "burst": 16, "buffer_kilobytes": 256}
+PARAMETERS = {"seconds": 1, "burst": 6, "message_kilobytes": 64, "buffer_kilobytes": 256}
 
 
 def test_throughput_is_in_gigabits_and_latency_is_of_a_transaction():
     assert network.throughput(STREAM, PARAMETERS) == pytest.approx(20.4501)
-    # 17 are under way at once: 85,000 a second take 200 microseconds each.
+    # 7 are under way at once: 35,000 a second take 200 microseconds each.
     assert network.latency(RR, PARAMETERS) == pytest.approx(200)
 
 
 @pytest.mark.parametrize(
     ("read", "text", "reason"),
     [
-        (network.latency, RR.replace(" : first burst 16", ""), "did not use bursts"),
-        (network.latency, RR.replace("burst 16", "burst 1"), "did not use bursts"),
-        (network.latency, RR[:-40], "no result of TCP_RR"),
+        (network.latency, RR.replace(" : first burst 6", ""), "did not use bursts"),
+        (network.latency, RR.replace("burst 6", "burst 1"), "did not use bursts"),
+        (network.latency, RR.replace("65536   1", "1       1"), "messages of 65536 bytes"),
+        (network.latency, RR.replace(" 35000.00", ""), "no result of TCP_RR"),
         (network.latency, RR.replace("1.00 ", "0.50 "), "after 0.5 s"),
         (network.throughput, STREAM.replace("20450.10", "0.00"), "0 after 1 s"),
         (network.throughput, STREAM + STREAM, "no result of TCP_STREAM"),
@@ -90,10 +91,11 @@ def test_output_that_is_not_whole_is_refused(read, text, reason):
         read(text, PARAMETERS)
 
 
-def test_requests_are_sent_in_bursts_with_the_paper_s_buffers():
+def test_as_much_is_under_way_as_in_the_paper_s_tables():
     command = network.TESTS["latency"]("10.0.0.2", 4711, PARAMETERS)
     assert command[1:9] == ["-H", "10.0.0.2", "-4", "-p", "4711", "-t", "TCP_RR", "-l"]
-    assert command[-6:] == ["-b", "16", "-s", "256K", "-S", "256K"]
+    assert command[-9:] == ["-b", "6", "-r", "64K,64K", "-s", "256K", "-S", "256K", "-D"]
+    assert command[-10] == "--"
 
 
 ROUTES = """\

@@ -5,7 +5,7 @@ import time
 
 from plimsoll import environments
 from plimsoll.designs.nesting import cpu, creation, network
-from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, NestingCell, total
+from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
 from plimsoll.environments.base import Environment
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.measuring import lock, noise, status
@@ -49,8 +49,7 @@ def attempt(attempt: Attempt) -> dict:
 def refuse_full(cell: NestingCell, environment: Environment) -> None:
     """Outage if what the containers write would not fit where they write it."""
     storage = environment.storage()
-    parents = 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
-    needed = parents * PARENT_BYTES + total(cell) * CONTAINER_BYTES + SPARE_BYTES
+    needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + SPARE_BYTES
     free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
     if free < needed:
         raise Outage(

@@ -10,7 +10,6 @@ from plimsoll.designs.nesting.factors import (
     CPU,
     NETWORK,
     NO_CHILDREN,
-    NONE,
     ONE,
     OPEN_VSWITCH,
     PLACEMENTS,
@@ -18,10 +17,11 @@ from plimsoll.designs.nesting.factors import (
     PRELOADED,
     WIRED,
     NestingCell,
+    parents,
     total,
 )
 from plimsoll.host import topology
-from plimsoll.interchange import Plan, Topology
+from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.sysbench import Sysbench
 
@@ -62,7 +62,7 @@ def wanted(
 def _runtimes(cell: NestingCell) -> list[str]:
     """The runtimes that a cell needs."""
     wires = [WIRED] if {OPEN_VSWITCH, PLAIN} & set(cell["network"].split("+")) else []
-    return [name for name in dict.fromkeys((cell["runtime"], cell["server"], *wires)) if name != NONE]
+    return [name for name in dict.fromkeys((cell["runtime"], cell["server"], *wires)) if name != ABSENT]
 
 
 def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[NestingCell]:
@@ -77,7 +77,10 @@ def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[Ne
 
 def _between(client: str, server: str, network: str, hosts: str, sizes: dict, host: Topology) -> NestingCell:
     """The cell of a network between two environments."""
-    parameters = {key: sizes[key] for key in ("seconds", "burst", "buffer_kilobytes")}
+    parameters = {key: sizes[key] for key in ("seconds", "burst", "message_kilobytes", "buffer_kilobytes")}
+    if OPEN_VSWITCH in network.split("+"):
+        # In user space it is another switch.
+        parameters["switch"] = host.get("open_vswitch", "kernel")
     nested = [environments.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host)}
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + sum(nested) * (PARENT + REMOVE_PARENT)
@@ -85,8 +88,8 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
         "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
         "task": NETWORK,
         "runtime": client,
-        "instances": "1",
-        "children": "1" if any(nested) else NO_CHILDREN,
+        "instances": ABSENT,
+        "children": ABSENT,
         "server": server,
         "network": network,
         "hosts": hosts,
@@ -138,9 +141,9 @@ def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, h
         "runtime": runtime,
         "instances": str(instances),
         "children": str(children),
-        "server": NONE,
-        "network": NONE,
-        "hosts": NONE,
+        "server": ABSENT,
+        "network": ABSENT,
+        "hosts": ABSENT,
         "parameters": parameters,
         "limit_seconds": max(LEAST_LIMIT, PATIENCE * seconds),
         "expected_seconds": seconds,
@@ -165,8 +168,7 @@ def _seconds(task: str, instances: int, children: int, parameters: dict, cores: 
 
 def _too_many(cell: NestingCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold the containers."""
-    parents = 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
-    needed = total(cell) * CONTAINER_BYTES + parents * PARENT_BYTES
+    needed = total(cell) * CONTAINER_BYTES + parents(cell) * PARENT_BYTES
     there = host["memory_bytes"]
     if needed <= MEMORY_SHARE * there:
         return None
@@ -175,6 +177,8 @@ def _too_many(cell: NestingCell, host: Topology) -> str | None:
 
 def _cut(cell: NestingCell, sizes: dict) -> str | None:
     """Why the profile leaves a cell out."""
+    if cell["task"] == NETWORK:
+        return None
     if cell["children"] == NO_CHILDREN:
         most, what = sizes["instances"], "instances"
         beyond = int(cell["instances"]) > most

@@ -5,8 +5,8 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.nesting.contrasts import BARE, CHILD_NETWORK, ENVIRONMENT, EVERY, MOST, PARENT_NETWORK, WORDS
-from plimsoll.designs.nesting.factors import CPU, NETWORK, NETWORKS, ONE, TASKS, TWO, WIRED
+from plimsoll.designs.nesting.contrasts import CHILD_NETWORK, ENVIRONMENT, EVERY, MOST, PARENT_NETWORK, WORDS
+from plimsoll.designs.nesting.factors import BARE, CPU, NETWORK, NETWORKS, ONE, TASKS, TWO, WIRED
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 

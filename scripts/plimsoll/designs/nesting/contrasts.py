@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.nesting.factors import CREATION, FACTORS, NO_CHILDREN, PLACEMENTS, NestingCell, NestingPlan, total
+from plimsoll.designs.nesting.factors import BARE, CREATION, FACTORS, NO_CHILDREN, PLACEMENTS, NestingCell, NestingPlan, total
+from plimsoll.interchange import ABSENT
 
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
 # at most as many, the smallest that is at least twice as many, and that largest one with all above it.
@@ -25,12 +26,12 @@ MOST = "most"
 # What a claim about no task in particular is about.
 USUAL = {"creation_time": CREATION}
 # Claims' words for the networks of nested containers, and the environment at one end whose other end is bare metal.
-PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT, BARE = "parent_network", "child_network", "environment", "bare"
+PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT = "parent_network", "child_network", "environment"
 # What the paper has and nobody measures, by what claims need, in words.
 NOT_YET = "which Plimsoll does not measure for this study yet"
 LATER = {"vm": f"virtual machines, {NOT_YET}"}
 # What claims vary by saying so.
-VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server", "children"}}
+VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
 
 def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
@@ -52,11 +53,12 @@ class Cells:
     def __init__(self, plan: NestingPlan, metrics: dict[str, dict]):
         self.cells, self.metrics = plan["cells"], metrics
         levels = defaultdict(set)
-        for cell in self.cells.values():
+        numbered = {path: cell for path, cell in self.cells.items() if cell["instances"] != ABSENT}
+        for cell in numbered.values():
             levels[cell["task"], cell["runtime"]].add(int(cell["instances"]))
         self.words = {
             path: words_of(int(cell["instances"]), levels[cell["task"], cell["runtime"]], plan["cores"])
-            for path, cell in self.cells.items()
+            for path, cell in numbered.items()
         }
         self.most = self._most()
         self.placement = plan.get("placement", "")
@@ -83,7 +85,7 @@ class Cells:
             cell
             for cell in self.cells.values()
             if cell["task"] in tasks
-            and (not one_each or cell["children"] in (NO_CHILDREN, "1"))
+            and (not one_each or cell["children"] in (NO_CHILDREN, "1", ABSENT))
             and all(self._has(cell, factor, levels) for factor, levels in wanted.items())
         ]
 

@@ -47,7 +47,7 @@ def between(task) -> Iterator[Pair]:
             server = start(task.peers, "server", cell["server"], cell["network"], task.attempt.image, role.command)
         else:
             (server,) = environments.find(cell["server"]).start([task.specs()[0]], far)
-            stack.callback(_end, subprocess.Popen(server.inside(server.of_image(list(role.command))), **_quiet(task)))
+            stack.callback(_end, _daemon(server.inside(server.of_image(list(role.command))), task))
         wait_for(server, role)
         client = (
             start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
@@ -76,9 +76,11 @@ def _network(name: str) -> Network | None:
     return made.get(name)
 
 
-def _quiet(task) -> dict:
-    log = open(task.attempt.folder / "netserver.log", "wb")
-    return {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+def _daemon(command: list[str], task) -> subprocess.Popen:
+    """A server in a session of its own, as every daemon is: the kernel's scheduler may group programs by session, and programs
+    in containers are in groups of their own."""
+    with open(task.attempt.folder / "netserver.log", "wb") as log:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -100,7 +102,8 @@ def address_of(client: Node, server: Node) -> str:
     if namespace(client) == namespace(server):
         return LOOPBACK
     if namespace(server) != here:
-        return output(server.inside(["hostname", "-i"])).split()[0]
+        # Not by its name, which a container that was wired later has no address for.
+        return output(server.inside(["hostname", "-I"])).split()[0]
     chain = [client, client.on] if client.on else [client]
     outermost = [node for node in chain if namespace(node) != here][-1]
     return gateway(output(outermost.inside(["cat", "/proc/net/route"])))

@@ -5,11 +5,9 @@ from typing import NotRequired
 
 from plimsoll import interchange
 
-# `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested. Of a network
-# `runtime` is where the client runs, `server` where the server runs, and `hosts` how many hosts they are on; of all else these
-# are NONE.
+# `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested. A network has
+# neither: there `runtime` is where the client runs, `server` where the server runs, and `hosts` how many hosts they are on.
 FACTORS = ("task", "runtime", "instances", "children", "server", "network", "hosts")
-NONE = "none"
 # A program in each instance; creating the instances; creating them where their engines have the child's image already; what
 # passes between a client and a server.
 CPU, CREATION, PRELOADED, NETWORK = "cpu", "creation", "preloaded", "network"
@@ -33,6 +31,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("apart",)
 TRIES_ENVIRONMENTS = False
 NO_CHILDREN = "0"
+BARE = "bare"
 
 
 class NestingCell(interchange.Cell):
@@ -61,6 +60,7 @@ class NestingRecord(interchange.Record):
 
     values: NotRequired[dict[str, float]]  # what the metrics are made of
     apart: NotRequired[float]  # how long after the first of the instances the last one began (s)
+    settled: NotRequired[dict]  # of a program: how idle the machine was when all instances were up, before it began
     each: NotRequired[list[dict]]  # of each instance: its moments in seconds after the common start, and its own values
     namespaces: NotRequired[dict[str, str]]  # of a network: those of the host, the client, the server, and their parents
     segments: NotRequired[dict[str, int]]  # of TCP, that client and server have sent, and sent again
@@ -69,4 +69,18 @@ class NestingRecord(interchange.Record):
 
 def total(cell: NestingCell) -> int:
     """Containers in which something runs: the children, or the instances where nothing is nested."""
+    if cell["task"] == NETWORK:
+        return sum(end != BARE for end in (cell["runtime"], cell["server"]))
     return int(cell["instances"]) * max(1, int(cell["children"]))
+
+
+def parents(cell: NestingCell) -> int:
+    """Containers that have an engine of their own."""
+    if cell["task"] == NETWORK:
+        return int("+" in cell["network"])
+    return 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
+
+
+def of_placement(placement: str, hosts: str) -> str:
+    """Where client and server run, in words; on two hosts they are always on a core each."""
+    return PLACEMENTS["other_core" if hosts == TWO else placement]

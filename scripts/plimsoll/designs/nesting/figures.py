@@ -4,16 +4,18 @@ import pandas as pd
 
 from plimsoll import paths
 from plimsoll.designs.nesting import run_tables
-from plimsoll.interchange import Plan
+from plimsoll.interchange import ABSENT, Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The host's cores, and the means that the paper prints, if the figure names where: by instances and children, or by
-    client, server, network and metric."""
+    """The host's cores; how many hosts client and server are on, if the figure is about networks; and the means that the paper
+    prints, if the figure names where: by instances and children, or by client, server, network and metric."""
     figure = study["figures"][name]
     names = figure.get("reference", [])
     printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
-    return {"of_cell": (), "cores": plan["cores"], "paper": [row for table in printed for row in _rows(table)]}
+    hosts = study["experiments"][figure["experiment"]].get("hosts", ABSENT)
+    paper = [row for table in printed for row in _rows(table)]
+    return {"of_cell": (), "cores": plan["cores"], "hosts": hosts, "paper": paper}
 
 
 def _rows(printed: pd.DataFrame) -> list[dict]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plimsoll import environments
 from plimsoll.designs.nesting import ends, placed
-from plimsoll.designs.nesting.factors import PLACEMENTS, TWO
+from plimsoll.designs.nesting.factors import TWO, of_placement
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.networks import of_host
 from plimsoll.measuring import noise
@@ -28,6 +28,8 @@ MICROSECONDS, MEGABITS_IN_GIGABIT = 1e6, 1e3
 
 class Task(Base):
     """A server, a client, and Netperf's tests between them."""
+
+    instances = children = 1
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -76,11 +78,13 @@ class Task(Base):
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = placed.problem(pair.port, *binding) if binding else None
-        if not ended_within(process.pid, parameters["seconds"] + PATIENCE):
+        if hangs := not ended_within(process.pid, limit := parameters["seconds"] + PATIENCE):
             process.kill()
         process.wait()
         self.spans.append((before, self.snapshot()))
-        where = f"{test} with {PLACEMENTS[placement]}"
+        where = f"{test} with {of_placement(placement, self.cell['hosts'])}"
+        if hangs:
+            raise InvalidOutput(f"{where} had not ended after {limit:g} s")
         if process.returncode:
             said = Path(f"{stem}.err").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
             raise InvalidOutput(f"{where} ended with {process.returncode}: {said[-1]}")
@@ -102,9 +106,10 @@ def _stream(address: str, port: int, parameters: dict) -> list[str]:
 
 
 def _rr(address: str, port: int, parameters: dict) -> list[str]:
-    """Request and response in burst mode; the heading says how large the burst was."""
-    buffer = f"{parameters['buffer_kilobytes']}K"
-    options = ["-P", "1", "--", "-b", str(parameters["burst"]), "-s", buffer, "-S", buffer]
+    """Request and response in burst mode, each message as it is (TCP_NODELAY); the heading says how large the burst was."""
+    buffer, message = (f"{parameters[key]}K" for key in ("buffer_kilobytes", "message_kilobytes"))
+    sized = ["-r", f"{message},{message}", "-s", buffer, "-S", buffer]
+    options = ["-P", "1", "--", "-b", str(parameters["burst"]), *sized, "-D"]
     return netperf.client("TCP_RR", address, port, parameters["seconds"], *options)
 
 
@@ -116,10 +121,12 @@ def throughput(text: str, parameters: dict) -> float:
 
 def latency(text: str, parameters: dict) -> float:
     """Microseconds from a request to its response. As many are under way as the burst is, and one: by Little's law each
-    takes as many times the time between two responses. InvalidOutput if the heading does not tell of the burst that was
-    asked for."""
+    takes as many times the time between two responses. InvalidOutput if Netperf does not tell of the burst and of the
+    messages that were asked for."""
     if f"first burst {parameters['burst']}" not in text:
         raise InvalidOutput("Netperf did not use bursts")
+    if text.split().count(size := str(1024 * parameters["message_kilobytes"])) != 2:
+        raise InvalidOutput(f"Netperf did not use messages of {size} bytes")
     _, rate = netperf.last_line(text, "TCP_RR", RR_FIELDS, parameters["seconds"])
     return MICROSECONDS * (parameters["burst"] + 1) / rate
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.designs.nesting import words
-from plimsoll.designs.nesting.factors import CPU, NETWORK
-from plimsoll.interchange import Plan
+from plimsoll.designs.nesting.factors import CPU, NETWORK, of_placement
+from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
 
@@ -32,7 +32,7 @@ def content(
 
 def apart(runs: pd.DataFrame) -> list[dict]:
     """How far apart instances began: the median and the largest of the valid runs, one row per task, runtime and number."""
-    valid = runs[(runs["status"] == status.VALID) & (runs["instances"].astype(int) > 1)]
+    valid = runs[(runs["status"] == status.VALID) & ~runs["instances"].isin([ABSENT, "1"])]
     rows = []
     for (task, runtime, instances), group in valid.groupby(["task", "runtime", "instances"], sort=False):
         times = group["apart"].astype(float)
@@ -48,7 +48,8 @@ def tables(folder: Path, study: dict) -> list[dict]:
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
         rows = made.astype(object).where(made.notna(), "").to_dict("records")
         kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
-        shown.append({"name": name, "number": number, "kind": kind, "rows": [_in_words(row) for row in rows]})
+        table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row) for row in rows]}
+        shown.append({**table, "placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else table)
     return shown
 
 

@@ -41,7 +41,7 @@ OF_NETWORK = ["client", "server", "network"]
 def networks(asked: Asked) -> pd.DataFrame:
     """One row per client, server, network and metric that the paper prints: its mean and standard deviation (`paper_mean`,
     `paper_sd`, in our unit), ours with n and the interval of the mean, or in `not_here` why it was not measured. Ours have
-    client and server where the kernel likes."""
+    client and server where the kernel likes, and across two hosts on a core each."""
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
     printed = of_paper(asked.printed())

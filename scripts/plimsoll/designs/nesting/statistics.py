@@ -20,8 +20,8 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
         row = {"metric": metric, **dict(zip(FACTORS, levels, strict=True)), **described, **summary.summary(values)}
         rows.append({**row, "mean_low": low, "mean_high": high})
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    order = table[["instances", "children"]].astype(int) if len(table) else table[["instances", "children"]]
-    keys = table.assign(instances=order["instances"], children=order["children"])
+    # By number, and not as texts; networks have none.
+    keys = table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in ("instances", "children")})
     return table.loc[keys.sort_values(["metric", *FACTORS]).index].reset_index(drop=True)
 
 

@@ -18,7 +18,6 @@ class Task:
         self.attempt, self.environment, self.services = attempt, environment, services
         self.cell: NestingCell = attempt.cell
         self.sysbench = find(Sysbench.name, Sysbench)
-        self.instances, self.children = int(self.cell["instances"]), int(self.cell["children"])
         self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
 
     def measure(self) -> dict:
@@ -48,6 +47,16 @@ class Task:
         """What the machine has used until now."""
         groups = self.services.groups() if self.services else []
         return noise.snapshot(self.attempt.machine, self.attempt.account, groups, self.environment.daemons)
+
+    @property
+    def instances(self) -> int:
+        """Programs, containers or parents."""
+        return int(self.cell["instances"])
+
+    @property
+    def children(self) -> int:
+        """Containers in each parent."""
+        return int(self.cell["children"])
 
     @property
     def number(self) -> int:

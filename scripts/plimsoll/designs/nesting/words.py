@@ -1,7 +1,8 @@
 """Levels and cells of a study of nesting in words: 4 parents with a child each."""
 
 from plimsoll import environments
-from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, NONE, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
+from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
+from plimsoll.interchange import ABSENT
 from plimsoll.pages.glossary import Term
 
 TASKS = {
@@ -53,9 +54,9 @@ def level(factor: str, name: str) -> str:
         return environments.find(name).label
     if name == VM:
         return "Virtual machine"
-    if factor == "network" and name != NONE:
+    if factor == "network" and name != ABSENT:
         return _network(*name.split("+"))
-    if factor == "hosts" and name != NONE:
+    if factor == "hosts" and name != ABSENT:
         return f"{name} host{'s' if name == TWO else ''}"
     if factor == "task":
         return TASKS.get(name, name)

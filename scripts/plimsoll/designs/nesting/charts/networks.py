@@ -5,12 +5,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plimsoll import environments
 from plimsoll.designs.nesting import statistics
 from plimsoll.designs.nesting.charts import lines
-from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLACEMENTS, PLAIN
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
@@ -41,12 +41,7 @@ class Networks(Chart):
             self._panel(axis, data, summary, rows, quantity)
         panels[0].set_yticks(range(len(rows)), [_name(*row) for row in rows])
         panels[0].invert_yaxis()
-        handles = [
-            Line2D(
-                [], [], color="black", linestyle="", marker=marker, markersize=3.6, label=PLACEMENTS[placement], **_fill(filled)
-            )
-            for placement, (marker, filled, _) in MARKS.items()
-        ]
+        handles = [_mark(placement, data) for placement in _placements(data.metrics)]
         whiskers = lines.marks("95 % interval of the mean")[:1]
         style.legend_below(figure, [*handles, *whiskers, Line2D([], [], label="the paper", **PAPER)], ncols=2)
         return figure
@@ -56,18 +51,21 @@ class Networks(Chart):
             key = (row["client"], row["server"], row["network"])
             if row["metric"] == quantity and key in rows:
                 axis.plot([row["mean"]], [rows.index(key)], zorder=2, **PAPER)
-        for placement, (marker, filled, below) in MARKS.items():
+        placements = _placements(data.metrics)
+        for placement in placements:
+            marker, filled, below = MARKS[placement]
             own = summary[summary["metric"] == (f"{quantity}_{placement}" if placement else quantity)]
             for one in own.to_dict("records"):
                 key = tuple(one[factor] for factor in KEYS)
                 colour = style.looks([_environment(*key)])[_environment(*key)].colour
-                place = rows.index(key) + below
+                place = rows.index(key) + (below if len(placements) > 1 else 0)
                 if pd.notna(one["mean_low"]):
                     low = max(one["mean_low"], one["minimum"] / 2)
                     axis.hlines(place, low, one["mean_high"], color=colour, linewidth=0.9, zorder=3)
                 axis.plot([one["mean"]], [place], marker=marker, color=colour, markersize=3.6, zorder=4, **_fill(filled))
         units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
         axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(axis="y", linewidth=0.3, color="#dddddd")
@@ -75,8 +73,8 @@ class Networks(Chart):
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            "Throughput of Netperf's TCP_STREAM, and latency of a transaction of its TCP_RR in burst mode, from a client to a "
-            "server. Colours are those of the end that is not on bare metal. Diamonds are the paper's means, on its host. "
+            "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client "
+            "to a server. Colours are those of the end that is not on bare metal. Diamonds are the paper's means, on its host. "
             f"{lines.of_how_many(data, summary)}"
         ).replace("; dots are single runs", "")
 
@@ -84,6 +82,18 @@ class Networks(Chart):
         free = summary[summary["metric"] == "throughput"].to_dict("records")
         told = "; ".join(f"{_name(*(one[factor] for factor in KEYS))}: {one['mean']:.3g} Gbit/s" for one in free)
         return f"{data.title}. {told or 'No valid run'}."
+
+
+def _placements(metrics: dict[str, dict]) -> list[str]:
+    """The placements of client and server that are shown."""
+    return [placement for placement in MARKS if not placement or any(name.endswith(f"_{placement}") for name in metrics)]
+
+
+def _mark(placement: str, data: FigureData) -> Line2D:
+    """What stands for a placement in the legend."""
+    marker, filled, _ = MARKS[placement]
+    label = of_placement(placement, data.options["hosts"])
+    return Line2D([], [], color="black", linestyle="", marker=marker, markersize=3.6, label=label, **_fill(filled))
 
 
 def _rows(summary: pd.DataFrame) -> list[tuple[str, str, str]]:
