@@ -275,6 +275,8 @@ def test_a_subnet_is_one_that_no_route_overlaps(monkeypatch):
     monkeypatch.setattr(subnets, "output", lambda command: '[{"dst": "10.0.0.0/8"}]')
     with pytest.raises(Unavailable, match="no free subnet was found for a link"):
         subnets.free_subnet("a link")
+    with pytest.raises(Unavailable, match="no free subnet was found for a link"):
+        subnets.free_subnet("a link", 227)
 
 
 def test_rules_of_the_firewall_are_removed_as_often_as_they_are_there(monkeypatch):

@@ -49,12 +49,12 @@ class Bare(Environment):
         release(nodes)
 
     def sweep(self) -> None:
-        """Remove cgroups, and what was made on this host for a network."""
+        """Remove what was made on this host for a network, and cgroups."""
         from plimsoll.environments.networks import of_host  # here, because almost no start sweeps
 
-        cgroup.remove(LABEL)
         for network in of_host.ALL:
             network.sweep()
+        cgroup.remove(LABEL)
 
 
 ENVIRONMENTS = (Bare(),)

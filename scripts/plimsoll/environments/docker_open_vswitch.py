@@ -1,7 +1,7 @@
 """Docker on Open vSwitch: containers that start without a network, and are wired to the switch then (amaral2015, section
 IV-E)."""
 
-from plimsoll.environments.base import output
+from plimsoll.environments.base import needs_root, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks import of_host, wired
 
@@ -18,9 +18,11 @@ class DockerOpenVSwitch(Docker):
 
     def check(self) -> str:
         """Of the engine and of the switch, and where it switches."""
+        needs_root("making switches")
+        wired.refuse_another()
         version = output(["ovs-vswitchd", "--version"]).splitlines()[0].split()[-1]
         output(["ethtool", "--version"])
-        return f"{super().check()}, Open vSwitch {version} in {'the kernel' if wired.in_kernel() else 'user space'}"
+        return f"{super().check()}, Open vSwitch {version} in {'the ' * wired.in_kernel()}{wired.datapath()}"
 
     def programs(self) -> tuple[str, ...]:
         return (*super().programs(), "ovs-vswitchd")

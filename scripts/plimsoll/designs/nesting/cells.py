@@ -185,7 +185,7 @@ def _cut(cell: NestingCell, sizes: dict) -> str | None:
     else:
         most, what = sizes["children"], "nested containers"
         beyond = total(cell) > most
-    return f"the profile ends at {most} {what}, for their time" if beyond else None
+    return f"the profile ends at {most} {what}, to save time" if beyond else None
 
 
 def _words(cell: NestingCell) -> str:

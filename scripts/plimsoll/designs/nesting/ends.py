@@ -1,7 +1,9 @@
 """The two ends of a network: a client and a server, each on bare metal, in a container or in a nested one."""
 
 import contextlib
+import os
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -84,7 +86,8 @@ def _daemon(command: list[str], task) -> subprocess.Popen:
 
 
 def _end(process: subprocess.Popen) -> None:
-    process.kill()
+    """End a server and what it has started for its clients: a client that vanished leaves it waiting."""
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -6,7 +6,8 @@ import json
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.errors import Unavailable
 
-# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0/24 and those that follow: SUBNETS of them.
+# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0/24 and those that follow: SUBNETS of them,
+# or as many as there are.
 FIRST, SUBNETS = 77, 50
 
 
@@ -14,7 +15,7 @@ def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv
     """A subnet for `what`, of those from 10.`first`.0.0/24 on; Unavailable if none is free. One that overlaps another's hangs
     programs without a word."""
     taken = routes(on)
-    for second in range(first, first + SUBNETS):
+    for second in range(first, min(first + SUBNETS, 256)):
         subnet = ipaddress.ip_network(f"10.{second}.0.0/24")
         if not any(subnet.overlaps(other) for other in taken):
             return subnet

@@ -1,5 +1,6 @@
 """Networks whose containers start with none, and are then wired to a switch of this host: one pair of virtual devices each."""
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -20,8 +21,8 @@ MODULE = Path("/sys/module/openvswitch")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # The device of Open vSwitch in user space itself.
 NETDEV = Path("/sys/class/net/ovs-netdev")
-# How long a switch may take to be there (s).
-READY_SECONDS = 10.0
+# How long a switch may take to be there, and to end (s).
+READY_SECONDS, END_SECONDS = 10.0, 5.0
 
 
 class Wired(Network):
@@ -44,11 +45,12 @@ class Wired(Network):
         if self.subnet:
             return
         self.sweep()
-        self.subnet = free_subnet(f"the switch {self.device}", FIRST)
+        subnet = free_subnet(f"the switch {self.device}", FIRST)
         self._make()
-        output(["ip", "address", "add", f"{self.subnet[1]}/{self.subnet.prefixlen}", "dev", self.device])
+        output(["ip", "address", "add", f"{subnet[1]}/{subnet.prefixlen}", "dev", self.device])
         output(["ip", "link", "set", self.device, "up"])
         firewall.hand_on(self.device)
+        self.subnet = subnet
 
     def connect(self, node: Node) -> None:
         """Wire a container to it, with the host as the way to all else; Unavailable if that fails."""
@@ -73,7 +75,7 @@ class Wired(Network):
         self._remove()
         for link in json.loads(output(["ip", "-json", "link", "show"])):
             if link["ifname"].startswith(self.device):
-                output(["ip", "link", "delete", link["ifname"]])
+                _delete(link["ifname"])
 
     def _make(self) -> None:
         """Make the switch."""
@@ -102,7 +104,11 @@ class OpenVSwitch(Wired):
         return in_kernel()
 
     def _make(self) -> None:
-        self.folder.mkdir()
+        refuse_another()
+        try:
+            self.folder.mkdir()
+        except OSError as problem:
+            raise Unavailable(f"the folder of Open vSwitch, {self.folder}, cannot be made: {problem.strerror}") from problem
         database = f"unix:{self.folder}/db.sock"
         output(["ovsdb-tool", "create", str(self.folder / "conf.db"), str(SCHEMA)])
         self._start("ovsdb-server", str(self.folder / "conf.db"), f"--remote=p{database}")
@@ -116,9 +122,17 @@ class OpenVSwitch(Wired):
         output(self._control("add-port", self.device, wire))
 
     def _remove(self) -> None:
+        if self.daemons and in_kernel():
+            # What it has made in the kernel outlives it, unless it is told so.
+            with contextlib.suppress(Unavailable):
+                output(["ovs-appctl", f"--target={self.folder}/ovs-vswitchd.ctl", "exit", "--cleanup"])
         for daemon in reversed(self.daemons):
             daemon.terminate()
-            daemon.wait()
+            try:
+                daemon.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
         self.daemons = []
         shutil.rmtree(self.folder, ignore_errors=True)
         # It outlives the daemon that made it. Another one on this host may have its own.
@@ -146,6 +160,29 @@ class OpenVSwitch(Wired):
 
     def _control(self, *words: str) -> list[str]:
         return ["ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--timeout=10", *words]
+
+
+def _delete(device: str) -> None:
+    """Delete a device. The kernel may be at it: those of a container go with it."""
+    try:
+        output(["ip", "link", "delete", device])
+    except Unavailable:
+        if Path(f"/sys/class/net/{device}").exists():
+            raise
+
+
+def refuse_another() -> None:
+    """Unavailable if the kernel switches for another Open vSwitch of this host: it has one switch for all, and ours would
+    remove the other's bridges from it."""
+    if in_kernel() and output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip():
+        raise Unavailable(
+            "another Open vSwitch runs here, and the kernel cannot have two: stop it (systemctl stop openvswitch-switch)"
+        )
+
+
+def datapath() -> str:
+    """Where packets are switched for Open vSwitch."""
+    return "kernel" if in_kernel() else "user space"
 
 
 def in_kernel() -> bool:

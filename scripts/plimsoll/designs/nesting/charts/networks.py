@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from plimsoll import environments
 from plimsoll.designs.nesting import statistics
 from plimsoll.designs.nesting.charts import lines
-from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, of_placement
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
 from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
@@ -18,6 +18,7 @@ from plimsoll.figures.data import FigureData
 # How each placement is drawn: the marker, whether it is filled, and how far below the middle of its row.
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
+SECOND_HOST = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
 KEYS = ["runtime", "server", "network"]
 NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vSwitch", PLAIN: "bridge without offloads"}
 
@@ -73,8 +74,9 @@ class Networks(Chart):
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client "
-            "to a server. Colours are those of the end that is not on bare metal. Diamonds are the paper's means, on its host. "
+            "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client to a "
+            "server, on logarithmic axes. Colours are those of the end that is not on bare metal. Diamonds are the paper's "
+            f"means, on its host. {SECOND_HOST if data.options['hosts'] == TWO else ''}"
             f"{lines.of_how_many(data, summary)}"
         ).replace("; dots are single runs", "")
 
