@@ -12,6 +12,7 @@ from plimsoll.pages import answer as answer_page
 from plimsoll.pages import answer_words
 from plimsoll.planning import planner
 
+from tests.conftest import PROJECT
 from tests.unit.test_claims import observed, several
 
 KEYS = ["against", "runtime", "granularity", "metric"]
@@ -122,3 +123,10 @@ def test_the_table_survives_its_file(tmp_path, name, config, small_host):
     named = answer.factors(study["answer"])
     pd.testing.assert_frame_equal(read[named], table[named])
     assert answer_page.shown(read, study)["parts"] == []
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_what_was_measured_answers_the_question_of_its_study(name):
+    study = studies.load(name, designs.known())
+    kept = PROJECT / "results/reference" / name / "answer.csv"
+    assert answer_page.shown(answer.read(kept), study)["parts"]

@@ -60,8 +60,8 @@ def test_plans_and_cells_have_the_keys_that_are_written_down(plan_of, cores):
 def test_what_is_cut_says_why(plan_of):
     made = plan_of()["cells"]
     assert made["cpu/bare/16/0"]["reason"] is None
-    assert made["cpu/bare/32/0"]["reason"] == "the profile ends at 16 instances, for their time"
-    assert made["creation/docker-nested/2/4"]["reason"] == "the profile ends at 4 nested containers, for their time"
+    assert made["cpu/bare/32/0"]["reason"] == "the profile ends at 16 instances, to save time"
+    assert made["creation/docker-nested/2/4"]["reason"] == "the profile ends at 4 nested containers, to save time"
     reason = made["creation/docker-nested/256/1"]["reason"]
     assert reason == "256 children in 256 parents would need 26 GiB of this host's 24 GiB of memory"
     small = plan_of("paper", host_of(1, 2, memory=2 * 2**30))["cells"]
