@@ -120,7 +120,7 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
     possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
-        reason = f"a trend needs three levels of {claim['along']['factor']}, and this host has {most}"
+        reason = f"a trend needs three levels of {claim['along']['factor']}, and {most} can be measured here"
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
         named = sorted({reason for reason in reasons if reason})
