@@ -136,9 +136,9 @@ measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", fo
 @pytest.fixture
 def as_before():
     """The host has the volumes, networks, mounts, firewall rules and groups afterwards that it had before."""
-    before = settled()
+    before, mode = settled(), os.stat(os.devnull).st_mode
     yield
-    assert settled() == before
+    assert settled() == before and os.stat(os.devnull).st_mode == mode
     root = cgroup.mounts().get("unified")
     assert root is None or not (root / "plimsoll-engine").exists()
 

@@ -19,6 +19,8 @@ from plimsoll.services.kept import Services, wait_for
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput, Role
 
+# The user without rights.
+NOBODY = 65534
 LOOPBACK = "127.0.0.1"
 # What tells a program its network namespace.
 NAMESPACE = ("readlink", "/proc/self/ns/net")
@@ -49,7 +51,7 @@ def between(task) -> Iterator[Pair]:
             server = start(task.peers, "server", cell["server"], cell["network"], task.attempt.image, role.command)
         else:
             (server,) = environments.find(cell["server"]).start([task.specs()[0]], far)
-            stack.callback(_end, _daemon(server.inside(server.of_image(list(role.command))), task))
+            stack.callback(_end, _daemon(server.inside([*_harmless(), *server.of_image(list(role.command))]), task))
         wait_for(server, role)
         client = (
             start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
@@ -76,6 +78,12 @@ def _network(name: str) -> Network | None:
     """What containers are on; None for the environment's own bridge."""
     made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
     return made.get(name)
+
+
+def _harmless() -> list[str]:
+    """Prefix of a server on bare metal. Run by root, netserver makes this host's /dev/null unwritable for all others; so nobody
+    runs it."""
+    return [] if os.geteuid() else ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
 
 def _daemon(command: list[str], task) -> subprocess.Popen:
