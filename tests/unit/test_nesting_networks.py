@@ -11,6 +11,7 @@ from plimsoll.designs.nesting import contrasts, ends, network, placed, run_table
 from plimsoll.environments.base import HOST, Node
 from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, subnets
 from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.measuring import bound
 from plimsoll.planning import planner
 from plimsoll.workloads.base import InvalidOutput
 
@@ -178,9 +179,9 @@ def test_an_end_that_is_elsewhere_is_refused(plan, path, seen, reason):
 
 def test_where_programs_are_bound_is_told(monkeypatch):
     answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
-    monkeypatch.setattr(placed, "seen", lambda port: answers.pop(0) if len(answers) > 1 else answers[0])
+    monkeypatch.setattr(bound, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
     assert placed.problem(4711, 0, 1) is None
-    monkeypatch.setattr(placed, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(bound, "LOOK_SECONDS", 0.05)
     assert placed.problem(4711, 0, 0) == "netserver was bound to processor 1, and should be to 0"
 
 

@@ -4,6 +4,7 @@ IV-E)."""
 from plimsoll.environments.base import needs_root, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks import of_host, wired
+from plimsoll.host import topology
 
 
 class DockerOpenVSwitch(Docker):
@@ -22,7 +23,7 @@ class DockerOpenVSwitch(Docker):
         wired.refuse_another()
         version = output(["ovs-vswitchd", "--version"]).splitlines()[0].split()[-1]
         output(["ethtool", "--version"])
-        return f"{super().check()}, Open vSwitch {version} in {'the ' * wired.in_kernel()}{wired.datapath()}"
+        return f"{super().check()}, Open vSwitch {version} in {'the ' * wired.in_kernel()}{topology.open_vswitch()}"
 
     def programs(self) -> tuple[str, ...]:
         return (*super().programs(), "ovs-vswitchd")

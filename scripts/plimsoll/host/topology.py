@@ -5,6 +5,14 @@ from pathlib import Path
 from plimsoll.host import cpulist
 from plimsoll.interchange import Cache, Processor, Topology
 
+# Where Open vSwitch can switch packets.
+KERNEL, USER_SPACE = "kernel", "user space"
+
+
+def open_vswitch(sysfs: Path = Path("/sys")) -> str:
+    """Where packets are switched for Open vSwitch: in the kernel if it has it loaded."""
+    return KERNEL if (sysfs / "module/openvswitch").is_dir() else USER_SPACE
+
 
 def read(path: Path, default: str = "") -> str:
     """Text of a file without surrounding blanks; the default if it cannot be read."""
@@ -48,7 +56,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology
     return {
         "cpu_model": cpu_model(read(proc / "cpuinfo")),
         "cpus": cpus,
-        "open_vswitch": "kernel" if (sysfs / "module/openvswitch").is_dir() else "user space",
+        "open_vswitch": open_vswitch(sysfs),
         "usable": [cpu["cpu"] for cpu in cpus if cpu["cpu"] in usable],
         "sockets": len({cpu["socket"] for cpu in cpus}),
         "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),

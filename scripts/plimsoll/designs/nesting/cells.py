@@ -80,7 +80,7 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
     parameters = {key: sizes[key] for key in ("seconds", "burst", "message_kilobytes", "buffer_kilobytes")}
     if OPEN_VSWITCH in network.split("+"):
         # In user space it is another switch.
-        parameters["switch"] = host.get("open_vswitch", "kernel")
+        parameters["switch"] = host.get("open_vswitch", topology.KERNEL)
     nested = [environments.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host)}
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + sum(nested) * (PARENT + REMOVE_PARENT)
@@ -206,7 +206,7 @@ def repetitions(profile: dict) -> int:
 
 def described(study: dict, host: Topology) -> dict:
     """The host's cores, which claims speak of, and where Open vSwitch switches."""
-    return {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", "kernel")}
+    return {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

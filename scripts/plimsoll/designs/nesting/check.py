@@ -42,9 +42,7 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
         if len(network.split("+")) != 1 + nested:
             wanted = "its parent's and its own (host+bridge)" if nested else "one network"
             raise PlimsollError(f"{source}: {key}: {client}, {server}: '{network}' must name {wanted}.")
-        if network == "host" and {client, server} == {BARE}:
-            continue
-        if not nested and {client, server} == {BARE}:
+        if {client, server} == {BARE} and network != "host":
             raise PlimsollError(
                 f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'."
             )

@@ -11,6 +11,7 @@ from dataclasses import replace
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.nesting.factors import BARE, CREATION, FACTORS, NO_CHILDREN, PLACEMENTS, NestingCell, NestingPlan, total
+from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
@@ -213,7 +214,7 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     cores = plan["cores"]
     missing = {**LATER, "hardware_virtualisation": LATER["vm"]}
-    if plan["open_vswitch"] != "kernel":
+    if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
     return missing

@@ -12,8 +12,9 @@ from plimsoll import environments
 from plimsoll.designs.nesting import ends, placed
 from plimsoll.designs.nesting.factors import TWO, of_placement
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.environments.networks import of_host, wired
+from plimsoll.environments.networks import of_host
 from plimsoll.errors import Unavailable
+from plimsoll.host import topology
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within
 from plimsoll.services.kept import Services
@@ -39,8 +40,9 @@ class Task(Base):
         self.network = of_host.LINK if self.cell["hosts"] == TWO else None
 
     def measure(self) -> dict:
-        if (asked := self.cell["parameters"].get("switch", wired.datapath())) != wired.datapath():
-            raise Unavailable(f"the plan has Open vSwitch in {asked}, and now it would be in {wired.datapath()}: plan anew")
+        here = topology.open_vswitch()
+        if (asked := self.cell["parameters"].get("switch", here)) != here:
+            raise Unavailable(f"the plan has Open vSwitch in {asked}, and now it would be in {here}: plan anew")
         if self.network:
             self.network.set_up()
         with ends.between(self) as pair:

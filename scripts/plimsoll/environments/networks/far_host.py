@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plimsoll.environments.base import HOST, Host, hidden, output
-from plimsoll.environments.networks import firewall
+from plimsoll.environments.networks import device, firewall
 from plimsoll.environments.networks.base import Network
 from plimsoll.environments.networks.subnets import free_subnet
 
@@ -42,18 +42,16 @@ class Link(Network):
         subnet = free_subnet("a link to a second host", FIRST)
         output(["ip", "netns", "add", NAMESPACE])
         output(["ip", "link", "add", NEAR, "type", "veth", "peer", "name", FAR, "netns", NAMESPACE])
-        for address, device, there in ((subnet[1], NEAR, []), (subnet[2], FAR, ["-n", NAMESPACE])):
-            output(["ip", *there, "address", "add", f"{address}/{subnet.prefixlen}", "dev", device])
-            output(["ip", *there, "link", "set", device, "up"])
-            output(["tc", *there, "qdisc", "add", "dev", device, "root", *SHAPED])
+        for address, end, there in ((subnet[1], NEAR, []), (subnet[2], FAR, ["-n", NAMESPACE])):
+            output(["ip", *there, "address", "add", f"{address}/{subnet.prefixlen}", "dev", end])
+            output(["ip", *there, "link", "set", end, "up"])
+            output(["tc", *there, "qdisc", "add", "dev", end, "root", *SHAPED])
         output(["ip", "-n", NAMESPACE, "link", "set", "lo", "up"])
         output(["ip", "-n", NAMESPACE, "route", "add", "default", "via", str(subnet[1])])
         firewall.hand_on(NEAR)
         self.far = FarHost(str(subnet[2]))
 
     def sweep(self) -> None:
-        if Path(f"/sys/class/net/{NEAR}").exists():
-            firewall.no_longer(NEAR)
-            output(["ip", "link", "delete", NEAR])
+        device.sweep(NEAR)
         if Path(f"/run/netns/{NAMESPACE}").exists():
             output(["ip", "netns", "delete", NAMESPACE])

@@ -10,17 +10,17 @@ import time
 from pathlib import Path
 
 from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import firewall
+from plimsoll.environments.networks import device, firewall
 from plimsoll.environments.networks.base import Network
 from plimsoll.environments.networks.subnets import free_subnet
 from plimsoll.errors import Unavailable
+from plimsoll.host import topology
 
 # Where the subnets of these networks begin: apart from all others'.
 FIRST = 227
-MODULE = Path("/sys/module/openvswitch")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # The device of Open vSwitch in user space itself.
-NETDEV = Path("/sys/class/net/ovs-netdev")
+NETDEV = "ovs-netdev"
 # How long a switch may take to be there, and to end (s).
 READY_SECONDS, END_SECONDS = 10.0, 5.0
 
@@ -34,9 +34,9 @@ class Wired(Network):
 
     offloads = False
 
-    def __init__(self, device: str):
+    def __init__(self, name: str):
         super().__init__("none")
-        self.device = device
+        self.device = name
         self.subnet: ipaddress.IPv4Network | None = None
         self.wires = 0
 
@@ -47,9 +47,7 @@ class Wired(Network):
         self.sweep()
         subnet = free_subnet(f"the switch {self.device}", FIRST)
         self._make()
-        output(["ip", "address", "add", f"{subnet[1]}/{subnet.prefixlen}", "dev", self.device])
-        output(["ip", "link", "set", self.device, "up"])
-        firewall.hand_on(self.device)
+        device.bring_up(self.device, subnet)
         self.subnet = subnet
 
     def connect(self, node: Node) -> None:
@@ -70,12 +68,12 @@ class Wired(Network):
 
     def sweep(self) -> None:
         self.subnet, self.wires = None, 0
-        if Path(f"/sys/class/net/{self.device}").exists():
+        if device.exists(self.device):
             firewall.no_longer(self.device)
         self._remove()
         for link in json.loads(output(["ip", "-json", "link", "show"])):
             if link["ifname"].startswith(self.device):
-                _delete(link["ifname"])
+                device.delete(link["ifname"])
 
     def _make(self) -> None:
         """Make the switch."""
@@ -93,9 +91,9 @@ class OpenVSwitch(Wired):
     """Open vSwitch: in the kernel if it has it, otherwise in user space. Its daemons are children of the run, so that their
     processor time is the run's own."""
 
-    def __init__(self, device: str):
-        super().__init__(device)
-        self.folder = Path(f"/run/{device}")
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.folder = Path(f"/run/{name}")
         self.daemons: list[subprocess.Popen] = []
 
     @property
@@ -136,8 +134,8 @@ class OpenVSwitch(Wired):
         self.daemons = []
         shutil.rmtree(self.folder, ignore_errors=True)
         # It outlives the daemon that made it. Another one on this host may have its own.
-        if NETDEV.exists() and not output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip():
-            output(["ip", "link", "delete", NETDEV.name])
+        if device.exists(NETDEV) and not any_runs():
+            output(["ip", "link", "delete", NETDEV])
 
     def _start(self, program: str, *words: str) -> None:
         """Start a daemon, whose words are in its folder."""
@@ -162,29 +160,20 @@ class OpenVSwitch(Wired):
         return ["ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--timeout=10", *words]
 
 
-def _delete(device: str) -> None:
-    """Delete a device. The kernel may be at it: those of a container go with it."""
-    try:
-        output(["ip", "link", "delete", device])
-    except Unavailable:
-        if Path(f"/sys/class/net/{device}").exists():
-            raise
-
-
 def refuse_another() -> None:
     """Unavailable if the kernel switches for another Open vSwitch of this host: it has one switch for all, and ours would
     remove the other's bridges from it."""
-    if in_kernel() and output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip():
+    if in_kernel() and any_runs():
         raise Unavailable(
             "another Open vSwitch runs here, and the kernel cannot have two: stop it (systemctl stop openvswitch-switch)"
         )
 
 
-def datapath() -> str:
-    """Where packets are switched for Open vSwitch."""
-    return "kernel" if in_kernel() else "user space"
+def any_runs() -> bool:
+    """Whether an Open vSwitch runs on this host, whoever's."""
+    return bool(output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip())
 
 
 def in_kernel() -> bool:
     """Whether the kernel switches packets for Open vSwitch."""
-    return MODULE.is_dir()
+    return topology.open_vswitch() == topology.KERNEL
