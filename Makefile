@@ -43,7 +43,7 @@ notebooks: setup
 	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: setup lint
-	@bash scripts/setup/guest.sh
+	@bash scripts/setup/guest.sh nodes
 	@bash scripts/setup/environments.sh all
 # What measures nothing runs side by side; the rest has the machine to itself.
 	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry

@@ -81,6 +81,7 @@ class Image(StageOfImage):
     sif: NotRequired[str]  # path of the same files for Apptainer
     rootfs: NotRequired[str]  # path of the same files, unpacked
     archive: NotRequired[str]  # path of the image alone, for an engine that has no registry
+    disk: NotRequired[str]  # path of the same files as a read-only file system, for a virtual machine
     stages: NotRequired[dict[str, StageOfImage]]  # that are images of their own
     bits: NotRequired[dict[str, str]]  # sha256 of each program, the same in all stages
 

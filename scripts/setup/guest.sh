@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# What the tests' guest with two memory nodes needs (tests/guest): QEMU, virtiofsd, busybox, and a Debian kernel to boot in it.
-# Where it cannot be had the test is skipped with the reason.
+# A Debian kernel for virtual machines to boot, with its modules. With "nodes" also what the tests' guest with two memory nodes
+# needs (tests/guest); where it cannot be had that test is skipped with the reason.
 . "$(dirname "$0")/common.sh"
 
 folder="$PREFIX/guest"
-[ -f "$folder/boot/vmlinuz" ] && have qemu-system-x86_64 && have busybox && exit 0
 if [ "$(uname -m)" != x86_64 ] || ! is_root || ! have apt-get; then exit 0; fi
-
 packages=(qemu-system-x86 busybox-static cpio)
 # From Debian 13 on it is a package of its own.
-if apt-cache show virtiofsd >/dev/null 2>&1; then packages+=(virtiofsd); fi
-need_packages "The guest with two memory nodes" "${packages[@]}"
+if [ "${1:-}" = nodes ] && apt-cache show virtiofsd >/dev/null 2>&1; then packages+=(virtiofsd); fi
+need_packages "A virtual machine" "${packages[@]}"
+[ -f "$folder/boot/vmlinuz" ] && exit 0
 
-say "fetching a kernel for the guest with two memory nodes"
+say "fetching a kernel for virtual machines"
 kernel="$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')"
 new="$(mktemp -d "$PREFIX/.guest.XXXXXX")"
 trap 'rm -rf "$new"' EXIT

@@ -1,7 +1,7 @@
 """Prints which Debian packages the runtimes need that are measured: those that config/config.yaml switches on, and those that
 the studies ask for which it names (or STUDIES, as for `make reproduce`). With "all", every runtime.
 
-One line per runtime that needs any: its name, its wish, the packages.
+One line per runtime that needs any: its name, its wish, the steps of set-up that it needs besides (`-` for none), the packages.
 """
 
 import contextlib
@@ -24,4 +24,4 @@ else:
         wishes = studies.wishes_of_all((yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen), wishes)
 for name, wish in wishes.items():
     if wish != "off" and name in known and known[name].packages:
-        print(name, wish, *known[name].packages)
+        print(name, wish, ",".join(known[name].steps) or "-", *known[name].packages)

@@ -14,20 +14,25 @@ from plimsoll import measure
 from plimsoll.config import studies
 from plimsoll.designs.nesting import creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
+from plimsoll.environments import virtual_machine
 from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.guests import kernel, machine, running
 from plimsoll.environments.networks import far_host
 from plimsoll.environments.networks import of_host as of_host_networks
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers.test_nested import settled
 
-PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1")]
+PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
 CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "docker-nested/2/1", "docker-nested/1/2")]
+MACHINES = "creation/vm-emulated/2/0"
 PRELOADED = "preloaded/docker-nested/1/1"
+QEMU = virtual_machine.QEMU
 # Each end and each network once, and those that make something on this host.
 NETWORKS = {
     "network/bare/bare/host/one": {"client": "host", "server": "host"},
@@ -40,6 +45,9 @@ NETWORKS = {
     "network/docker-nested/bare/host+bridge/one": {"server": "host", "parent of the client": "host"},
     "network/docker-nested/bare/bridge+host/one": {"server": "host", "client": "parent of the client"},
     "network/docker-nested/bare/bridge+bridge/two": {},
+    "network/vm-emulated/bare/bridge/one": {"server": "host"},
+    "network/bare/vm-emulated/openvswitch/one": {"client": "host"},
+    "network/vm-emulated/bare/bridge/two": {},
 }
 
 
@@ -52,6 +60,8 @@ def image() -> dict:
 def workspace(tmp_path, image, config, working):
     """A results folder of amaral2015 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker", "docker-nested", "docker-open-vswitch")
+    # Where a virtual machine boots with KVM, that is measured.
+    unavailable = unavailable_here(dict.fromkeys(("vm", "vm-emulated"), "optional"))
     study = built("amaral2015")
     profile = studies.profile("ci")
     profile = {**profile, "nesting": {**profile["nesting"], "children": 2}}
@@ -62,10 +72,12 @@ def workspace(tmp_path, image, config, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan = planner.make(study, profile, inventory.here(), {**config, "profile": "ci"}, {})
+            self.plan = planner.make(study, profile, inventory.here(), {**config, "profile": "ci"}, unavailable)
             self.plan["limits"].update(attempts=1)
 
         def run(self, path, **changes):
+            if "vm-emulated" in path and path not in self.plan["cells"]:
+                path = path.replace("vm-emulated", "vm")
             self.plan["cells"][path].update(changes)
             (self.folder / "plan.json").write_text(json.dumps(self.plan))
             target = record.path_of(self.folder / "runs", path, 1)
@@ -93,10 +105,10 @@ def test_a_program_runs_in_every_instance_at_once(workspace, path):
 
 def test_the_same_program_runs_everywhere(workspace):
     found = [workspace.run(path) for path in PROCESSOR]
-    assert found[0]["bits"] == found[1]["bits"] == found[2]["bits"] and "usr/bin/sysbench" in found[0]["bits"]
+    assert all(one["bits"] == found[0]["bits"] for one in found) and "usr/bin/sysbench" in found[0]["bits"]
 
 
-@pytest.mark.parametrize("path", CREATION)
+@pytest.mark.parametrize("path", [*CREATION, MACHINES])
 def test_containers_are_created_at_once(workspace, path):
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
@@ -107,6 +119,8 @@ def test_containers_are_created_at_once(workspace, path):
     assert 0 < values["ready_time"] < values["creation_time"] == max(one["ended"] for one in each)
     assert values["creation_time_each"] == pytest.approx(values["creation_time"] / number)
     assert found["apart"] < 0.05
+    if path == MACHINES:
+        assert 0 < values["boot_time"] < values["ready_time"] and all(one["boot_time"] < one["ended"] for one in each)
     if children != "0":
         for one in each:
             parts = sum(one[part] for part in (*creation.PARTS, "end_time"))
@@ -155,8 +169,8 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
         for other in seen:
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
-    # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that.
-    least = 0.1 if "openvswitch" in path else 0.9
+    # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that, and so are emulated ends.
+    least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.9
     assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)
     for name in found["values"]:
         assert (workspace.raw(found) / name / "netperf.out").read_text().strip()
@@ -192,6 +206,7 @@ BROKEN = {
         lambda pair: output(["docker", "exec", pair.client.on.name, "sh", "-c", "kill -9 $(cat /var/run/docker.pid)"]),
     ),
     "the switch is killed": ("network/docker/bare/openvswitch/two", lambda pair: of_host_networks.SWITCH.daemons[-1].kill()),
+    "the virtual machine is killed": ("network/vm-emulated/bare/bridge/two", lambda pair: pair.client.process.kill()),
     "the link is cut": ("network/bare/bare/host/two", lambda pair: output(["ip", "link", "set", far_host.NEAR, "down"])),
 }
 
@@ -215,7 +230,7 @@ def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_befo
         patch.setattr(network.Task, "_test", broken)
         found = workspace.run(path)
     assert found["status"] == "invalid" and re.search("ended with|had not ended after", found["reason"]), found["reason"]
-    assert output(["sh", "-c", "pidof netserver netperf || true"]).strip() == ""
+    assert output(["sh", "-c", f"pidof netserver netperf {QEMU} || true"]).strip() == ""
     workspace.plan["limits"].update(starts=5)
     assert workspace.run(path)["status"] == "valid"
 
@@ -276,6 +291,40 @@ def test_a_creation_that_fails_says_why(workspace, monkeypatch, as_before):
     monkeypatch.setattr(creation.Task, "_dummy", lambda self, name: ("/no/such/program",))
     found = workspace.run(CREATION[0])
     assert found["status"] == "failed" and "creation 1 ended with 12" in found["reason"]
+
+
+def test_a_virtual_machine_that_is_killed_in_the_middle_is_told(workspace, as_before):
+    thread = while_it_runs(virtual_machine.ours, lambda found: os.kill(found[0][1], signal.SIGKILL))
+    found = workspace.run(MACHINES)
+    thread.join()
+    assert found["status"] == "failed" and "ended with 137" in found["reason"], found["reason"]
+
+
+def test_a_virtual_machine_that_never_boots_is_told(workspace, as_before, monkeypatch, tmp_path):
+    (tmp_path / "kernel").write_bytes(b"no kernel")
+    monkeypatch.setattr(kernel, "image", lambda: tmp_path / "kernel")
+    found = workspace.run("cpu/vm-emulated/1/0")
+    assert found["status"] == "failed" and "ended before it was ready" in found["reason"], found["reason"]
+    monkeypatch.undo()
+    # It boots, and its first program never says so.
+    monkeypatch.setattr(machine, "KERNEL_WORDS", f"{machine.KERNEL_WORDS} rdinit=/bin/none root=none")
+    monkeypatch.setattr(running, "BOOT_SECONDS", 15.0)
+    found = workspace.run("cpu/vm-emulated/1/0")
+    assert found["status"] == "failed" and "the virtual machine plimsoll-" in found["reason"], found["reason"]
+
+
+def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(workspace, python, as_before):
+    workspace.run(CREATION[0])  # writes the plan
+    path = next(path for path in ("cpu/vm-emulated/2/0", "cpu/vm/2/0") if path in workspace.plan["cells"])
+    process = subprocess.Popen([python, "-c", KILLED, str(workspace.folder), path], env={**os.environ, "PYTHONPATH": "scripts"})
+    end = time.monotonic() + 60
+    while time.monotonic() < end and len(virtual_machine.ours()) < 2:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(virtual_machine.ours()) == 2
+    assert workspace.run(PROCESSOR[0])["status"] == "valid"
+    assert virtual_machine.ours() == [] and not list(Path("/sys/class/net").glob("plimsoll-vm*"))
 
 
 def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before):

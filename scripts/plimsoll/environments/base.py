@@ -5,6 +5,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from plimsoll.environments.networks.base import Network
@@ -57,6 +58,14 @@ class Spec(NamedTuple):
     command: tuple[str, ...] = ("sleep", "infinity")
 
 
+class Afterwards(NamedTuple):
+    """What is known of a node that has ended: what its clock was `ahead` of this host's CLOCK_MONOTONIC (s), and `moments` of
+    its start by name (s since 1970)."""
+
+    ahead: float = 0.0
+    moments: Mapping[str, float] = MappingProxyType({})
+
+
 class Node(ABC):
     """Somewhere programs run: this host, a container, a guest.
 
@@ -66,7 +75,8 @@ class Node(ABC):
     A node that is `separate` has a host name and processes of its own: what runs the node starts a program in it. In any other
     node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. One that is
     `detached` only looks like the starter's: it is the child of something else, and has neither the starter's cgroup nor its
-    binding. With `private_users` each program has a user namespace of its own. `kind` is the sort of node in one word.
+    binding. With `private_users` each program has a user namespace of its own. One with `own_kernel` is another machine to what
+    runs in it: it has a clock of its own, and its namespaces have numbers of their own. `kind` is the sort of node in one word.
     `interface` is the network interface that its programs have to use, where they see others too.
     """
 
@@ -75,6 +85,7 @@ class Node(ABC):
     strays = False
     detached = False
     private_users = False
+    own_kernel = False
     root = Path("/")
     interface: str | None = None
 
@@ -95,6 +106,10 @@ class Node(ABC):
         """Command on this host that runs a program in the node, through all the nodes between."""
         words = self.enter(program, folder, without=without)
         return self.on.inside(words) if self.on else words
+
+    def ahead(self) -> float:
+        """What has to be added to this host's CLOCK_MONOTONIC to get the node's (s)."""
+        return 0.0
 
     def of_image(self, program: list[str], preload: str | None = None) -> list[str]:
         """A program of the image and its arguments, as words to start in the node; `preload` is a library of the image that is
@@ -120,10 +135,12 @@ class Environment(ABC):
 
     Studies and the configuration call it `name`, people call it `label`. `colour` and `hatch` are its signs in figures; None
     leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
-    run become one container. With `nested` each node is in a container of its own, its parent. With `services` its nodes stay
-    up by themselves, with limits, so that one can be kept and programs started in it. `daemons` names the processes that work
-    for the nodes outside them. `packages` are the Debian packages that it needs besides those that set-up installs for all. An
-    environment that is another one with something changed names that one as `variant_of`, and is compared with it.
+    run become one container. With `nested` each node is in a container of its own, its parent; with `own_kernels` nodes are
+    virtual machines. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs started
+    in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that it needs
+    besides those that set-up installs for all, and `steps` the scripts of set-up. An environment that is another one with
+    something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
+    nothing about speed.
     """
 
     name: str
@@ -136,6 +153,8 @@ class Environment(ABC):
     services = False
     daemons: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    own_kernels = emulated = False
     variant_of: str | None = None
 
     @abstractmethod
@@ -177,6 +196,11 @@ class Environment(ABC):
 
     def intact(self, nodes: Sequence[Node]) -> None:  # noqa: B027 - nodes that are no processes cannot end
         """Outage if one of the nodes is not up any more: nothing that is measured ends one."""
+
+    def collect(self, specs: Sequence[Spec]) -> "list[Afterwards]":
+        """What is known of nodes that were started by `foreground` and have ended; Unavailable if one of them failed without
+        a word from its command. Of environments with `foreground` only."""
+        return [Afterwards()] * len(specs)
 
     def group_of(self, run: str) -> str:
         """Path of a run's own cgroup for its nodes, below each controller's root; of environments with `services` only."""

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from plimsoll import environments
-from plimsoll.environments.base import LABEL, Environment, Spec, output
+from plimsoll.environments.base import LABEL, Environment, Node, Spec, output
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
@@ -58,7 +58,7 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
     nodes = environment.start(specs)
     try:
         program = ["/bin/sh", str(folder / PROBE.name)]
-        inside = [parse(output(node.inside(node.of_image(program)))) for node in nodes]
+        inside = [_told(node, parse(output(node.inside(node.of_image(program))))) for node in nodes]
         # While the nodes are up: their interfaces' other ends are on the host.
         return compare(inside, _host(), _bridges())
     finally:
@@ -68,6 +68,14 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
 def parse(text: str) -> dict[str, str]:
     """`key value` lines of the probe."""
     return dict(line.partition(" ")[::2] for line in text.splitlines() if line)
+
+
+def _told(node: Node, printed: dict[str, str]) -> dict[str, str]:
+    """What a probe printed in a node. Of one with a kernel of its own the kernel's numbers are its own, and not the host's."""
+    if not node.own_kernel:
+        return printed
+    own = {key: f"{node.name}: {printed[key]}" for key in (*NAMESPACES, "cpu_cgroup") if key in printed}
+    return {**printed, **own, "links": ""}
 
 
 def _host() -> dict[str, str]:

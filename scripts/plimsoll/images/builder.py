@@ -30,9 +30,11 @@ SUITE = "bookworm"
 LOOK = ("docker", "run", "--rm", "--label", LABEL, "--network", "none")
 # An image without its stages.
 ALONE = "alone.tar"
-# A SIF that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of a
-# second per run.
-UNCOMPRESSED = ("--mksquashfs-args", "-noI -noD -noF -noX")
+DISK = "disk.squashfs"
+# A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
+# a second per run.
+AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
+UNCOMPRESSED = ("--mksquashfs-args", " ".join(AS_IT_IS))
 
 
 def identity(name: str, base: str) -> str:
@@ -54,7 +56,8 @@ def build(name: str, base: str) -> Image:
     The description has `tag`, `id` (Docker's digest of the image), `versions`, and `files` (path in the image, sha256 and
     build identifier of each program and library); `sif` and `rootfs` (paths) unless only Docker runs it, and then `stages`
     (tag and id by name) and `bits` (sha256 of each program, the same in all stages). `archive` is the image alone as a file for
-    an engine that has no registry, where that is one of its forms. Raises PlimsollError if a step fails.
+    an engine that has no registry, and `disk` the same files as a read-only file system for a virtual machine, where these are
+    forms of it. Raises PlimsollError if a step fails.
     """
     given = settings.of(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
@@ -222,6 +225,9 @@ def unpack(tag: str, folder: Path, stages: dict[str, StageOfImage]) -> dict:
         if "archive" in forms:
             output(["docker", "save", "--output", str(new / ALONE), tag], 300)
             description["archive"] = str(folder / ALONE)
+        if "disk" in forms:
+            output(["mksquashfs", str(new / "rootfs"), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
+            description["disk"] = str(folder / DISK)
         description |= {
             "rootfs": str(folder / "rootfs"),
             "files": contents.files(new / "rootfs", stated["programs"]),

@@ -25,5 +25,5 @@ def restore(image: Image) -> None:
 
 def _files(image: Image) -> list[Path]:
     """The forms of an image that are files, and the files of the unpacked image that its description names."""
-    forms = [Path(image[form]) for form in ("sif", "archive") if form in image]
+    forms = [Path(image[form]) for form in ("sif", "archive", "disk") if form in image]
     return forms + ([Path(image["rootfs"]) / path for path in image["files"]] if "rootfs" in image else [])

@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,24 +93,33 @@ class Snapshot(NamedTuple):
 def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:
     """The moment's Snapshot.
 
-    `account` is the group of this process and its children (without one, what has been waited for is counted), `groups` are
-    the containers' cgroups, `daemons` name processes that work for them.
+    `account` is the group of this process and its children (without one, they are looked for), `groups` are the containers'
+    cgroups, `daemons` name processes that work for them.
     """
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    there = list(_processes())
     return Snapshot(
         time.monotonic(),
         machine.busy_seconds(),
-        cgroup.cpu_seconds(account) if account else sum(part.ru_utime + part.ru_stime for part in used),
+        cgroup.cpu_seconds(account) if account else _launched(there),
         sum(map(cgroup.cpu_seconds, groups)),
-        _helpers(daemons, groups),
+        _helpers(there, daemons, groups),
         _stat()[7] / TICKS,
     )
 
 
-def _helpers(daemons: tuple[str, ...], groups: list[Path]) -> dict[tuple[str, bytes], float]:
-    """Processor seconds of each helper, by its number and the time at which it started. An engine that runs in a container is
-    none: its group counts it."""
-    found = {}
+class Process(NamedTuple):
+    """What the kernel says of a process: its `number` and its parent's, the time at which it `started`, and processor seconds:
+    its own and, in `waited`, those of its children that have ended."""
+
+    number: str
+    parent: str
+    name: str
+    started: bytes
+    seconds: float
+    waited: float
+
+
+def _processes() -> Iterator[Process]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -118,11 +128,29 @@ def _helpers(daemons: tuple[str, ...], groups: list[Path]) -> dict[tuple[str, by
             except OSError:
                 continue
             fields = tail.split()
-            kernel = entry == "2" or fields[1] == b"2"
             name = head[head.index(b"(") + 1 :].decode(errors="replace")
-            if kernel or (daemons and name.startswith(daemons) and not _in_groups(entry, groups)):
-                found[entry, fields[19]] = (int(fields[11]) + int(fields[12])) / TICKS
-    return found
+            own, waited = ((int(fields[i]) + int(fields[i + 1])) / TICKS for i in (11, 13))
+            yield Process(entry, fields[1].decode(), name, fields[19], own, waited)
+
+
+def _launched(there: list[Process]) -> float:
+    """Processor seconds of this process and of all that it has started, whether that has ended or not."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    seconds, parents = sum(part.ru_utime + part.ru_stime for part in used), {str(os.getpid())}
+    while children := [one for one in there if one.parent in parents]:
+        seconds += sum(one.seconds + one.waited for one in children)
+        parents = {one.number for one in children}
+    return seconds
+
+
+def _helpers(there: list[Process], daemons: tuple[str, ...], groups: list[Path]) -> dict[tuple[str, bytes], float]:
+    """Processor seconds of each helper, by its number and the time at which it started. An engine that runs in a container is
+    none: its group counts it."""
+    return {
+        (one.number, one.started): one.seconds
+        for one in there
+        if "2" in (one.number, one.parent) or (daemons and one.name.startswith(daemons) and not _in_groups(one.number, groups))
+    }
 
 
 def _in_groups(process: str, groups: list[Path]) -> bool:

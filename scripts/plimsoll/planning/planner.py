@@ -35,7 +35,9 @@ def make(
             continue
         cells.setdefault(cell["path"], cell)["experiments"].append(name)
     for path, cell in cells.items():
-        cell["repetitions"] = max(repetitions, (more or {}).get(path, 0)) if cell["reason"] is None else 0
+        # A design may ask for fewer of a cell, or for more.
+        usual = config.get("repetitions") or cell.get("repetitions", repetitions)
+        cell["repetitions"] = max(usual, (more or {}).get(path, 0)) if cell["reason"] is None else 0
     return {
         "study": study["id"],
         "design": design.name,

@@ -18,10 +18,11 @@ def client(test: str, host: str, port: int, seconds: float, *options: str) -> li
     return [f"{FOLDER}/netperf", *where, "-t", test, "-l", str(seconds), *options]
 
 
-def bound(command: list[str], of_client: int, of_server: int) -> list[str]:
-    """The words of a test, with client and server bound to a processor each."""
+def bound(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
+    """The words of a test, with client and server bound to a processor each; None leaves one of them free."""
     program, *options = command
-    return [program, "-T", f"{of_client},{of_server}", *options]
+    places = ",".join("" if place is None else str(place) for place in (of_client, of_server))
+    return [program, "-T", places, *options] if places != "," else command
 
 
 def last_line(text: str, test: str, fields: int, seconds: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from plimsoll import environments, workloads
 from plimsoll.designs.nesting.factors import (
     CPU,
+    MACHINE,
     NETWORK,
     NO_CHILDREN,
     ONE,
@@ -20,6 +21,7 @@ from plimsoll.designs.nesting.factors import (
     parents,
     total,
 )
+from plimsoll.environments.guests import machine
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
@@ -29,12 +31,17 @@ from plimsoll.workloads.sysbench import Sysbench
 DUMMY = {"primes": 1, "events": 1}
 # No more of the host's memory than this for all containers together.
 MEMORY_SHARE = 0.7
-# What a container needs with its shim and a program, and what a parent needs with its engine, page cache left out (bytes).
-CONTAINER_BYTES, PARENT_BYTES = 25 * 2**20, 80 * 2**20
+# What a container needs with its shim and a program, what a parent needs with its engine, page cache left out, and what QEMU
+# needs beside the memory of a virtual machine (bytes).
+CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
+MACHINE_BYTES = machine.MEMORY_BYTES + QEMU_BYTES
 # For a plan's estimate (s): a container's start, a parent's, beyond the first one the processors share the work of parents, and
 # the removal of each.
 START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
 REMOVE, REMOVE_PARENT = 0.05, 2.0
+# The start of a virtual machine, the processor time that it takes, and how many times as long a program takes that is emulated.
+BOOT = {False: 2.0, True: 6.0}
+EMULATED = 4.0
 # Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
 TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
 # An attempt is given up after as many times what is expected, and this (s).
@@ -51,18 +58,37 @@ def wanted(
             needed = _runtimes(cell)
             if "off" in (config["runtimes"].get(runtime, "off") for runtime in needed):
                 continue
+            if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
+                continue  # where virtual machines run on the host's processor nothing is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = topology.identity(host)
             cell["reason"] = lacking or _too_many(cell, host) or _cut(cell, profile["nesting"])
+            if _emulated(cell):
+                cell["repetitions"] = profile["nesting"]["emulated"]["repetitions"]
             cell["fingerprint"] = fingerprint(cell)
             cells.append((name, cell))
     return cells
 
 
+def _ends(cell: NestingCell) -> list[str]:
+    """The environments of a cell: the only one, or those of client and server."""
+    return [name for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
+
+
+def _emulated(cell: NestingCell) -> bool:
+    return any(environments.find(name).emulated for name in _ends(cell))
+
+
+def _machines(cell: NestingCell) -> int:
+    """How many virtual machines a cell has."""
+    number = 1 if cell["task"] == NETWORK else int(cell["instances"])
+    return number * sum(environments.find(name).own_kernels for name in _ends(cell))
+
+
 def _runtimes(cell: NestingCell) -> list[str]:
     """The runtimes that a cell needs."""
     wires = [WIRED] if {OPEN_VSWITCH, PLAIN} & set(cell["network"].split("+")) else []
-    return [name for name in dict.fromkeys((cell["runtime"], cell["server"], *wires)) if name != ABSENT]
+    return [*_ends(cell), *wires]
 
 
 def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[NestingCell]:
@@ -83,7 +109,9 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
         parameters["switch"] = host.get("open_vswitch", topology.KERNEL)
     nested = [environments.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host)}
-    seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + sum(nested) * (PARENT + REMOVE_PARENT)
+    boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
+    seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + boots
+    seconds += sum(nested) * (PARENT + REMOVE_PARENT)
     return {
         "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
         "task": NETWORK,
@@ -134,7 +162,11 @@ def _numbers(experiment: dict, nested: bool) -> Iterator[tuple[int, int]]:
 
 def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, host: Topology) -> NestingCell:
     parameters = {"primes": sizes["primes"], "events": sizes["events"]} if task == CPU else DUMMY
-    seconds = _seconds(task, instances, children, parameters, host["cores"])
+    environment = environments.find(runtime)
+    if environment.own_kernels:
+        seconds = _of_machines(task, instances, parameters, host["cores"], environment.emulated)
+    else:
+        seconds = _seconds(task, instances, children, parameters, host["cores"])
     return {
         "path": f"{task}/{runtime}/{instances}/{children}",
         "task": task,
@@ -166,9 +198,17 @@ def _seconds(task: str, instances: int, children: int, parameters: dict, cores: 
     return starting + program + removing
 
 
+def _of_machines(task: str, instances: int, parameters: dict, cores: int, emulated: bool) -> float:
+    """About how long a run of virtual machines takes."""
+    booting = BOOT[emulated] * max(1.0, instances / cores)
+    program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores) if task == CPU else 0.0
+    return booting + program * (EMULATED if emulated else 1.0)
+
+
 def _too_many(cell: NestingCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold the containers."""
-    needed = total(cell) * CONTAINER_BYTES + parents(cell) * PARENT_BYTES
+    machines = _machines(cell)
+    needed = total(cell) * CONTAINER_BYTES + parents(cell) * PARENT_BYTES if not machines else machines * MACHINE_BYTES
     there = host["memory_bytes"]
     if needed <= MEMORY_SHARE * there:
         return None
@@ -179,7 +219,10 @@ def _cut(cell: NestingCell, sizes: dict) -> str | None:
     """Why the profile leaves a cell out."""
     if cell["task"] == NETWORK:
         return None
-    if cell["children"] == NO_CHILDREN:
+    if _emulated(cell):
+        most, what = sizes["emulated"]["instances"], "emulated virtual machines"
+        beyond = int(cell["instances"]) > most
+    elif cell["children"] == NO_CHILDREN:
         most, what = sizes["instances"], "instances"
         beyond = int(cell["instances"]) > most
     else:
@@ -190,7 +233,8 @@ def _cut(cell: NestingCell, sizes: dict) -> str | None:
 
 def _words(cell: NestingCell) -> str:
     if cell["children"] == NO_CHILDREN:
-        return f"{cell['instances']} instances"
+        what = "virtual machines" if _machines(cell) else "instances"
+        return f"{cell['instances']} {what}"
     return f"{total(cell)} children in {cell['instances']} parent{'' if cell['instances'] == '1' else 's'}"
 
 

@@ -38,6 +38,8 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
     for client, server, network in ends:
         refer(key, [client, server], sorted(environments.known()))
         nested = any(environments.find(end).nested for end in (client, server))
+        if network == "host" and any(environments.find(end).own_kernels for end in (client, server)):
+            raise PlimsollError(f"{source}: {key}: {client}, {server}: a virtual machine cannot be on the host's network.")
         refer(key, network.split("+"), list(NETWORKS))
         if len(network.split("+")) != 1 + nested:
             wanted = "its parent's and its own (host+bridge)" if nested else "one network"
@@ -57,7 +59,7 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
     for side, levels in book.levels_of(claim):
         refer(f"{side}.task", levels.get("task", []), list(TASKS))
         for key in ("runtime", "server", ENVIRONMENT):
-            refer(f"{side}.{key}", levels.get(key, []), [*sorted(environments.known()), "vm"])
+            refer(f"{side}.{key}", levels.get(key, []), sorted(environments.known()))
         for key in ("network", PARENT_NETWORK, CHILD_NETWORK):
             parts = [part for level in levels.get(key, []) for part in level.split("+")]
             refer(f"{side}.{key}", parts, list(NETWORKS))

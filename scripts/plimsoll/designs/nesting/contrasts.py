@@ -10,7 +10,18 @@ from dataclasses import replace
 
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.nesting.factors import BARE, CREATION, FACTORS, NO_CHILDREN, PLACEMENTS, NestingCell, NestingPlan, total
+from plimsoll.designs.nesting.factors import (
+    BARE,
+    CREATION,
+    EMULATED_MACHINE,
+    FACTORS,
+    MACHINE,
+    NO_CHILDREN,
+    PLACEMENTS,
+    NestingCell,
+    NestingPlan,
+    total,
+)
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 
@@ -28,9 +39,9 @@ MOST = "most"
 USUAL = {"creation_time": CREATION}
 # Claims' words for the networks of nested containers, and the environment at one end whose other end is bare metal.
 PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT = "parent_network", "child_network", "environment"
-# What the paper has and nobody measures, by what claims need, in words.
-NOT_YET = "which Plimsoll does not measure for this study yet"
-LATER = {"vm": f"virtual machines, {NOT_YET}"}
+# What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
+MACHINES = "virtual machines on the host's own processor"
+NO_SPEED = "emulated ones say nothing about speed"
 # What claims vary by saying so.
 VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
@@ -52,7 +63,8 @@ class Cells:
     """The cells of a plan, findable by their levels; `words` has the claims' words for each path."""
 
     def __init__(self, plan: NestingPlan, metrics: dict[str, dict]):
-        self.cells, self.metrics = plan["cells"], metrics
+        self.cells = {path: cell for path, cell in plan["cells"].items() if not emulated(cell)}
+        self.metrics = metrics
         levels = defaultdict(set)
         numbered = {path: cell for path, cell in self.cells.items() if cell["instances"] != ABSENT}
         for cell in numbered.values():
@@ -110,6 +122,11 @@ class Cells:
         instances = int(cell["instances"])
         path = f"{cell['task']}/{cell['runtime']}/{instances // 2}/{cell['children']}"
         return path if instances % 2 == 0 and path in self.cells else None
+
+
+def emulated(cell: NestingCell) -> bool:
+    """Whether a virtual machine of a cell is emulated: of speed it says nothing, so that no claim is asked of it."""
+    return EMULATED_MACHINE in (cell["runtime"], cell["server"])
 
 
 def other_end(cell: NestingCell) -> str:
@@ -213,11 +230,18 @@ def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
 def lacks(plan: NestingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     cores = plan["cores"]
-    missing = {**LATER, "hardware_virtualisation": LATER["vm"]}
+    reason = no_machines(plan)
+    missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}") if reason else {}
     if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
     return missing
+
+
+def no_machines(plan: NestingPlan) -> str | None:
+    """Why no virtual machine on the host's own processor is measured; None if one is."""
+    reasons = {cell["reason"]: None for cell in plan["cells"].values() if MACHINE in (cell["runtime"], cell["server"])}
+    return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
 
 
 def elsewhere(claim: dict) -> dict | None:

@@ -17,6 +17,8 @@ from plimsoll.workloads.base import InvalidOutput
 START, EACH = 0.4, 0.25
 # Programs that began further apart than this share of what they took, or this (s) if that is more, did not run at once.
 APART, LEAST_APART = 0.1, 0.05
+# A clock that gains or loses more than this share of a program's time, or this (s) if that is more, does not tell it.
+DRIFT, LEAST_DRIFT = 0.01, 0.02
 # Engines have work left when their containers are up: as long as that lasts for a window of this (s), nothing begins.
 SETTLED = 0.2
 
@@ -29,8 +31,9 @@ class Task(Base):
         settled = noise.wait_until_idle(
             self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
         )
+        ahead = [node.ahead() for node in nodes]
         begin = time.monotonic() + START + EACH * len(nodes)
-        programs = [self._program(node, number, begin) for number, node in enumerate(nodes)]
+        programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
         time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
         before, late = self.snapshot(), time.monotonic() > begin
         end = begin + self.cell["limit_seconds"] + 5
@@ -43,7 +46,8 @@ class Task(Base):
             raise InvalidOutput(f"{len(nodes)} programs could not be started before the moment that was set for them")
         if self.services and any(program.returncode for program in programs):
             self.services.intact()
-        return {**judge([self._instance(number) for number in range(len(nodes))], begin), "settled": settled}
+        refuse_clocks(nodes, ahead, time.monotonic() - begin)
+        return {**judge([self._instance(number, ahead[number]) for number in range(len(nodes))], begin), "settled": settled}
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
         """Start one program's loop, which waits for the moment to begin."""
@@ -54,11 +58,11 @@ class Task(Base):
         with open(folder / "loop.err", "wb") as errors:
             return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
 
-    def _instance(self, number: int) -> dict:
-        """What one instance did; InvalidOutput if it did not do it."""
+    def _instance(self, number: int, ahead: float) -> dict:
+        """What one instance did, whose clock is `ahead` of this host's; InvalidOutput if it did not do it."""
         folder = self.attempt.folder / str(number)
         try:
-            return {**ended(folder, self.cell["limit_seconds"]), **self._printed(folder)}
+            return {**ended(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
         except InvalidOutput as problem:
             raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
 
@@ -67,8 +71,16 @@ class Task(Base):
         return {**values, "switches": sysbench.switches((folder / "switches").read_text())}
 
 
-def ended(folder, limit: float) -> dict:
-    """When the one iteration of a loop began and ended; InvalidOutput if it did not end well."""
+def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None:
+    """InvalidOutput if the clock of a node, which was `ahead` of this host's, has gone faster or slower for these seconds."""
+    for node, before in zip(nodes, ahead, strict=True):
+        if abs(gone := node.ahead() - before) > max(LEAST_DRIFT, DRIFT * seconds):
+            raise InvalidOutput(f"the clock of {node.name} gained {gone:.3f} s in {seconds:.1f} s")
+
+
+def ended(folder, limit: float, ahead: float = 0.0) -> dict:
+    """When the one iteration of a loop began and ended, by this host's clock, which the node's is `ahead` of; InvalidOutput if
+    it did not end well."""
     iterations = loop.read(loop.log_of(folder))
     if not iterations:
         raise InvalidOutput("it did not end")
@@ -77,7 +89,7 @@ def ended(folder, limit: float) -> dict:
         raise InvalidOutput(f"it took longer than {limit:g} s")
     if iteration["exit_code"]:
         raise InvalidOutput(f"it ended with {iteration['exit_code']} (signal {iteration['signal']})")
-    return {"begin": iteration["begin"], "end": iteration["end"]}
+    return {"begin": iteration["begin"] - ahead, "end": iteration["end"] - ahead}
 
 
 def judge(instances: list[dict], begin: float) -> dict:

@@ -1,4 +1,5 @@
-"""Experiments 2 and 3: containers, or parents with children, are created at one moment, and run a program that ends at once.
+"""Experiments 2 and 3: containers, virtual machines, or parents with children, are created at one moment, and run a program
+that ends at once.
 
 As in the paper a creation lasts from its command to the end of the container: of all of them until the last one has ended. The
 commands are those that a user would type.
@@ -12,7 +13,7 @@ from plimsoll.designs.nesting import cpu, gate
 from plimsoll.designs.nesting.factors import PRELOADED
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments import docker_nested
-from plimsoll.environments.base import HOST, Spec
+from plimsoll.environments.base import HOST, Afterwards, Spec
 from plimsoll.environments.docker_nested import PARENTS, Parents
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
@@ -38,8 +39,9 @@ class Task(Base):
         commands = self._nested() if self.children else [self._alone(number, spec) for number, spec in enumerate(self.specs())]
         passed = self._counted(commands)
         self._refuse_unended(passed)
-        ready = max(self._began(name) - passed.opened for name in self._programs())
-        each = [self._creation(number, passed) for number in range(self.instances)]
+        after = self.environment.collect(self.specs())
+        ready = max(self._began(name, ahead) - passed.opened for name, ahead in self._programs(after))
+        each = [self._creation(number, passed, after[number]) for number in range(self.instances)]
         last = max(one["ended"] for one in each)
         apart = max(one["begun"] for one in each) - min(one["begun"] for one in each)
         parts = {part: mean(one[part] for one in each) for part in each[0] if part.endswith("_time")}
@@ -97,11 +99,11 @@ class Task(Base):
         docker_nested.end([spec.name])
         return spec.name
 
-    def _programs(self) -> list[str]:
-        """Names of the folders of the programs that run in all containers."""
+    def _programs(self, after: list[Afterwards]) -> list[tuple[str, float]]:
+        """The programs that ran in all containers: the name of each one's folder, and what its clock is ahead of the host's."""
         if not self.children:
-            return [str(number) for number in range(self.instances)]
-        return [f"{number}-{child}" for number in range(self.instances) for child in range(1, self.children + 1)]
+            return [(str(number), one.ahead) for number, one in enumerate(after)]
+        return [(f"{number}-{child}", 0.0) for number in range(self.instances) for child in range(1, self.children + 1)]
 
     def _dummy(self, name: str) -> tuple[str, ...]:
         """The words of the program, whose folder is called so."""
@@ -111,11 +113,11 @@ class Task(Base):
         program = self.sysbench.command(self.cell["parameters"])
         return (*loop.command(folder, 0.0, self.cell["limit_seconds"], 1), *program)
 
-    def _began(self, name: str) -> float:
+    def _began(self, name: str, ahead: float) -> float:
         """When the program of that name began; InvalidOutput if it did not do what it should."""
         folder = self.attempt.folder / f"program-{name}"
         try:
-            began = cpu.ended(folder, self.cell["limit_seconds"])["begin"]
+            began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
             self.sysbench.results((folder / "1.out").read_text(errors="replace"), self.cell["parameters"])
         except InvalidOutput as problem:
             raise InvalidOutput(f"the program of container {name}: {problem}") from problem
@@ -130,12 +132,14 @@ class Task(Base):
                 words = (self.attempt.folder / f"{number}.err").read_text(errors="replace").strip().splitlines()
                 raise Unavailable(f"creation {number + 1} ended with {code}: {words[-1] if words else 'it said nothing'}")
 
-    def _creation(self, number: int, passed: gate.Passed) -> dict:
-        """Moments of one creation, in seconds after the gate was opened, and of a parent its parts."""
+    def _creation(self, number: int, passed: gate.Passed, after: Afterwards) -> dict:
+        """Moments of one creation, in seconds after the gate was opened, and of a parent and of a virtual machine its parts."""
+        opened = passed.offset + passed.opened
         one = {"begun": passed.begun[number] - passed.opened, "ended": passed.ended[number] - passed.opened}
         if self.children:
             noted = docker_nested.moments(docker_nested.notes_of(self.services.spec(f"c{number}", self.attempt.image)))
-            one.update(parts(noted, passed.offset + passed.opened, one["ended"]))
+            one.update(parts(noted, opened, one["ended"]))
+        one.update({f"{name}_time": moment - opened for name, moment in after.moments.items()})
         return {name: round(value, 6) for name, value in one.items()}
 
 

@@ -1,4 +1,4 @@
-"""The two ends of a network: a client and a server, each on bare metal, in a container or in a nested one."""
+"""The two ends of a network: a client and a server, each on bare metal, in a container, a nested one or a virtual machine."""
 
 import contextlib
 import os
@@ -128,8 +128,9 @@ def gateway(routes: str) -> str:
 
 
 def namespace(node: Node) -> str:
-    """The network namespace of a node, by the kernel's number."""
-    return output(node.inside(list(NAMESPACE))).strip()
+    """The network namespace of a node, by its kernel's number; with its name, if it has a kernel of its own."""
+    number = output(node.inside(list(NAMESPACE))).strip()
+    return f"{node.name}: {number}" if node.own_kernel else number
 
 
 def namespaces(task, pair: Pair) -> dict[str, str]:

@@ -18,6 +18,8 @@ OPEN_VSWITCH, PLAIN = "openvswitch", "plain"
 NETWORKS = ("host", "bridge", OPEN_VSWITCH, PLAIN)
 # The runtime that says whether Open vSwitch, and the wires that both have, can be had.
 WIRED = "docker-open-vswitch"
+# Virtual machines on the host's own processor, and where there are none, on one that is emulated.
+MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 ONE, TWO = "one", "two"
 PATTERN = "(?:(?:cpu|creation|preloaded)/[a-z-]+/[0-9]+/[0-9]+|network/[a-z-]+/[a-z-]+/[a-z+]+/[a-z]+)"
 # Where client and server run, which the paper leaves open, and how a metric that is measured so is called.

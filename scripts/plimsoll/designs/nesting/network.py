@@ -76,13 +76,13 @@ class Task(Base):
     def _test(self, test: str, placement: str, pair: ends.Pair) -> float:
         """The value of one test; InvalidOutput if it gave none, or if client or server ran elsewhere than they should."""
         parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
-        words = TESTS[test](pair.address, pair.port, parameters)
-        program = pair.client.inside(pair.client.of_image(netperf.bound(words, *binding) if binding else words))
+        words = placed.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
+        program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
         before = self.snapshot()
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        misplaced = placed.problem(pair.port, *binding) if binding else None
+        misplaced = placed.problem(pair, binding) if binding else None
         if hangs := not ended_within(process.pid, limit := parameters["seconds"] + PATIENCE):
             process.kill()
         process.wait()

@@ -1,14 +1,45 @@
-"""Where the client and the server of a test are bound, as the kernel says while they run."""
+"""Where the client and the server of a test are bound, as the kernel says while they run.
 
+Netperf binds its own programs. A virtual machine has one processor: its end is bound by binding the machine.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll.measuring import bound
+from plimsoll.designs.nesting.ends import Pair
+from plimsoll.environments.base import Node
+from plimsoll.host import cpulist
+from plimsoll.measuring import bound as of_programs
+from plimsoll.workloads import netperf
 
 
-def problem(port: int, of_client: int, of_server: int) -> str | None:
-    """Look until client and server of the tests at a port are bound to these processors; in words, what was seen instead."""
-    return bound.problem(lambda: programs(port), {"netperf": {of_client}, "netserver": {of_server}})
+def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
+    """The words of a test between the ends of a pair, with each of them bound to its processor. Without a binding both are
+    free."""
+    here = os.sched_getaffinity(0)
+    places = binding or (None, None)
+    for node, place in zip((pair.client, pair.server), places, strict=True):
+        if node.own_kernel:
+            node.bind(here if place is None else {place})
+    own = (None if node.own_kernel else place for node, place in zip((pair.client, pair.server), places, strict=True))
+    return netperf.bound(words, *own)
+
+
+def problem(pair: Pair, binding: list[int]) -> str | None:
+    """Look until client and server are bound to these processors; in words, what was seen instead."""
+    ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
+    machines = [elsewhere(node, place) for (_, node), place in ends if node.own_kernel]
+    needed = {name: {place} for (name, node), place in ends if not node.own_kernel}
+    return "; ".join(filter(None, [*machines, of_programs.problem(lambda: programs(pair.port), needed)])) or None
+
+
+def elsewhere(machine: Node, place: int) -> str | None:
+    """In words, where a virtual machine may run, unless that is one processor."""
+    there = set().union(*(os.sched_getaffinity(thread) for thread in machine.threads()))
+    if there == {place}:
+        return None
+    return f"the virtual machine was bound to {cpulist.format(there)}, and should be to {place}"
 
 
 def programs(port: int) -> Iterator[tuple[str, Path]]:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from plimsoll.analysis.tables import Asked
 from plimsoll.designs.nesting import contrasts, statistics
-from plimsoll.designs.nesting.factors import NETWORK
+from plimsoll.designs.nesting.factors import EMULATED_MACHINE, MACHINE, NETWORK, NestingPlan
 
 KEYS = ["parents", "children_per_parent"]
 # What the table has of ours, and what it is called in the paper's.
@@ -44,19 +44,21 @@ def networks(asked: Asked) -> pd.DataFrame:
     client and server where the kernel likes, and across two hosts on a core each."""
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
-    printed = of_paper(asked.printed())
+    printed = _emulated(of_paper(asked.printed()), asked.plan)
     keys = [*OF_NETWORK, "hosts", "metric"]
     table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
     reasons = {cell["path"]: cell["reason"] for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)}
     rows = table[[*OF_NETWORK, "hosts", "n"]].itertuples(index=False, name=None)
-    return table.assign(not_here=[_of_network(reasons, levels, n) for *levels, n in rows])
+    return table.assign(not_here=[_reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows])
 
 
-def _of_network(reasons: dict, levels: list[str], n: float) -> str:
-    """Why a network has no value: it may be of a kind that nobody measures."""
-    if named := next((name for name in contrasts.LATER if name in "/".join(levels)), None):
-        return f"it needs {contrasts.LATER[named]}"
-    return _reason(reasons, "/".join([NETWORK, *levels]), n)
+def _emulated(printed: pd.DataFrame, plan: NestingPlan) -> pd.DataFrame:
+    """The paper's rows, with emulated virtual machines in the place of virtual machines where these are measured instead, so
+    that the table names what its values are of."""
+    there = {name for cell in plan["cells"].values() for name in (cell["runtime"], cell["server"])}
+    if EMULATED_MACHINE not in there or not contrasts.no_machines(plan):
+        return printed
+    return printed.replace({"client": {MACHINE: EMULATED_MACHINE}, "server": {MACHINE: EMULATED_MACHINE}})
 
 
 def of_paper(printed: pd.DataFrame) -> pd.DataFrame:

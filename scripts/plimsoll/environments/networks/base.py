@@ -1,6 +1,20 @@
 """What an environment asks of a network, and the host's own."""
 
 from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll.errors import Unavailable
+
+
+class Plug(NamedTuple):
+    """How a guest gets on a network: its `address`, with the length of the network's prefix; the `gateway`; and the `commands`
+    on this host that put a device into the network, DEVICE being its name. Without `offloads` whoever sends has to make
+    checksums and segments."""
+
+    address: str
+    gateway: str
+    commands: tuple[tuple[str, ...], ...]
+    offloads: bool = True
 
 
 class Network:
@@ -16,6 +30,10 @@ class Network:
 
     def connect(self, node) -> None:
         """Put a node that has just started on it; Unavailable if that fails. Most engines have done so."""
+
+    def plug(self) -> Plug:
+        """A place for one more guest of this host; Unavailable if guests cannot be on this network."""
+        raise Unavailable(f"a virtual machine cannot be on the network {self.name}")
 
     def sweep(self) -> None:
         """Remove it from this host after a killed run; what is still on it keeps it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks import device, firewall
-from plimsoll.environments.networks.base import Network
+from plimsoll.environments.networks.base import Network, Plug
 from plimsoll.environments.networks.subnets import free_subnet
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
@@ -52,8 +52,8 @@ class Wired(Network):
 
     def connect(self, node: Node) -> None:
         """Wire a container to it, with the host as the way to all else; Unavailable if that fails."""
-        self.wires += 1
-        wire, address = f"{self.device}{self.wires}", f"{self.subnet[1 + self.wires]}/{self.subnet.prefixlen}"
+        address = self._address()
+        wire = f"{self.device}{self.wires}"
         (process,) = output([*node.command, "inspect", "--format", "{{.State.Pid}}", node.name]).split()
         there = ["nsenter", f"--target={process}", "--net"]
         output(["ip", "link", "add", wire, "type", "veth", "peer", "name", "eth0", "netns", process])
@@ -63,8 +63,16 @@ class Wired(Network):
             output([*there, "ethtool", "--offload", "eth0", "tx", "off"])
         output([*there, "ip", "link", "set", "eth0", "up"])
         output([*there, "ip", "route", "add", "default", "via", str(self.subnet[1])])
-        output(["ip", "link", "set", wire, "up"])
-        self._plug(wire)
+        for words in self._plugging(wire):
+            output(list(words))
+
+    def plug(self) -> Plug:
+        return Plug(self._address(), str(self.subnet[1]), tuple(self._plugging("DEVICE")), self.offloads)
+
+    def _address(self) -> str:
+        """The next address, with the length of the prefix."""
+        self.wires += 1
+        return f"{self.subnet[1 + self.wires]}/{self.subnet.prefixlen}"
 
     def sweep(self) -> None:
         self.subnet, self.wires = None, 0
@@ -79,9 +87,9 @@ class Wired(Network):
         """Make the switch."""
         output(["ip", "link", "add", self.device, "type", "bridge"])
 
-    def _plug(self, wire: str) -> None:
-        """Put a device of this host into the switch."""
-        output(["ip", "link", "set", wire, "master", self.device])
+    def _plugging(self, wire: str) -> list[tuple[str, ...]]:
+        """The commands that put a device of this host into the switch."""
+        return [("ip", "link", "set", wire, "up"), ("ip", "link", "set", wire, "master", self.device)]
 
     def _remove(self) -> None:
         """Remove what the switch is besides devices."""
@@ -116,8 +124,8 @@ class OpenVSwitch(Wired):
         kind = [] if in_kernel() else ["--", "set", "bridge", self.device, "datapath_type=netdev"]
         output(self._control("add-br", self.device, *kind))
 
-    def _plug(self, wire: str) -> None:
-        output(self._control("add-port", self.device, wire))
+    def _plugging(self, wire: str) -> list[tuple[str, ...]]:
+        return [("ip", "link", "set", wire, "up"), tuple(self._control("add-port", self.device, wire))]
 
     def _remove(self) -> None:
         if self.daemons and in_kernel():

@@ -111,7 +111,7 @@ def _environment(client: str, server: str, network: str) -> str:
 
 
 def _name(client: str, server: str, network: str) -> str:
-    short = {"bare": "bare metal", "docker": "Docker", "docker-nested": "nested"}
+    short = {"bare": "bare metal", "docker": "Docker", "docker-nested": "nested", "vm": "VM", "vm-emulated": "emulated VM"}
     ends = f"{short.get(client, client)} → {short.get(server, server)}"
     if client == server == "bare":
         return ends

@@ -1,0 +1,111 @@
+"""Runs a program in a guest, as `docker exec` does in a container: by the port that the guest listens on (node.sh).
+
+It is a program by itself, because a node is entered by a command; so it imports nothing of the package.
+"""
+
+import contextlib
+import io
+import os
+import select
+import shlex
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+# Where the guest unpacks what a program needs beside its folder, and leaves its output.
+WORK = "run/plimsoll/work"
+# The exit code of a command whose guest is gone.
+GONE = 255
+
+
+def main(arguments: list[str]) -> int:
+    """PORT FOLDER WHERE PROGRAM...: run a program in the guest of a port, in the folder WHERE if that is not empty. FOLDER is
+    the node's: it is there with its files, and what is written into it comes back when the program has ended."""
+    port, folder, where, *program = arguments
+    asked = archive(Path(folder), where, program)
+    try:
+        with _asking(port, f"run {len(asked)}\n".encode() + asked) as stream:
+            code, answer = read_answer(stream)
+    except OSError as problem:
+        print(f"the guest does not answer: {problem}", file=sys.stderr)
+        return GONE
+    unpack(answer, Path(folder), sys.stdout.buffer, sys.stderr.buffer)
+    return code
+
+
+def archive(folder: Path, where: str, program: list[str]) -> bytes:
+    """What a guest needs for a program: the node's folder, and a script that runs it."""
+    script = (f"cd {shlex.quote(where)} && " if where else "") + f"exec {shlex.join(program)}\n"
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as packed:
+        if folder.is_dir():
+            packed.add(folder, filter=_of_1970)
+        for name, text, moment in (("script", script, 0), ("begun", "", 1)):
+            described = tarfile.TarInfo(f"{WORK}/{name}")
+            described.size, described.mtime = len(text.encode()), moment
+            packed.addfile(described, io.BytesIO(text.encode()))
+    return held.getvalue()
+
+
+def _of_1970(one: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """A file or a folder with the time by which the guest tells it from what its programs write."""
+    one.mtime = 0
+    return one if one.isfile() or one.isdir() else None
+
+
+def unpack(answer: bytes, folder: Path, out, err) -> None:
+    """Put what a guest has answered where it belongs: files into the node's folder, the program's output to `out` and `err`."""
+    streams = {f"{WORK}/out": out, f"{WORK}/err": err}
+    within = f"{str(folder).lstrip('/')}/"
+    with tarfile.open(fileobj=io.BytesIO(answer)) as packed:
+        for member in packed:
+            if not member.isfile():
+                continue
+            content, name = packed.extractfile(member).read(), member.name.lstrip("/")
+            if name in streams:
+                streams[name].write(content)
+                streams[name].flush()
+            elif name.startswith(within) and ".." not in name.split("/"):
+                target = folder / name.removeprefix(within)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+
+
+def read_answer(stream) -> tuple[int, bytes]:
+    """The exit code and the archive of an answer; OSError if it is not whole."""
+    head = stream.readline().split()
+    if len(head) != 2:
+        raise OSError("it ended in the middle")
+    code, size = map(int, head)
+    content = stream.read(size)
+    if len(content) != size:
+        raise OSError("it ended in the middle of its answer")
+    return code, content
+
+
+@contextlib.contextmanager
+def _asking(port: str, asked: bytes, seconds: float | None = None) -> Iterator[io.BufferedReader]:
+    """What a guest answers, as a stream. Its port is two pipes that QEMU keeps open, so that the guest need not look whether
+    anybody is there. OSError if the guest is gone, or does not answer within `seconds`."""
+    # Without a reader at the other end this fails, where it would otherwise wait.
+    into, out = os.open(f"{port}.in", os.O_WRONLY | os.O_NONBLOCK), os.open(f"{port}.out", os.O_RDONLY | os.O_NONBLOCK)
+    with open(into, "wb", buffering=0) as sink, open(out, "rb") as stream:
+        os.set_blocking(into, True)
+        os.set_blocking(out, True)
+        left = memoryview(asked)
+        while left:
+            left = left[sink.write(left) :]
+        if not select.select([out], [], [], seconds)[0]:
+            raise TimeoutError(f"it says nothing for {seconds:g} s")
+        yield stream
+
+
+def uptime(port: str, seconds: float) -> float:
+    """What a guest's clock says (s since its boot); OSError if it does not answer within `seconds`."""
+    with _asking(port, b"clock\n", seconds) as stream:
+        return float(stream.readline())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""The kernel that guests boot, and the file system in memory that they begin with."""
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.errors import Unavailable
+
+HERE = Path(__file__).parent
+# What a guest of ours needs from the kernel before it can go on: disk, network, the port, what QEMU hands in, its root.
+MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "qemu_fw_cfg", "squashfs", "overlay")
+FOLDERS = ("bin", "dev", "lower", "modules", "proc", "root", "sys", "upper")
+
+
+def folder() -> Path:
+    """Where set-up has put the kernel and its modules (scripts/setup/guest.sh)."""
+    return paths.tool_prefix() / "guest"
+
+
+def image() -> Path:
+    """The kernel; Unavailable if set-up has none."""
+    path = folder() / "boot/vmlinuz"
+    if not path.is_file():
+        raise Unavailable("set-up has fetched no kernel for virtual machines (scripts/setup/guest.sh; x86-64 and root only)")
+    return path
+
+
+def modules() -> Path:
+    """The folder of the kernel's modules; its name is the kernel's release."""
+    image()
+    return next((folder() / "lib/modules").iterdir())
+
+
+def initramfs() -> Path:
+    """The file that our guests begin with: made once for a kernel and for what is in it. Unavailable if that fails."""
+    texts = {"init": (HERE / "init.sh").read_text(), "node.sh": (HERE / "node.sh").read_text()}
+    digest = hashlib.sha256("\0".join([modules().name, *MODULES, *texts.values()]).encode()).hexdigest()[:16]
+    path = paths.image_store() / f"guest-{digest}.cpio.gz"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pack(path, MODULES, texts)
+    return path
+
+
+def pack(path: Path, wanted: Iterable[str], texts: dict[str, str], folders: Iterable[str] = FOLDERS) -> None:
+    """Make such a file, in one step: busybox, the `wanted` modules and those that they need, in the order in which they have to
+    be loaded, and `texts` by name, `init` among them. Unavailable without busybox or cpio."""
+    if not (busybox := shutil.which("busybox")):
+        raise Unavailable("busybox is not installed")
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made)
+        for name in folders:
+            (root / name).mkdir()
+        shutil.copy(busybox, root / "bin/busybox")
+        for number, module in enumerate(_in_order(wanted)):
+            shutil.copy(module, root / f"modules/{number:02}-{module.name}")
+        for name, text in texts.items():
+            (root / name).write_text(text)
+            (root / name).chmod(0o755)
+        names = "\n".join(str(each.relative_to(root)) for each in sorted(root.rglob("*")))
+        try:
+            packed = subprocess.run(
+                ["cpio", "--quiet", "--create", "--format=newc"],
+                cwd=root,
+                input=names.encode(),
+                capture_output=True,
+                check=True,
+            )
+        except (OSError, subprocess.CalledProcessError) as problem:
+            raise Unavailable(f"cpio could not pack what a guest begins with: {problem}") from problem
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(gzip.compress(packed.stdout, 1))
+    temporary.rename(path)
+
+
+def _in_order(wanted: Iterable[str]) -> list[Path]:
+    """Paths of modules and of those that they need, each after what it needs."""
+    where = modules()
+    needs = dict(line.split(":") for line in (where / "modules.dep").read_text().splitlines())
+    named = {Path(path).name.partition(".")[0].replace("-", "_"): path for path in needs}
+    order: list[str] = []
+
+    def need(path: str) -> None:
+        for other in reversed(needs[path].split()):
+            need(other)
+        if path not in order:
+            order.append(path)
+
+    for name in wanted:
+        need(named[name])
+    return [where / path for path in order]

@@ -1,0 +1,60 @@
+"""Whether a guest boots with KVM on this machine: tried, as a /dev/kvm that answers may not be able to run one."""
+
+import json
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.environments.guests import machine
+from plimsoll.host import system
+
+DEVICE = Path("/dev/kvm")
+# With KVM the smallest guest boots within a second. Where KVM cannot run it QEMU may wait for ever.
+SECONDS = 15.0
+HELLO = "plimsoll boot"
+
+
+@cache
+def problem() -> str | None:
+    """Why no guest boots with KVM here; None if one does. What was found is noted, and counts until this machine boots again or
+    has another QEMU. Unavailable if there is nothing to try it with."""
+    if not DEVICE.exists():
+        return f"there is no {DEVICE}"
+    if not os.access(DEVICE, os.R_OK | os.W_OK):
+        return f"this user may not use {DEVICE}"
+    words = machine.booting(machine.KVM)
+    noted, now = paths.image_store() / "kvm.json", [system.boot(), words, _signature(words[0])]
+    try:
+        known = json.loads(noted.read_text())
+        if known["of"] == now:
+            return known["problem"]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    found = tried(words)
+    noted.parent.mkdir(parents=True, exist_ok=True)
+    temporary = noted.with_name(f".{noted.name}.{os.getpid()}")
+    temporary.write_text(json.dumps({"of": now, "problem": found}))
+    temporary.rename(noted)
+    return found
+
+
+def tried(words: list[str], seconds: float = SECONDS) -> str | None:
+    """Why the smallest guest does not boot with QEMU's `words`; None if it does."""
+    command = [*words, "-m", "128", "-append", f"{machine.KERNEL_WORDS} plimsoll.hello", "-serial", "stdio"]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
+        said, end = done.stdout, (done.stderr.decode(errors="replace").strip().splitlines() or ["it ended without a word"])[0]
+    except FileNotFoundError:
+        return f"{words[0]} is not installed"
+    except subprocess.TimeoutExpired as late:
+        said, end = late.stdout or b"", f"a guest was not up after {seconds:g} s"
+    return None if HELLO in said.decode(errors="replace") else end
+
+
+def _signature(program: str) -> list[int]:
+    """What tells QEMU from another one."""
+    status = os.stat(shutil.which(program) or os.devnull)
+    return [status.st_size, status.st_mtime_ns]

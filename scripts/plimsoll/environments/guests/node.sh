@@ -1,0 +1,64 @@
+# First program of a guest in the image's file system: it makes a node of it, and then starts programs in it.
+#
+# QEMU hands in `node`: shell variables (guests/machine.py), and `program`, for a guest that runs one program and ends. Others are
+# told what to do on a port: `clock` (the answer is the guest's uptime), or `run SIZE` and an archive of as many bytes, with the
+# node's folder and a script. The answer to that is `CODE SIZE` and an archive: what the script and its programs wrote into the
+# folder, and their output.
+busybox=/run/plimsoll/busybox
+work=/run/plimsoll/work
+given=/sys/firmware/qemu_fw_cfg/by_name/opt/plimsoll
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+say() { echo "plimsoll $*" >/dev/ttyS0; }
+try() { "$@" || { say "failed: $*"; $busybox poweroff -f; }; }
+
+# Runs the script of an archive; leaves the exit code in `code`, and the answer's archive in $work/answer.
+run() {
+    $busybox rm -rf $work
+    $busybox mkdir -p $work
+    # What was sent is from 1970, and `begun` a second younger: what is younger still, a program has written.
+    $busybox tar -x -f "$1" -C /
+    /bin/sh $work/script >$work/out 2>$work/err </dev/null
+    code=$?
+    # Of tar's words the only ones are that it takes the first slash of names away.
+    { $busybox find "$FOLDER" -type f -newer $work/begun -print0; printf '%s\0' $work/out $work/err; } |
+        $busybox xargs -0 $busybox tar -c -f $work/answer 2>/dev/null
+}
+answer() {
+    echo "$code $($busybox stat -c %s $work/answer)" >&3
+    $busybox cat $work/answer >&3
+}
+
+$busybox cat $given/node/raw >/run/plimsoll/settings
+. /run/plimsoll/settings
+$busybox mkdir -p /dev/pts /dev/shm /tmp "$FOLDER"
+$busybox mount -t devpts pts /dev/pts
+$busybox mount -t tmpfs shm /dev/shm
+$busybox hostname "$NAME"
+echo "127.0.0.1 localhost $NAME" >/etc/hosts
+try $busybox ip link set lo up
+if [ -n "$ADDRESS" ]; then
+    try $busybox ip address add "$ADDRESS" dev eth0
+    try $busybox ip link set eth0 up
+    try $busybox ip route add default via "$GATEWAY"
+fi
+until [ -c /dev/vport*p1 ]; do $busybox sleep 0.01; done
+port=$(echo /dev/vport*p1)
+if [ -e $given/program ]; then
+    $busybox cat $given/program/raw >/run/plimsoll/program
+    run /run/plimsoll/program
+    exec 3>"$port"
+    answer
+    say "ended with $code"
+    $busybox poweroff -f
+fi
+exec 3<>"$port"
+if [ -n "$SERVICE" ]; then /bin/sh -c "exec $SERVICE" >/run/plimsoll/service 2>&1 </dev/null 3<&- & fi
+say "ready"
+while read -r word size <&3; do
+    case $word in
+    clock) read -r up _ </proc/uptime; echo "$up" >&3 ;;
+    run) $busybox head -c "$size" <&3 >/run/plimsoll/asked; run /run/plimsoll/asked; answer ;;
+    esac
+done
+say "failed: the port is closed"
+$busybox poweroff -f

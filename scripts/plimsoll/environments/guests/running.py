@@ -1,0 +1,144 @@
+"""Guests that are nodes: started, entered, waited for, and what is left of those that have ended."""
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from plimsoll.environments.base import Afterwards, Node, Spec
+from plimsoll.environments.guests import agent, machine
+from plimsoll.environments.guests.machine import Files
+from plimsoll.errors import Unavailable
+
+# A guest that takes longer to boot hangs: the first one, and what each other adds that boots beside it (s).
+BOOT_SECONDS, ANOTHER_SECONDS = 60.0, 15.0
+LOOK_SECONDS = 0.02
+# A guest's clock is looked at until it is known this well (s), or as often as this. A guest that answers later hangs (s).
+CLOCK_SECONDS, LOOKS, ANSWER_SECONDS = 0.004, 40, 10.0
+# /proc/uptime tells hundredths of a second, and leaves out what is beyond.
+HUNDREDTH = 0.01
+
+
+class Guest(Node):
+    """A virtual machine that listens for programs to run, one after the other; `process` is QEMU's."""
+
+    kind = "guest"
+    own_kernel = True
+
+    def __init__(self, spec: Spec, on: Node, process: subprocess.Popen):
+        super().__init__(spec.name, on, spec=spec)
+        self.process = process
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        """By the guest's port. No variable of the caller's reaches the guest."""
+        return [*machine.entering(self.spec), str(folder or ""), *program]
+
+    def ahead(self) -> float:
+        """Its uptime less this host's clock; Unavailable if the guest does not answer."""
+        try:
+            return clock_ahead(lambda: agent.uptime(Files(self.spec).port, ANSWER_SECONDS))
+        except (OSError, ValueError) as problem:
+            raise Unavailable(f"the virtual machine {self.name} does not tell its time: {problem}") from problem
+
+    def threads(self) -> list[int]:
+        """The numbers on this host of the threads that are the guest."""
+        return [int(thread.name) for thread in Path(f"/proc/{self.process.pid}/task").iterdir()]
+
+    def bind(self, processors: set[int]) -> None:
+        """Let the guest run on these processors of this host only."""
+        for thread in self.threads():
+            # It may have ended.
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, processors)
+
+
+def start(words: list[str], spec: Spec, on: Node) -> Guest:
+    """Start the guest of QEMU's words; Unavailable if there is no QEMU."""
+    with open(Files(spec).errors, "wb") as errors:
+        try:
+            return Guest(spec, on, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
+        except FileNotFoundError as problem:
+            raise Unavailable(f"{words[0]} is not installed") from problem
+
+
+def wait(guests: Sequence[Guest]) -> None:
+    """Until each guest is ready; Unavailable, with its last words, if one is not in time, or has failed."""
+    end = time.monotonic() + BOOT_SECONDS + ANOTHER_SECONDS * (len(guests) - 1)
+    for guest in guests:
+        while "ready" not in (said := spoken(Files(guest.spec).console)):
+            if failed := [one for one in said if one.startswith("failed")]:
+                raise Unavailable(f"the virtual machine {guest.name} {failed[0]}")
+            if guest.process.poll() is not None:
+                raise Unavailable(f"the virtual machine {guest.name} ended before it was ready{last_words(guest.spec)}")
+            if time.monotonic() > end:
+                raise Unavailable(f"the virtual machine {guest.name} did not boot in time{last_words(guest.spec)}")
+            time.sleep(LOOK_SECONDS)
+
+
+def stop(guests: Sequence[Guest]) -> None:
+    """Switch guests off: nothing that they have written is kept."""
+    for guest in guests:
+        guest.process.kill()
+    for guest in guests:
+        guest.process.wait()
+        Files(guest.spec).remove()
+
+
+def spoken(console: Path) -> list[str]:
+    """What a guest has said on its console itself, without the kernel's words; a line that is being written is left out."""
+    lines = console.read_text(errors="replace").splitlines(keepends=True) if console.exists() else []
+    return [line.partition("plimsoll ")[2].strip() for line in lines if "plimsoll " in line and line.endswith("\n")]
+
+
+def last_words(spec: Spec) -> str:
+    """The last line of a guest's console, or of QEMU's own words if there is none, after a colon; nothing if both are empty."""
+    for path in (Files(spec).console, Files(spec).errors):
+        lines = path.read_text(errors="replace").split("\n") if path.exists() else []
+        if words := [line.strip() for line in lines if line.strip()]:
+            return f": {words[-1]}"
+    return ""
+
+
+def collect(spec: Spec) -> Afterwards:
+    """Bring what a guest of one program has written into its folder. Unavailable if it ended without an answer, or if its
+    program did not end well."""
+    files = Files(spec)
+    try:
+        with open(files.answer, "rb") as stream:
+            code, answer = agent.read_answer(stream)
+    except (OSError, ValueError) as problem:
+        raise Unavailable(f"the virtual machine {spec.name} ended without an answer{last_words(spec)}") from problem
+    with open(files.errors, "wb") as errors:
+        agent.unpack(answer, spec.folder, errors, errors)
+    files.remove()
+    if code:
+        raise Unavailable(f"the program of the virtual machine {spec.name} ended with {code}{last_words(spec)}")
+    stamp, uptime = first_sign(files.console)
+    return Afterwards(uptime - (stamp - (time.time() - time.monotonic())), {"boot": stamp})
+
+
+def first_sign(console: Path) -> tuple[float, float]:
+    """When a guest's first program began, in seconds since 1970 and of its own uptime, from a console whose lines are stamped;
+    Unavailable if it does not say."""
+    for line in console.read_text(errors="replace").splitlines():
+        stamp, _, said = line.partition(" ")
+        if said.strip().startswith("plimsoll boot "):
+            return float(stamp), float(said.split()[2])
+    raise Unavailable(f"{console} does not say when the virtual machine had booted")
+
+
+def clock_ahead(uptime: Callable[[], float]) -> float:
+    """What a clock is ahead of this host's CLOCK_MONOTONIC (s), from a function that reads it in hundredths of a second, cut:
+    the middle of what all readings leave open. OSError if they leave nothing."""
+    low, high = float("-inf"), float("inf")
+    for _ in range(LOOKS):
+        before = time.monotonic()
+        told = uptime()
+        low, high = max(low, told - time.monotonic()), min(high, told + HUNDREDTH - before)
+        if high - low <= CLOCK_SECONDS:
+            break
+    if high < low:
+        raise OSError("its clock jumps")
+    return (low + high) / 2

@@ -1,0 +1,182 @@
+"""Virtual machines: QEMU boots a Debian kernel on the files of the image (amaral2015, section IV-A).
+
+A guest has one processor. KVM runs it where a guest really boots with KVM: a /dev/kvm that answers is not enough. Elsewhere
+QEMU emulates the processor, which is another environment: emulated machines show that all works, and nothing about the speed
+of virtual machines.
+
+What guests are made of (guests/) is imported when one is asked for: almost no run has any.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, gone, needs_root, output
+from plimsoll.environments.docker import Docker
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.interchange import Image
+from plimsoll.measuring import lock
+
+QEMU = "qemu-system-x86_64"
+
+
+class VirtualMachine(Environment):
+    """Virtual machines whose processor is this host's, by KVM; on Docker's bridge unless they ask for another network."""
+
+    name = "vm"
+    label = "Virtual machines"
+    colour, hatch = "#d55e00", "xx"
+    services = own_kernels = True
+    packages = ("qemu-system-x86", "busybox-static", "cpio")
+    steps = ("guest.sh",)
+    accelerator = "kvm"
+    engine = Docker()
+    network = engine.network
+
+    def __init__(self):
+        self.devices = 0
+
+    def check(self) -> str:
+        needs_root("connecting virtual machines to a network")
+        version = self.versions()
+        self.refuse_accelerator()
+        return f"QEMU {version['QEMU']}, {version['guest kernel']}"
+
+    def refuse_accelerator(self) -> None:
+        """Unavailable where these machines are not the ones to measure."""
+        from plimsoll.environments.guests import kvm
+
+        if problem := kvm.problem():
+            raise Unavailable(f"no virtual machine boots with KVM here: {problem}")
+
+    def versions(self) -> dict[str, str]:
+        from plimsoll.environments.guests import kernel
+
+        version = output([QEMU, "--version"]).splitlines()[0].partition("version ")[2]
+        return {"QEMU": version.partition(" ")[0], "guest kernel": f"Linux {kernel.modules().name}"}
+
+    def programs(self) -> tuple[str, ...]:
+        return (QEMU,)
+
+    def start(self, specs, on=HOST) -> list[Node]:
+        """Guests side by side; each is there when it says so on its console. Unavailable, with a guest's last words, if one is
+        not in time."""
+        from plimsoll.environments.guests import running
+
+        guests: list[running.Guest] = []
+        try:
+            for spec in specs:
+                guests.append(running.start(self._words(spec, on), spec, on))
+            running.wait(guests)
+        except Unavailable:
+            running.stop(guests)
+            raise
+        return list(guests)
+
+    def _words(self, spec: Spec, on: Node, program: bool = False) -> list[str]:
+        from plimsoll.environments.guests import machine
+
+        if "disk" not in spec.image:
+            raise Unavailable(f"the image {spec.image['tag']} has no disk for virtual machines")
+        network = spec.network or self.network
+        network.set_up(on)
+        self.devices += 1
+        return machine.words(spec, self.accelerator, network.plug(), self.devices, program)
+
+    def foreground(self, spec: Spec) -> list[str]:
+        """The command on this host that boots a guest, which runs the spec's command, switches itself off, and is gone then."""
+        from plimsoll.environments.guests import machine
+
+        return machine.stamped(machine.Files(spec).console, self._words(spec, HOST, program=True))
+
+    def collect(self, specs) -> list[Afterwards]:
+        """Bring what guests of `foreground` have written into their folders."""
+        from plimsoll.environments.guests import running
+
+        return [running.collect(spec) for spec in specs]
+
+    def stop(self, nodes) -> None:
+        """Switch them off: nothing that they have written is kept."""
+        from plimsoll.environments.guests import running
+
+        running.stop(nodes)
+
+    def remove(self, names: Sequence[str], on: Node = HOST) -> None:
+        """Kill guests that were created in the foreground; most have ended."""
+        _kill(number for name, number in ours() if name in names)
+
+    def left(self) -> list[str]:
+        """The names of QEMU's processes that are ours."""
+        return [name for name, _ in ours()]
+
+    def sweep(self) -> None:
+        """Kill them. Their network devices go with them."""
+        _kill(number for _, number in ours())
+
+    def examine(self, image: Image) -> None:
+        """The image's disk, the kernel, and the engine whose bridge guests are on."""
+        from plimsoll.environments.guests import kernel
+
+        super().examine(image)
+        if not Path(image["disk"]).is_file():
+            raise gone(image, "its disk for virtual machines is not there")
+        try:
+            kernel.image()
+        except Unavailable as problem:
+            raise Outage(f"virtual machines cannot boot ({problem})", "fetch it (make setup does)") from problem
+        self.engine.refuse_silent()
+
+    def revive(self) -> None:
+        self.engine.revive()
+
+    def intact(self, nodes) -> None:
+        """QEMU's processes: nothing that is measured ends a guest."""
+        if ended := [node.name for node in nodes if node.process.poll() is not None]:
+            raise Outage(f"the virtual machine {ended[0]} ended under its run", "look who ended it")
+
+    def group_of(self, run: str) -> str:
+        """No such group is made: a guest is a process that the run has started, and is counted as such."""
+        return f"/{LABEL}/{run}"
+
+    def storage(self) -> Path:
+        """What guests write stays in their memory, and what comes of it in temporary files."""
+        return lock.TEMPORARY.parent
+
+
+class Emulated(VirtualMachine):
+    """Virtual machines whose processor is emulated: where no guest boots with KVM."""
+
+    name = "vm-emulated"
+    label = "Emulated virtual machines"
+    hatch = "++"
+    emulated = True
+    accelerator = "tcg"
+    variant_of = "vm"
+
+    def refuse_accelerator(self) -> None:
+        from plimsoll.environments.guests import kvm
+
+        if not kvm.problem():
+            raise Unavailable("virtual machines run with KVM here, and are not emulated")
+
+
+def ours() -> list[tuple[str, int]]:
+    """The name and the number of each process of QEMU that is a node of any run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            words = (folder / "cmdline").read_text(errors="replace").split("\0")
+            if Path(words[0]).name == QEMU and (name := words[words.index("-name") + 1]).startswith(f"{LABEL}-"):
+                found.append((name, int(folder.name)))
+    return found
+
+
+def _kill(processes) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+ENVIRONMENTS = (VirtualMachine(), Emulated())
