@@ -204,23 +204,27 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
 
     podman = list(environments.find("podman").packages)
     assert told() == []
-    assert told(podman="required") == [["podman", "required", *podman]]
-    switch = ["docker-open-vswitch", "optional", "openvswitch-switch", "ethtool"]
-    assert told("all") == [switch, ["podman", "optional", *podman]]
+    assert told(podman="required") == [["podman", "required", "-", *podman]]
+    switch = ["docker-open-vswitch", "optional", "-", "openvswitch-switch", "ethtool"]
+    machines = [[name, "optional", "guest.sh", *environments.find(name).packages] for name in ("vm", "vm-emulated")]
+    assert told("all") == [switch, ["podman", "optional", "-", *podman], *machines]
     # Studies ask for what the configuration has off.
-    assert told(studies="amaral2015") == [switch]
+    assert told(studies="amaral2015") == [switch, *machines]
     assert told(studies="plimsoll2026") == told(studies="no_such_study") == []
 
 
 def test_every_environment_can_be_named_shown_and_planned(liu2020):
     known = environments.known()
-    # Nested containers are no environment for the ranks of an MPI program, and Open vSwitch has not been tried for one.
-    assert set(liu2020["factors"]["runtime"]) == set(known) - {"docker-nested", "docker-open-vswitch"}
+    # Nested containers and virtual machines are no environments for the ranks of an MPI program, and Open vSwitch has not been
+    # tried for one.
+    others = {"docker-nested", "docker-open-vswitch", "vm", "vm-emulated"}
+    assert set(liu2020["factors"]["runtime"]) == set(known) - others
     labels = [environment.label for environment in known.values()]
     assert len(set(labels)) == len(labels)
     for name, environment in known.items():
         assert environment.name == name and isinstance(environment, base.Environment)
         assert environment.variant_of is None or environment.variant_of in known
+        assert all((PROJECT / "scripts/setup" / step).is_file() for step in environment.steps)
 
 
 def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing_else(engines, tmp_path):

@@ -27,7 +27,7 @@ class VirtualMachine(Environment):
 
     name = "vm"
     label = "Virtual machines"
-    colour, hatch = "#d55e00", "xx"
+    colour, hatch = "#aa4499", "xx"
     services = own_kernels = True
     packages = ("qemu-system-x86", "busybox-static", "cpio")
     steps = ("guest.sh",)
