@@ -65,8 +65,10 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
     """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be; a
     verdict is `in_part` if there is such a one."""
     verdict = verdicts.of_parts([result["verdict"] for result in results])
-    reasons = [result["reason"] for result in results if result["reason"]]
-    whole = of(claim, verdict, "; ".join(dict.fromkeys(reasons)) if verdict == verdicts.NOT_TESTABLE else "")
+    reasons = list(dict.fromkeys(result["reason"] for result in results if result["reason"]))
+    # One part may need what another one needs, and more.
+    told = [one for one in reasons if not any(one in other for other in reasons if other != one)]
+    whole = of(claim, verdict, "; ".join(told) if verdict == verdicts.NOT_TESTABLE else "")
     if rows:
         tested = [result for result in results if result["comparisons"]]
         whole.update(_summary_of(tested, rows))

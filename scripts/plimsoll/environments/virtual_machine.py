@@ -150,7 +150,7 @@ class Emulated(VirtualMachine):
 
     name = "vm-emulated"
     label = "Emulated virtual machines"
-    hatch = "++"
+    colour, hatch = "#999933", "++"
     emulated = True
     accelerator = "tcg"
     variant_of = "vm"

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import lzma
 import os
 import shutil
 import subprocess
@@ -59,7 +60,9 @@ def pack(path: Path, wanted: Iterable[str], texts: dict[str, str], folders: Iter
             (root / name).mkdir()
         shutil.copy(busybox, root / "bin/busybox")
         for number, module in enumerate(_in_order(wanted)):
-            shutil.copy(module, root / f"modules/{number:02}-{module.name}")
+            # From Debian 13 on they are compressed, which busybox cannot load.
+            content = lzma.decompress(module.read_bytes()) if module.suffix == ".xz" else module.read_bytes()
+            (root / f"modules/{number:02}-{module.name.partition('.')[0]}.ko").write_bytes(content)
         for name, text in texts.items():
             (root / name).write_text(text)
             (root / name).chmod(0o755)

@@ -19,6 +19,7 @@ from plimsoll.figures.data import FigureData
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
 SECOND_HOST = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
+MANY = 300
 KEYS = ["runtime", "server", "network"]
 NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vSwitch", PLAIN: "bridge without offloads"}
 
@@ -66,7 +67,9 @@ class Networks(Chart):
                 axis.plot([one["mean"]], [place], marker=marker, color=colour, markersize=3.6, zorder=4, **_fill(filled))
         units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
         axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        low, high = axis.get_xlim()
+        # Over many decades numbers would overlap.
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < MANY * low else (1,)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(axis="y", linewidth=0.3, color="#dddddd")
