@@ -50,6 +50,7 @@ class Topology(TypedDict):
     caches: list[Cache]
     memory_bytes: int
     open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
+    hypervisor: NotRequired[bool]  # whether it is a virtual machine itself
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
 

@@ -5,13 +5,15 @@
 
 folder="$PREFIX/guest"
 if [ "$(uname -m)" != x86_64 ] || ! is_root || ! have apt-get; then exit 0; fi
-packages=(qemu-system-x86 busybox-static cpio)
+packages=(qemu-system-x86 busybox-static cpio xz-utils)
 # From Debian 13 on it is a package of its own.
 if [ "${1:-}" = nodes ] && apt-cache show virtiofsd >/dev/null 2>&1; then packages+=(virtiofsd); fi
 need_packages "A virtual machine" "${packages[@]}"
 [ -f "$folder/boot/vmlinuz" ] && exit 0
 
 say "fetching a kernel for virtual machines"
+apt_get update || die "the package lists could not be fetched: check the network and the APT sources, then run again."
+mkdir -p "$PREFIX"
 kernel="$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')"
 new="$(mktemp -d "$PREFIX/.guest.XXXXXX")"
 trap 'rm -rf "$new"' EXIT
@@ -20,6 +22,9 @@ trap 'rm -rf "$new"' EXIT
 dpkg -x "$new"/*.deb "$new"
 rm "$new"/*.deb
 mv "$new"/boot/vmlinuz-* "$new/boot/vmlinuz"
+# From Debian 13 on modules are in /usr, and compressed, which busybox cannot load.
+if ! [ -d "$new/lib/modules" ]; then mkdir -p "$new/lib" && mv "$new/usr/lib/modules" "$new/lib/"; fi
+find "$new/lib/modules" -name '*.ko.xz' -exec xz --decompress {} +
 busybox depmod -b "$new" "$(basename "$new"/lib/modules/*)"
 chmod 755 "$new"
 rm -rf "$folder"

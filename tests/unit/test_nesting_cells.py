@@ -200,6 +200,9 @@ def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
     assert set(small) == {"cores_4", "cores_8", "vm", "hardware_virtualisation", "kernel_openvswitch"}
     reason = "virtual machines on the host's own processor (no virtual machine boots with KVM here)"
     assert small["vm"] == f"{reason}; emulated ones say nothing about speed"
+    # A virtual machine on a virtual machine boots, and says nothing about virtual machines on a host.
+    nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
+    assert set(nested) == {"hardware_virtualisation"}
 
 
 def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):

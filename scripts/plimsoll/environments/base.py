@@ -16,6 +16,8 @@ BINDING = Path(__file__).with_name("with-binding.sh")
 JOIN = Path(__file__).with_name("join-cgroup.sh")
 # Everything that a run leaves on the machine carries this name.
 LABEL = "plimsoll"
+# The memory of a virtual machine, if nobody asks for more.
+GUEST_BYTES = 256 * 2**20
 # Where programs on this host, and in containers that have its IPC, share memory as files.
 SHARED_MEMORY = Path("/dev/shm")
 

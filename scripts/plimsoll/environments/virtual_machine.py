@@ -70,7 +70,7 @@ class VirtualMachine(Environment):
             for spec in specs:
                 guests.append(running.start(self._words(spec, on), spec, on))
             running.wait(guests)
-        except Unavailable:
+        except BaseException:
             running.stop(guests)
             raise
         return list(guests)
@@ -79,7 +79,7 @@ class VirtualMachine(Environment):
         from plimsoll.environments.guests import machine
 
         if "disk" not in spec.image:
-            raise Unavailable(f"the image {spec.image['tag']} has no disk for virtual machines")
+            raise Unavailable(f"the image {spec.image['tag']} has no disk for virtual machines (squashfs-tools make one)")
         network = spec.network or self.network
         network.set_up(on)
         self.devices += 1
@@ -120,7 +120,7 @@ class VirtualMachine(Environment):
         from plimsoll.environments.guests import kernel
 
         super().examine(image)
-        if not Path(image["disk"]).is_file():
+        if not Path(image.get("disk", "")).is_file():
             raise gone(image, "its disk for virtual machines is not there")
         try:
             kernel.image()

@@ -57,8 +57,7 @@ def _virtualisation() -> str:
     if shutil.which("systemd-detect-virt"):
         done = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True)
         return done.stdout.strip() or "unknown"
-    flags = [line for line in read(Path("/proc/cpuinfo")).splitlines() if line.startswith("flags")]
-    return "a hypervisor (not identified)" if flags and " hypervisor" in flags[0] else "none seen"
+    return "a hypervisor (not identified)" if topology.hypervisor(read(Path("/proc/cpuinfo"))) else "none seen"
 
 
 def table(host: Host) -> str:

@@ -14,6 +14,12 @@ def open_vswitch(sysfs: Path = Path("/sys")) -> str:
     return KERNEL if (sysfs / "module/openvswitch").is_dir() else USER_SPACE
 
 
+def hypervisor(cpuinfo: str) -> bool:
+    """Whether this host is a virtual machine, as its processor says."""
+    flags = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
+    return "hypervisor" in flags.split()
+
+
 def read(path: Path, default: str = "") -> str:
     """Text of a file without surrounding blanks; the default if it cannot be read."""
     try:
@@ -57,6 +63,7 @@ def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology
         "cpu_model": cpu_model(read(proc / "cpuinfo")),
         "cpus": cpus,
         "open_vswitch": open_vswitch(sysfs),
+        "hypervisor": hypervisor(read(proc / "cpuinfo")),
         "usable": [cpu["cpu"] for cpu in cpus if cpu["cpu"] in usable],
         "sockets": len({cpu["socket"] for cpu in cpus}),
         "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),

@@ -30,7 +30,7 @@ SUITE = "bookworm"
 LOOK = ("docker", "run", "--rm", "--label", LABEL, "--network", "none")
 # An image without its stages.
 ALONE = "alone.tar"
-DISK = "disk.squashfs"
+DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
 # A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
 # a second per run.
 AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
@@ -70,7 +70,9 @@ def build(name: str, base: str) -> Image:
         else:
             stages = _stages(name, base, tag, given["stages"])
             made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
-            description = _noted(folder / "image.json", made) or unpack(tag, folder, stages)
+            description = _noted(folder / "image.json", made)
+            if not description or _lacks_disk(description, given["forms"]):
+                description = unpack(tag, folder, stages)
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
@@ -81,6 +83,11 @@ def _noted(path: Path, made: dict) -> dict | None:
     """The description of an image that was made before; None if there is none or Docker has another image now."""
     description = json.loads(path.read_text()) if path.is_file() else {}
     return description if made == {key: description.get(key) for key in made} else None
+
+
+def _lacks_disk(description: dict, forms: list[str]) -> bool:
+    """Whether an image has no disk for virtual machines and can get one: what makes it came later."""
+    return "disk" in forms and "disk" not in description and shutil.which(DISK_MAKER) is not None
 
 
 def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path) -> dict:
@@ -225,8 +232,9 @@ def unpack(tag: str, folder: Path, stages: dict[str, StageOfImage]) -> dict:
         if "archive" in forms:
             output(["docker", "save", "--output", str(new / ALONE), tag], 300)
             description["archive"] = str(folder / ALONE)
-        if "disk" in forms:
-            output(["mksquashfs", str(new / "rootfs"), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
+        # Only virtual machines need it, and they need more that not every host has.
+        if "disk" in forms and shutil.which(DISK_MAKER):
+            output([DISK_MAKER, str(new / "rootfs"), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
             description["disk"] = str(folder / DISK)
         description |= {
             "rootfs": str(folder / "rootfs"),

@@ -102,7 +102,7 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         machine.busy_seconds(),
         cgroup.cpu_seconds(account) if account else _launched(there),
         sum(map(cgroup.cpu_seconds, groups)),
-        _helpers(there, daemons, groups),
+        _helpers(there, daemons, groups, counted=account is not None),
         _stat()[7] / TICKS,
     )
 
@@ -143,13 +143,19 @@ def _launched(there: list[Process]) -> float:
     return seconds
 
 
-def _helpers(there: list[Process], daemons: tuple[str, ...], groups: list[Path]) -> dict[tuple[str, bytes], float]:
+def _helpers(
+    there: list[Process], daemons: tuple[str, ...], groups: list[Path], counted: bool
+) -> dict[tuple[str, bytes], float]:
     """Processor seconds of each helper, by its number and the time at which it started. An engine that runs in a container is
-    none: its group counts it."""
+    none: its group counts it. Nor is a kernel thread that serves a virtual machine where the groups of what was launched are
+    `counted`: it is in them."""
     return {
         (one.number, one.started): one.seconds
         for one in there
-        if "2" in (one.number, one.parent) or (daemons and one.name.startswith(daemons) and not _in_groups(one.number, groups))
+        if not (counted and one.name.startswith("vhost-"))
+        and (
+            "2" in (one.number, one.parent) or (daemons and one.name.startswith(daemons) and not _in_groups(one.number, groups))
+        )
     }
 
 

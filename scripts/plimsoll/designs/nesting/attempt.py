@@ -28,7 +28,7 @@ def attempt(attempt: Attempt) -> dict:
     services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
     task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
     try:
-        if services:
+        if services and not environment.own_kernels:
             refuse_full(attempt.cell, environment)
         measured = task.measure()
     except InvalidOutput as problem:

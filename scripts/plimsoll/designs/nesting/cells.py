@@ -21,7 +21,7 @@ from plimsoll.designs.nesting.factors import (
     parents,
     total,
 )
-from plimsoll.environments.guests import machine
+from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
@@ -34,7 +34,7 @@ MEMORY_SHARE = 0.7
 # What a container needs with its shim and a program, what a parent needs with its engine, page cache left out, and what QEMU
 # needs beside the memory of a virtual machine (bytes).
 CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
-MACHINE_BYTES = machine.MEMORY_BYTES + QEMU_BYTES
+MACHINE_BYTES = GUEST_BYTES + QEMU_BYTES
 # For a plan's estimate (s): a container's start, a parent's, beyond the first one the processors share the work of parents, and
 # the removal of each.
 START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
@@ -249,8 +249,9 @@ def repetitions(profile: dict) -> int:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The host's cores, which claims speak of, and where Open vSwitch switches."""
-    return {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
+    """The host's cores, which claims speak of, where Open vSwitch switches, and whether the host is a virtual machine."""
+    told = {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
+    return {**told, "hypervisor": host.get("hypervisor", False)}
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

@@ -231,7 +231,11 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     cores = plan["cores"]
     reason = no_machines(plan)
-    missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}") if reason else {}
+    missing = {}
+    if reason:
+        missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
+    elif plan.get("hypervisor"):
+        missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
     if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}

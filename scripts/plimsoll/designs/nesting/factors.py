@@ -54,6 +54,7 @@ class NestingPlan(interchange.Plan):
 
     cores: int  # of the host
     open_vswitch: str  # where it switches: `kernel` or `user space`
+    hypervisor: bool  # whether the host is a virtual machine itself
     placement: NotRequired[str]  # the one that claims are asked of; without it, any
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Waits for the end of its standard input, notes the moment, and becomes the command.
-WAITING = 'read -r _; printf "%s\\n" "$EPOCHREALTIME" >"$0"; exec "$@" </dev/null'
+WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
 # What Bash takes to get to the gate (s).
 READY = 0.2
 

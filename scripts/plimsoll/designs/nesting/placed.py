@@ -3,6 +3,7 @@
 Netperf binds its own programs. A virtual machine has one processor: its end is bound by binding the machine.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,10 @@ def problem(pair: Pair, binding: list[int]) -> str | None:
 
 def elsewhere(machine: Node, place: int) -> str | None:
     """In words, where a virtual machine may run, unless that is one processor."""
-    there = set().union(*(os.sched_getaffinity(thread) for thread in machine.threads()))
+    there = set()
+    for thread in machine.threads():
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            there |= os.sched_getaffinity(thread)
     if there == {place}:
         return None
     return f"the virtual machine was bound to {cpulist.format(there)}, and should be to {place}"

@@ -27,10 +27,10 @@ def main(arguments: list[str]) -> int:
     try:
         with _asking(port, f"run {len(asked)}\n".encode() + asked) as stream:
             code, answer = read_answer(stream)
-    except OSError as problem:
+        unpack(answer, Path(folder), sys.stdout.buffer, sys.stderr.buffer)
+    except (OSError, tarfile.TarError) as problem:
         print(f"the guest does not answer: {problem}", file=sys.stderr)
         return GONE
-    unpack(answer, Path(folder), sys.stdout.buffer, sys.stderr.buffer)
     return code
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import lzma
 import os
 import shutil
 import subprocess
@@ -60,9 +59,7 @@ def pack(path: Path, wanted: Iterable[str], texts: dict[str, str], folders: Iter
             (root / name).mkdir()
         shutil.copy(busybox, root / "bin/busybox")
         for number, module in enumerate(_in_order(wanted)):
-            # From Debian 13 on they are compressed, which busybox cannot load.
-            content = lzma.decompress(module.read_bytes()) if module.suffix == ".xz" else module.read_bytes()
-            (root / f"modules/{number:02}-{module.name.partition('.')[0]}.ko").write_bytes(content)
+            shutil.copy(module, root / f"modules/{number:02}-{module.name}")
         for name, text in texts.items():
             (root / name).write_text(text)
             (root / name).chmod(0o755)
@@ -86,7 +83,7 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
     """Paths of modules and of those that they need, each after what it needs."""
     where = modules()
     needs = dict(line.split(":") for line in (where / "modules.dep").read_text().splitlines())
-    named = {Path(path).name.partition(".")[0].replace("-", "_"): path for path in needs}
+    named = {_name(path): path for path in needs}
     order: list[str] = []
 
     def need(path: str) -> None:
@@ -95,6 +92,17 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
         if path not in order:
             order.append(path)
 
+    built_in = {_name(path) for path in (where / "modules.builtin").read_text().splitlines()}
     for name in wanted:
-        need(named[name])
+        if name in named:
+            need(named[name])
+        elif name not in built_in:
+            raise Unavailable(
+                f"the kernel of virtual machines has no module {name}: make setup fetches it anew without {folder()}"
+            )
     return [where / path for path in order]
+
+
+def _name(path: str) -> str:
+    """What a module is called, from its path."""
+    return Path(path).name.partition(".")[0].replace("-", "_")

@@ -3,24 +3,39 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
+from plimsoll.environments.base import LABEL
 from plimsoll.environments.guests import machine
 from plimsoll.host import system
 
 DEVICE = Path("/dev/kvm")
 # With KVM the smallest guest boots within a second. Where KVM cannot run it QEMU may wait for ever.
 SECONDS = 15.0
-HELLO = "plimsoll boot"
+HELLO, NAME = "plimsoll boot", f"{LABEL}-kvm"
+LATE = "a guest was not up after"
+# How `timeout` ends when it has killed what it was given: by the signal itself, or as a shell tells it.
+KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+# Several environments may ask at once.
+ASKING = threading.Lock()
+
+
+def problem() -> str | None:
+    """Why no guest boots with KVM here; None if one does. What took long to find is noted, and counts until this machine boots
+    again or has another QEMU. Unavailable if there is nothing to try it with."""
+    with ASKING:
+        return _problem()
 
 
 @cache
-def problem() -> str | None:
-    """Why no guest boots with KVM here; None if one does. What was found is noted, and counts until this machine boots again or
-    has another QEMU. Unavailable if there is nothing to try it with."""
+def _problem() -> str | None:
     if not DEVICE.exists():
         return f"there is no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
@@ -34,6 +49,8 @@ def problem() -> str | None:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     found = tried(words)
+    if found and not found.startswith(LATE):
+        return found  # it may be mended at any moment
     noted.parent.mkdir(parents=True, exist_ok=True)
     temporary = noted.with_name(f".{noted.name}.{os.getpid()}")
     temporary.write_text(json.dumps({"of": now, "problem": found}))
@@ -43,15 +60,15 @@ def problem() -> str | None:
 
 def tried(words: list[str], seconds: float = SECONDS) -> str | None:
     """Why the smallest guest does not boot with QEMU's `words`; None if it does."""
-    command = [*words, "-m", "128", "-append", f"{machine.KERNEL_WORDS} plimsoll.hello", "-serial", "stdio"]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
-        said, end = done.stdout, (done.stderr.decode(errors="replace").strip().splitlines() or ["it ended without a word"])[0]
-    except FileNotFoundError:
-        return f"{words[0]} is not installed"
-    except subprocess.TimeoutExpired as late:
-        said, end = late.stdout or b"", f"a guest was not up after {seconds:g} s"
-    return None if HELLO in said.decode(errors="replace") else end
+    command = [*words, "-name", NAME, "-m", "128", "-append", f"{machine.KERNEL_WORDS} plimsoll.hello", "-serial", "stdio"]
+    # Whoever waits for it may be killed, and a guest that hangs would stay.
+    bounded = ["timeout", "--signal=KILL", f"{seconds:g}", *command]
+    done = subprocess.run(bounded, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    if HELLO in done.stdout:
+        return None
+    if done.returncode in KILLED:
+        return f"{LATE} {seconds:g} s"
+    return (done.stderr.strip().splitlines() or ["it ended without a word"])[0]
 
 
 def _signature(program: str) -> list[int]:

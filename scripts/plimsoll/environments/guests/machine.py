@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from plimsoll.environments.base import Spec
+from plimsoll.environments.base import GUEST_BYTES, Spec
 from plimsoll.environments.guests import agent, kernel
 from plimsoll.environments.networks.base import Plug
 from plimsoll.measuring import lock
@@ -14,7 +14,6 @@ from plimsoll.measuring import lock
 # What runs a guest's processor, and the processor that it then has.
 KVM, EMULATED = "kvm", "tcg"
 PROCESSORS = {KVM: "host", EMULATED: "max"}
-MEMORY_BYTES = 256 * 2**20
 # Without a display, a monitor, devices that nobody asked for, and a second try.
 ALONE = ("-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none", "-no-reboot", "-machine", "q35")
 # A panic ends the guest.
@@ -30,7 +29,9 @@ WITHOUT_OFFLOADS = ",".join(
 VHOST = Path("/dev/vhost-net")
 # Writes each line of a console into the file that is its first word, after the moment at which it came (s since 1970). It ends
 # as QEMU does.
-STAMPED = """set -o pipefail; "$@" | while IFS= read -r line; do printf '%s %s\\n' "$EPOCHREALTIME" "$line"; done >"$0\""""
+STAMPED = (
+    """set -o pipefail; "$@" | while IFS= read -r line; do printf '%s %s\\n' "${EPOCHREALTIME/,/.}" "$line"; done >"$0\""""
+)
 
 
 def booting(accelerator: str) -> list[str]:
@@ -51,10 +52,10 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
     files.settings.write_text(settings(spec, plug, "" if program else service(spec)))
     files.plug.write_text("#!/bin/sh -e\n" + "".join(f"{shlex.join(one)}\n" for one in plug.commands).replace("DEVICE", '"$1"'))
     files.plug.chmod(0o755)
-    handed = ["-fw_cfg", f"name=opt/plimsoll/node,file={files.settings}"]
+    disks = [spec.image["disk"]]
     if program:
         files.program.write_bytes(agent.archive(spec.folder, "", list(spec.command)))
-        handed += ["-fw_cfg", f"name=opt/plimsoll/program,file={files.program}"]
+        disks.append(files.program)
         port, console = f"file,id=port,path={files.answer}", "stdio"
     else:
         for pipe in files.pipes():
@@ -65,13 +66,18 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
     card = f"virtio-net-pci,netdev=net,romfile=,mac={hardware_address(plug)}"
     return [
         *booting(accelerator),
-        *("-name", spec.name, "-m", f"{(spec.memory_bytes or MEMORY_BYTES) // 2**20}", "-append", KERNEL_WORDS),
-        *("-drive", f"if=none,id=image,file={spec.image['disk']},format=raw,readonly=on"),
-        *("-device", "virtio-blk-pci,drive=image"),
+        *("-name", spec.name, "-m", f"{(spec.memory_bytes or GUEST_BYTES) // 2**20}", "-append", KERNEL_WORDS),
+        *(word for number, path in enumerate(disks) for word in _disk(number, path)),
         *("-netdev", network, "-device", card if plug.offloads else f"{card},{WITHOUT_OFFLOADS}"),
         *("-device", "virtio-serial-pci", "-chardev", port, "-device", "virtserialport,chardev=port,name=plimsoll"),
-        *(*handed, "-serial", console),
+        *("-fw_cfg", f"name=opt/plimsoll/node,file={files.settings}", "-serial", console),
     ]
+
+
+def _disk(number: int, path: Path | str) -> list[str]:
+    """The words of a disk that is a file, and can only be read."""
+    drive = f"if=none,id=disk{number},file={path},format=raw,readonly=on"
+    return ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
 
 
 class Files:

@@ -1,7 +1,7 @@
 # First program of a guest in the image's file system: it makes a node of it, and then starts programs in it.
 #
-# QEMU hands in `node`: shell variables (guests/machine.py), and `program`, for a guest that runs one program and ends. Others are
-# told what to do on a port: `clock` (the answer is the guest's uptime), or `run SIZE` and an archive of as many bytes, with the
+# QEMU hands in `node`: shell variables (guests/machine.py). A guest that runs one program and ends has it on a second disk, as an
+# archive. Others are told what to do on a port: `clock` (the answer is the guest's uptime), or `run SIZE` and an archive of as many bytes, with the
 # node's folder and a script. The answer to that is `CODE SIZE` and an archive: what the script and its programs wrote into the
 # folder, and their output.
 busybox=/run/plimsoll/busybox
@@ -43,12 +43,12 @@ if [ -n "$ADDRESS" ]; then
 fi
 until [ -c /dev/vport*p1 ]; do $busybox sleep 0.01; done
 port=$(echo /dev/vport*p1)
-if [ -e $given/program ]; then
-    $busybox cat $given/program/raw >/run/plimsoll/program
-    run /run/plimsoll/program
+if [ -b /dev/vdb ]; then
+    run /dev/vdb
     exec 3>"$port"
     answer
-    say "ended with $code"
+    read -r up _ </proc/uptime
+    say "end $up"
     $busybox poweroff -f
 fi
 exec 3<>"$port"
