@@ -11,13 +11,13 @@ import sys
 import time
 from pathlib import Path
 
-from plimsoll import paths
 from plimsoll.environments.base import output
+from plimsoll.environments.guests import kernel
 
 from tests.conftest import PROJECT
 
 HERE = Path(__file__).parent
-KERNEL = paths.tool_prefix() / "guest"
+KERNEL = kernel.folder()
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 # What the kernel needs before it has a root: the host's files, and the disk.
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
@@ -37,7 +37,6 @@ def missing() -> str | None:
 
 def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], list[dict]]:
     """(accelerator, memory nodes, records) of a guest that measures `inputs["cells"]`."""
-    modules = next((KERNEL / "lib/modules").iterdir())
     (folder / "inputs.json").write_text(json.dumps(inputs))
     words = {
         "FOLDER": folder,
@@ -51,7 +50,7 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
         for word, value in words.items():
             text = text.replace(f"{word}/", f"{value}/").replace(f" {word} ", f" {value} ").replace(f" {word}\n", f" {value}\n")
         (folder / name).write_text(text)
-    _initramfs(folder, modules)
+    kernel.pack(folder / "initramfs.gz", MODULES, {"init": (folder / "init.sh").read_text()})
     _disk(folder, inputs["image"]["tag"])
     for accelerator, processor in ACCELERATORS.items():
         said = _boot(folder, accelerator, processor, seconds)
@@ -63,32 +62,6 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
     records = [json.loads(text) for word, text in lines if word == "RECORD"]
     assert len(records) == len(inputs["cells"]), said[-2000:]
     return accelerator, nodes[0], records
-
-
-def _initramfs(folder: Path, modules: Path) -> None:
-    """A file system in memory with busybox, the modules in the order of their needs, and init.sh."""
-    root = folder / "initramfs"
-    for name in ("bin", "proc", "sys", "dev", "modules", "lower", "upper", "root"):
-        (root / name).mkdir(parents=True)
-    shutil.copy(shutil.which("busybox"), root / "bin/busybox")
-    needs = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
-    named = {Path(path).name.partition(".")[0].replace("-", "_"): path for path in needs}
-    order: list[str] = []
-
-    def need(path: str) -> None:
-        for other in reversed(needs[path].split()):
-            need(other)
-        if path not in order:
-            order.append(path)
-
-    for name in MODULES:
-        need(named[name])
-    for number, path in enumerate(order):
-        shutil.copy(modules / path, root / f"modules/{number:02}-{Path(path).name}")
-    shutil.copy(folder / "init.sh", root / "init")
-    (root / "init").chmod(0o755)
-    command = "find . | cpio --quiet -o -H newc | gzip -1 >../initramfs.gz"
-    subprocess.run(command, shell=True, cwd=root, check=True)
 
 
 def _disk(folder: Path, tag: str) -> None:
