@@ -139,7 +139,7 @@ def test_the_knee_is_asked_at_the_cores(of_paper, plan_of, amaral2015):
             *("c05", 0),
             {
                 (f"cpu/{runtime}/{n}/{children}", f"cpu/{runtime}/8/{children}")
-                for runtime, children in (("bare", 0), ("docker", 0), ("docker-nested", 1), ("vm", 0))
+                for runtime, children in (("bare", 0), ("docker", 0), ("docker-nested", 1))
                 for n in (16, 32, 64)
             },
         ),
@@ -153,7 +153,6 @@ def test_the_knee_is_asked_at_the_cores(of_paper, plan_of, amaral2015):
             for identity, hosts, pairs in (
                 ("c24", "one", (("vm/bare", "docker/bare"), ("bare/vm", "bare/docker"))),
                 ("c25", "one", (("vm/bare", "docker/bare"), ("bare/vm", "bare/docker"))),
-                ("c34", "two", (("vm/bare", "docker/bare"),)),
             )
             for number, network in enumerate(("bridge", "openvswitch"))
         ),

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.analysis.tables import Asked
+from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import contrasts, ends, network, placed, run_tables, words
 from plimsoll.environments.base import HOST, Node
@@ -117,6 +118,7 @@ class Named(Node):
     """A node that is in a namespace."""
 
     kind = "test"
+    command = ("docker",)
 
     def __init__(self, namespace, on=None):
         super().__init__(namespace, on)
@@ -135,20 +137,30 @@ class Named(Node):
         (["child", "here"], "here", "gateway of child"),  # a nested one on a bridge, its parent on the host's network
         (["child", "parent"], "here", "gateway of parent"),
         (["parent", "parent"], "here", "gateway of parent"),
+        (["here"], ["parent", "parent"], "address by inspect"),  # a nested one on its parent's network
+        (["here"], ["two", "parent"], "address of two"),
     ],
 )
 def test_a_client_reaches_a_server(monkeypatch, client, server, address):
     spaces = {HOST: "here"}
-    nodes = None
-    for name in reversed(client):
-        nodes = Named(name, nodes)
+
+    def stacked(names):
+        nodes = None
+        for name in reversed([names] if isinstance(names, str) else names):
+            nodes = Named(name, nodes)
+        return nodes
+
     monkeypatch.setattr(ends, "namespace", lambda node: spaces.get(node, node.name))
-    told = {"cat": lambda node: f"gateway of {node}", "hostname": lambda node: f"address_of_{node} more"}
+    told = {
+        "cat": lambda node: f"gateway of {node}",
+        "hostname": lambda node: f"address_of_{node} more",
+        "docker": lambda node: "address by inspect\n",
+    }
     asked = []
     monkeypatch.setattr(Named, "inside", lambda node, program, **_: [asked.append(node.name), *program][1:])
-    monkeypatch.setattr(ends, "output", lambda command: told[command[0]](asked[-1]))
+    monkeypatch.setattr(ends, "output", lambda command: told[command[0]](asked[-1] if asked else ""))
     monkeypatch.setattr(ends, "gateway", lambda routes: routes)
-    assert ends.address_of(nodes, Named(server)).replace("_", " ") == address
+    assert ends.address_of(stacked(client), stacked(server)).replace("_", " ") == address
 
 
 SEEN = {"host": "1", "client": "1", "server": "1", "parent of the client": "1"}
@@ -218,6 +230,20 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
         os.sched_setaffinity(0, free)
 
 
+def test_pairs_that_the_paper_has_not_are_the_profile_s_choice(plan, amaral2015, config, small_host):
+    paths = [path for path, cell in plan["cells"].items() if "pairs" in cell["experiments"]]
+    assert "network/bare/docker-nested/bridge+host/one" in paths and len(paths) == 11
+    reasons = {plan["cells"][path]["reason"] for path in paths}
+    assert reasons == {"the profile leaves out what the paper has not, to save time"}
+    every = planner.make(amaral2015, studies.profile("paper"), small_host, {**config, "profile": "paper"}, {})
+    assert {every["cells"][path]["reason"] for path in paths} == {None}
+    # No statement of the paper is about them.
+    asked = contrasts.asking(every, amaral2015)
+    claims = [part for claim in book.load("amaral2015") for part in book.parts_of(claim) or [claim]]
+    contrasted = [one for claim in claims if "untestable" not in claim for one in asked(claim) if hasattr(one, "a")]
+    assert len(contrasted) > 50 and not {path for one in contrasted for path in (one.a.cell, one.b.cell)} & set(paths)
+
+
 def compared(plan, study, **claim) -> set[tuple[str, str]]:
     asked = contrasts.asking(plan, study)({"metrics": ["throughput"], "needs": [], "scope": {"hosts": ["one"]}, **claim})
     return {(one.a.cell.removeprefix("network/"), one.b.cell.removeprefix("network/")) for one in asked}
@@ -259,6 +285,8 @@ def test_a_finding_is_asked_in_each_placement(plan, amaral2015):
         ("[docker-nested, bare, bridge]", "must name its parent's and its own"),
         ("[docker, bare, bridge+host]", "must name one network"),
         ("[bare, bare, bridge]", "bare metal is on the network 'host', not on 'bridge'"),
+        ("[vm, bare, host]", "a virtual machine cannot be on the host's network"),
+        ("[bare, docker-nested, bridge+bridge]", "a nested server must be on its parent's network, and that on a bridge"),
     ],
 )
 def test_ends_are_checked(tmp_path, end, words):

@@ -62,7 +62,7 @@ def wanted(
                 continue  # where virtual machines run on the host's processor nothing is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = topology.identity(host)
-            cell["reason"] = lacking or _too_many(cell, host) or _cut(cell, profile["nesting"])
+            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
             if _emulated(cell):
                 cell["repetitions"] = profile["nesting"]["emulated"]["repetitions"]
             cell["fingerprint"] = fingerprint(cell)
@@ -215,10 +215,11 @@ def _too_many(cell: NestingCell, host: Topology) -> str | None:
     return f"{_words(cell)} would need {needed / 2**30:.0f} GiB of this host's {there / 2**30:.0f} GiB of memory"
 
 
-def _cut(cell: NestingCell, sizes: dict) -> str | None:
+def _cut(experiment: dict, cell: NestingCell, sizes: dict) -> str | None:
     """Why the profile leaves a cell out."""
     if cell["task"] == NETWORK:
-        return None
+        left_out = experiment.get("beyond", False) and not sizes["beyond"]
+        return "the profile leaves out what the paper has not, to save time" if left_out else None
     if _emulated(cell):
         most, what = sizes["emulated"]["instances"], "emulated virtual machines"
         beyond = int(cell["instances"]) > most

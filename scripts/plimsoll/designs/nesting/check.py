@@ -44,6 +44,11 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
         if len(network.split("+")) != 1 + nested:
             wanted = "its parent's and its own (host+bridge)" if nested else "one network"
             raise PlimsollError(f"{source}: {key}: {client}, {server}: '{network}' must name {wanted}.")
+        if environments.find(server).nested and network != "bridge+host":
+            raise PlimsollError(
+                f"{source}: {key}: {client}, {server}: a nested server must be on its parent's network, and that on a bridge "
+                f"(bridge+host), not on '{network}': nothing leads from outside to where else it can be."
+            )
         if {client, server} == {BARE} and network != "host":
             raise PlimsollError(
                 f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'."

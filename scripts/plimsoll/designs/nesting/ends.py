@@ -107,17 +107,26 @@ def free_port() -> int:
 
 
 def address_of(client: Node, server: Node) -> str:
-    """How a client reaches a server of the same host: by the loopback within a namespace; a container by its own address; and
-    bare metal by the gateway of the outermost container of the client that has a namespace of its own."""
+    """How a client reaches a server of the same host: by the loopback within a namespace; a container by its own address, or by
+    its parent's if it is on its parent's network; and bare metal by the gateway of the outermost container of the client that
+    has a namespace of its own."""
     here = namespace(HOST)
     if namespace(client) == namespace(server):
         return LOOPBACK
     if namespace(server) != here:
+        if server.on and namespace(server) == namespace(server.on):
+            return given_address(server.on)
         # Not by its name, which a container that was wired later has no address for.
         return output(server.inside(["hostname", "-I"])).split()[0]
     chain = [client, client.on] if client.on else [client]
     outermost = [node for node in chain if namespace(node) != here][-1]
     return gateway(output(outermost.inside(["cat", "/proc/net/route"])))
+
+
+def given_address(parent: Node) -> str:
+    """The address that an engine gave to a container. The container knows others too: its own engine's bridge has one."""
+    shown = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
+    return output([*parent.command, "inspect", "--format", shown, parent.name]).strip()
 
 
 def gateway(routes: str) -> str:
