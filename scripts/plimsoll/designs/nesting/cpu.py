@@ -13,8 +13,8 @@ from plimsoll.workloads import loop, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 # From the order to start the programs to the common moment: each has to be in its container by then, and engines let them in
-# one after the other.
-START, EACH = 0.4, 0.25
+# one after the other. An emulated processor takes several times as long to get there.
+START, EACH, EACH_EMULATED = 0.4, 0.25, 1.5
 # Programs that began further apart than this share of what they took, or this (s) if that is more, did not run at once.
 APART, LEAST_APART = 0.1, 0.05
 # A clock that gains or loses more than this share of a program's time, or this (s) if that is more, does not tell it.
@@ -32,7 +32,7 @@ class Task(Base):
             self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
         )
         ahead = [node.ahead() for node in nodes]
-        begin = time.monotonic() + START + EACH * len(nodes)
+        begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
         time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
         before, late = self.snapshot(), time.monotonic() > begin
