@@ -50,11 +50,9 @@ NETWORKS = {
         "client": "parent of the client",
         "server": "parent of the server",
     },
-    "network/docker-nested/vm-emulated/bridge+host/one": {"client": "parent of the client"},
     "network/vm-emulated/docker/bridge/one": {},
     "network/vm-emulated/bare/bridge/one": {"server": "host"},
     "network/bare/vm-emulated/openvswitch/one": {"client": "host"},
-    "network/vm-emulated/bare/bridge/two": {},
 }
 
 
