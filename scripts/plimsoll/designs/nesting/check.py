@@ -5,8 +5,22 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.nesting.contrasts import CHILD_NETWORK, ENVIRONMENT, EVERY, MOST, PARENT_NETWORK, WORDS
-from plimsoll.designs.nesting.factors import BARE, CPU, NETWORK, NETWORKS, ONE, TASKS, TWO, WIRED
+from plimsoll.designs.nesting.factors import (
+    BARE,
+    CHILD_NETWORK,
+    CPU,
+    ENVIRONMENT,
+    EVERY,
+    MOST,
+    NETWORK,
+    NETWORKS,
+    ONE,
+    PARENT_NETWORK,
+    TASKS,
+    TWO,
+    WIRED,
+    WORDS,
+)
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 

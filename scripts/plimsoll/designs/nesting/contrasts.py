@@ -11,13 +11,23 @@ from dataclasses import replace
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.nesting.factors import (
+    ABOVE,
     BARE,
+    CHILD_NETWORK,
+    CORES,
     CREATION,
     EMULATED_MACHINE,
+    ENVIRONMENT,
+    EVERY,
     FACTORS,
+    FROM,
     MACHINE,
+    MOST,
     NO_CHILDREN,
+    PARENT_NETWORK,
     PLACEMENTS,
+    TWICE,
+    UP_TO,
     NestingCell,
     NestingPlan,
     total,
@@ -25,20 +35,8 @@ from plimsoll.designs.nesting.factors import (
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 
-# Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
-# at most as many, the smallest that is at least twice as many, and that largest one with all above it.
-UP_TO, ABOVE, CORES, TWICE, FROM = "up to the cores", "above the cores", "the cores", "twice the cores", "from the cores on"
-WORDS = (UP_TO, ABOVE, CORES, TWICE, FROM)
-# However many.
-EVERY = "every"
-# Half as many instances: what growth is relative to.
-HALF = "half"
-# Children in all: as many in one parent as in parents of their own, the most that can be measured both ways.
-MOST = "most"
 # What a claim about no task in particular is about.
 USUAL = {"creation_time": CREATION}
-# Claims' words for the networks of nested containers, and the environment at one end whose other end is bare metal.
-PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT = "parent_network", "child_network", "environment"
 # What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
 MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"

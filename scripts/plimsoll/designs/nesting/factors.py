@@ -32,6 +32,16 @@ SIZES: tuple[str, ...] = ()
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("apart",)
 TRIES_ENVIRONMENTS = False
+# Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
+# at most as many, the smallest that is at least twice as many, and that largest one with all above it.
+UP_TO, ABOVE, CORES, TWICE, FROM = "up to the cores", "above the cores", "the cores", "twice the cores", "from the cores on"
+WORDS = (UP_TO, ABOVE, CORES, TWICE, FROM)
+# However many.
+EVERY = "every"
+# Children in all: as many in one parent as in parents of their own, the most that can be measured both ways.
+MOST = "most"
+# Claims' words for the networks of nested containers, and the environment at one end whose other end is bare metal.
+PARENT_NETWORK, CHILD_NETWORK, ENVIRONMENT = "parent_network", "child_network", "environment"
 NO_CHILDREN = "0"
 BARE = "bare"
 
