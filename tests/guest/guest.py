@@ -22,7 +22,7 @@ VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 # What the kernel needs before it has a root: the host's files, and the disk.
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "max"}
-SECONDS_TO_BOOT = 60
+SECONDS_TO_BOOT = 120
 
 
 def missing() -> str | None:
