@@ -38,6 +38,16 @@ class Cache(TypedDict):
     cpus: list[int]
 
 
+class SecondHost(TypedDict):
+    """Another machine at the end of a network: what it is, or the `reason` why nothing can be measured with it."""
+
+    name: str  # ssh's
+    kernel: NotRequired[str]
+    cpu_model: NotRequired[str]
+    processor: NotRequired[int]  # one that programs may use there
+    reason: NotRequired[str]
+
+
 class Topology(TypedDict):
     """A host as a plan needs it: this machine, or one that a file describes."""
 
@@ -51,6 +61,7 @@ class Topology(TypedDict):
     memory_bytes: int
     open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
     hypervisor: NotRequired[bool]  # whether it is a virtual machine itself
+    second_host: NotRequired[SecondHost]  # that the configuration names
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
 

@@ -228,6 +228,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     for name, study in loaded.items():
         book.check_against(study, claims.get(name, []))
     plans = configured.plans(loaded, config, host, unavailable, Path("results"))
+    configured.refuse_out_of_reach(host, (plans[name] for name in wanted))
     for name in selected:
         if not plans[name]["cells"]:
             raise PlimsollError(

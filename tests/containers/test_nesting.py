@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -17,7 +18,7 @@ from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments import virtual_machine
 from plimsoll.environments.base import LABEL, output
 from plimsoll.environments.guests import kernel, machine, running
-from plimsoll.environments.networks import far_host
+from plimsoll.environments.networks import far_host, second_host
 from plimsoll.environments.networks import of_host as of_host_networks
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
@@ -26,6 +27,7 @@ from plimsoll.planning import planner
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
+from tests.containers import another
 from tests.containers.test_nested import settled
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
@@ -77,7 +79,10 @@ def workspace(tmp_path, image, config, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan = planner.make(study, profile, inventory.here(), {**config, "profile": "ci"}, unavailable)
+            self.plan_for(inventory.here())
+
+        def plan_for(self, host):
+            self.plan = planner.make(study, profile, host, {**config, "profile": "ci"}, unavailable)
             self.plan["limits"].update(attempts=1)
 
         def run(self, path, **changes):
@@ -189,6 +194,74 @@ def _shared(name: str, shared: dict[str, str]) -> str:
     while name in shared:
         name = shared[name]
     return name
+
+
+@pytest.fixture
+def second(workspace, as_before, tmp_path, monkeypatch):
+    """The name of a second host that is another machine; the workspace's plan is with it."""
+    if lacking := another.missing():
+        pytest.skip(lacking)
+    (tmp_path / "ssh").mkdir()
+    with another.another(tmp_path / "ssh") as ssh:
+        monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
+        workspace.plan_for({**inventory.here(), "second_host": second_host.look(another.NAME)})
+        yield another.NAME
+    shutil.rmtree("/var/cache/plimsoll/second-host", ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    "client", ["bare/bare/host", "docker/bare/bridge", "docker/bare/openvswitch", "vm-emulated/bare/bridge"]
+)
+def test_another_machine_is_the_second_host(workspace, second, client):
+    """Its way back leads to this host's address alone: without translation nothing would come back to a container."""
+    found = workspace.run(f"network/{client}/two")
+    assert found["status"] == "valid", found["reason"]
+    assert found["cell"]["parameters"]["second_host"]["name"] == second and found["settled"]["idle"]
+    assert found["namespaces"]["server"].startswith(f"{second}: ") and found["values"]["throughput"] > 0.02
+    assert output(["sh", "-c", "pidof netserver || true"]).strip() == ""
+
+
+def test_a_second_host_that_goes_is_told(workspace, second, monkeypatch):
+    real = network.Task._test
+
+    def gone(task, test, placement, pair):
+        output(["ip", "link", "set", another.NEAR, "down"])
+        return real(task, test, placement, pair)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(network.Task, "_test", gone)
+        found = workspace.run("network/bare/bare/host/two")
+    assert found["status"] in ("invalid", "failed") and found["reason"], found
+    found = workspace.run("network/bare/bare/host/two")
+    assert found["status"] == "failed" and "'ssh" in found["reason"], found["reason"]
+
+
+def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, second):
+    workspace.run("network/bare/bare/host/two")
+    server = subprocess.Popen(second_host.Reached(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
+    found = ["pgrep", "-f", "^sleep 1010"]
+    assert until(lambda: subprocess.run(found, capture_output=True).returncode == 0)
+    server.kill()
+    server.wait()
+    assert until(lambda: subprocess.run(found, capture_output=True).returncode == 1)
+
+
+def test_files_there_that_are_not_the_image_s_are_refused(workspace, second):
+    assert workspace.run("network/bare/bare/host/two")["status"] == "valid"
+    (program,) = Path("/var/cache/plimsoll/second-host").glob("*/opt/plimsoll/bin/netserver")
+    program.write_bytes(b"another")
+    found = workspace.run("network/docker/bare/host/two")
+    assert found["status"] == "failed" and "delete that folder there" in found["reason"], found["reason"]
+
+
+def until(seen, seconds: float = 10.0) -> bool:
+    """Whether something is seen in time."""
+    end = time.monotonic() + seconds
+    while not seen():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def test_a_server_that_ends_in_the_middle_is_told(workspace, as_before, monkeypatch):

@@ -78,7 +78,8 @@ class Node(ABC):
     node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. One that is
     `detached` only looks like the starter's: it is the child of something else, and has neither the starter's cgroup nor its
     binding. With `private_users` each program has a user namespace of its own. One with `own_kernel` is another machine to what
-    runs in it: it has a clock of its own, and its namespaces have numbers of their own. `kind` is the sort of node in one word.
+    runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
+    bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word.
     `interface` is the network interface that its programs have to use, where they see others too.
     """
 
@@ -88,6 +89,7 @@ class Node(ABC):
     detached = False
     private_users = False
     own_kernel = False
+    whole = False
     root = Path("/")
     interface: str | None = None
 

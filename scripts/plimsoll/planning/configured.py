@@ -1,17 +1,36 @@
 """What the configuration says of planning: for which host, and how a study is planned for it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.config import studies, yaml_files
+from plimsoll.environments.networks import second_host
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
-from plimsoll.interchange import Plan, Topology
+from plimsoll.interchange import Plan, SecondHost, Topology
 from plimsoll.planning import planner, repetitions
 
 
 def host(config: dict) -> Topology:
-    """The host that is planned for: the one that `host_file` describes, or this machine."""
-    described = config.get("host_file")
-    return topology.described(yaml_files.load(Path(described), "host")) if described else inventory.here()
+    """The host that is planned for: the one that `host_file` describes, or this machine, with its second host."""
+    if described := config.get("host_file"):
+        return topology.described(yaml_files.load(Path(described), "host"))
+    second = config.get("second_host")
+    return {**inventory.here(), "second_host": _looked_at(second)} if second else inventory.here()
+
+
+def _looked_at(name: str) -> SecondHost:
+    try:
+        return second_host.look(name)
+    except Unavailable as problem:
+        return {"name": name, "reason": f"the second host {name} cannot be used: {problem}"}
+
+
+def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
+    """PlimsollError if a second host that the plans need cannot be used."""
+    reason = host.get("second_host", {}).get("reason")
+    if reason and any(cell["reason"] == reason for plan in plans for cell in plan["cells"].values()):
+        raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Mend that, or set second_host to null in config/config.yaml.")
 
 
 def plans(

@@ -83,10 +83,11 @@ class Services:
 def wait_for(node: Node, role: Role) -> None:
     """Wait until the program of a role listens in a node; Unavailable if it does not."""
     port = f":{role.port:04X} "
-    listens = node.inside(["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"])
+    looking = ["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"]
+    # On another machine it would not end with the command here.
+    listens = node.inside(["timeout", str(LISTENING), *looking])
     process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)
     if not ended_within(process.pid, LISTENING):
         process.kill()
-        process.wait()
+    if process.wait():
         raise Unavailable(f"the {role.name} '{' '.join(role.command)}' did not listen within {LISTENING:g} s")
-    process.wait()

@@ -16,6 +16,7 @@ from plimsoll.designs.nesting.factors import (
     PLACEMENTS,
     PLAIN,
     PRELOADED,
+    TWO,
     WIRED,
     NestingCell,
     parents,
@@ -23,7 +24,7 @@ from plimsoll.designs.nesting.factors import (
 )
 from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import topology
-from plimsoll.interchange import ABSENT, Plan, Topology
+from plimsoll.interchange import ABSENT, Plan, SecondHost, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.sysbench import Sysbench
 
@@ -44,6 +45,8 @@ BOOT = {False: 2.0, True: 6.0}
 EMULATED = 4.0
 # Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
 TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
+# What asking another machine takes in a run.
+REACHED = 6.0
 # An attempt is given up after as many times what is expected, and this (s).
 PATIENCE, LEAST_LIMIT = 10.0, 60.0
 
@@ -62,7 +65,9 @@ def wanted(
                 continue  # where virtual machines run on the host's processor nothing is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = topology.identity(host)
-            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
+            cell["reason"] = (
+                lacking or _out_of_reach(cell) or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
+            )
             if _emulated(cell):
                 cell["repetitions"] = profile["nesting"]["emulated"]["repetitions"]
             cell["fingerprint"] = fingerprint(cell)
@@ -81,8 +86,9 @@ def _emulated(cell: NestingCell) -> bool:
 
 def _machines(cell: NestingCell) -> int:
     """How many virtual machines a cell has."""
-    number = 1 if cell["task"] == NETWORK else int(cell["instances"])
-    return number * sum(environments.find(name).own_kernels for name in _ends(cell))
+    if cell["task"] == NETWORK:
+        return sum(environments.find(name).own_kernels for name in (cell["runtime"], cell["server"]))
+    return int(cell["instances"]) * environments.find(cell["runtime"]).own_kernels
 
 
 def _runtimes(cell: NestingCell) -> list[str]:
@@ -104,14 +110,18 @@ def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[Ne
 def _between(client: str, server: str, network: str, hosts: str, sizes: dict, host: Topology) -> NestingCell:
     """The cell of a network between two environments."""
     parameters = {key: sizes[key] for key in ("seconds", "burst", "message_kilobytes", "buffer_kilobytes")}
+    far = host.get("second_host") if hosts == TWO else None
+    if far:
+        # Of another machine the same cell is another measurement.
+        parameters["second_host"] = far
     if OPEN_VSWITCH in network.split("+"):
         # In user space it is another switch.
         parameters["switch"] = host.get("open_vswitch", topology.KERNEL)
     nested = [environments.find(end).nested for end in (client, server)]
-    placed = _bindings(host) if hosts == ONE else {"": _apart(host)}
+    placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
     boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + boots
-    seconds += sum(nested) * (PARENT + REMOVE_PARENT)
+    seconds += sum(nested) * (PARENT + REMOVE_PARENT) + (REACHED if far else 0.0)
     return {
         "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
         "task": NETWORK,
@@ -130,9 +140,11 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
     }
 
 
-def _apart(host: Topology) -> list[int]:
+def _apart(host: Topology, far: SecondHost | None) -> list[int]:
     """Processors of a client and of a server that are to be on hosts of their own: on a core each, where there are two."""
     cores = _cores(host)
+    if far:
+        return [cores[0], far.get("processor", 0)]
     return [cores[0], cores[min(1, len(cores) - 1)]]
 
 
@@ -205,6 +217,11 @@ def _of_machines(task: str, instances: int, parameters: dict, cores: int, emulat
     return booting + program * (EMULATED if emulated else 1.0)
 
 
+def _out_of_reach(cell: NestingCell) -> str | None:
+    """Why nothing can be measured with the second host that the configuration names."""
+    return cell["parameters"].get("second_host", {}).get("reason")
+
+
 def _too_many(cell: NestingCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold the containers."""
     machines = _machines(cell)
@@ -250,9 +267,11 @@ def repetitions(profile: dict) -> int:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The host's cores, which claims speak of, where Open vSwitch switches, and whether the host is a virtual machine."""
+    """The host's cores, which claims speak of, where Open vSwitch switches, whether the host is a virtual machine, and a second
+    host's name, if it is another machine."""
     told = {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
-    return {**told, "hypervisor": host.get("hypervisor", False)}
+    told["hypervisor"] = host.get("hypervisor", False)
+    return {**told, "second_host": host["second_host"]["name"]} if "second_host" in host else told
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

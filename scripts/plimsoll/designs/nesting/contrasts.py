@@ -236,6 +236,10 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
         missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
     if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
+    if "second_host" not in plan:
+        missing["two_machines"] = (
+            "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
+        )
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
     return missing
 

@@ -65,6 +65,7 @@ class NestingPlan(interchange.Plan):
     cores: int  # of the host
     open_vswitch: str  # where it switches: `kernel` or `user space`
     hypervisor: bool  # whether the host is a virtual machine itself
+    second_host: NotRequired[str]  # its name, if it is another machine
     placement: NotRequired[str]  # the one that claims are asked of; without it, any
 
 
@@ -73,9 +74,12 @@ class NestingRecord(interchange.Record):
 
     values: NotRequired[dict[str, float]]  # what the metrics are made of
     apart: NotRequired[float]  # how long after the first of the instances the last one began (s)
-    settled: NotRequired[dict]  # of a program: how idle the machine was when all instances were up, before it began
+    # Of a program: how idle the machine was when all instances were up, before it began. Of a network to another machine: how
+    # idle that was.
+    settled: NotRequired[dict]
     each: NotRequired[list[dict]]  # of each instance: its moments in seconds after the common start, and its own values
     namespaces: NotRequired[dict[str, str]]  # of a network: those of the host, the client, the server, and their parents
+    switched_bytes: NotRequired[int]  # of a network: what has passed between a switch and this host
     segments: NotRequired[dict[str, int]]  # of TCP, that client and server have sent, and sent again
     bits: NotRequired[dict[str, str]]  # sha256 of each program
 

@@ -8,14 +8,15 @@ from plimsoll.interchange import ABSENT, Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The host's cores; how many hosts client and server are on, if the figure is about networks; and the means that the paper
+    """The host's cores; how many hosts client and server are on, if the figure is about networks, and
+    the name of a second host that is another machine; and the means that the paper
     prints, if the figure names where: by instances and children, or by client, server, network and metric."""
     figure = study["figures"][name]
     names = figure.get("reference", [])
     printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
     hosts = study["experiments"][figure["experiment"]].get("hosts", ABSENT)
     paper = [row for table in printed for row in _rows(table)]
-    return {"of_cell": (), "cores": plan["cores"], "hosts": hosts, "paper": paper}
+    return {"of_cell": (), "cores": plan["cores"], "hosts": hosts, "second_host": plan.get("second_host"), "paper": paper}
 
 
 def _rows(printed: pd.DataFrame) -> list[dict]:

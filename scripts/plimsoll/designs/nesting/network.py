@@ -10,9 +10,11 @@ from pathlib import Path
 
 from plimsoll import environments
 from plimsoll.designs.nesting import ends, placed
-from plimsoll.designs.nesting.factors import TWO, of_placement
+from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell, of_placement
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.networks import of_host
+from plimsoll.environments.networks.second_host import Reached
+from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import noise
@@ -23,9 +25,14 @@ from plimsoll.workloads.base import InvalidOutput
 
 # A test that takes this much longer than it was asked to hangs (s).
 PATIENCE = 15.0
+# Over so much of the second host's time it has to be idle (s): what asks for it uses some itself.
+SETTLED = 0.5
 # Numbers in the line in which each test prints its result.
 STREAM_FIELDS, RR_FIELDS = 5, 6
-MICROSECONDS, MEGABITS_IN_GIGABIT = 1e6, 1e3
+MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
+# What has to have passed a switch of what was exchanged: what waits in buffers when a test ends has not.
+SWITCHED = 0.5
+SWITCHES = {OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
 
 
 class Task(Base):
@@ -37,7 +44,7 @@ class Task(Base):
         super().__init__(*given)
         server = environments.find(self.cell["server"])
         self.peers = Services(server, self.attempt.identity, self.attempt.folder) if server.services else None
-        self.network = of_host.LINK if self.cell["hosts"] == TWO else None
+        self.network = of_host.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
 
     def measure(self) -> dict:
         here = topology.open_vswitch()
@@ -45,15 +52,36 @@ class Task(Base):
             raise Unavailable(f"the plan has Open vSwitch in {asked}, and now it would be in {here}: plan anew")
         if self.network:
             self.network.set_up()
+        settled = self._settled()
         with ends.between(self) as pair:
             tests = list(product(TESTS, self.cell["bindings"]))
             random.Random(self.attempt.identity).shuffle(tests)
-            before = ends.segments(pair)
+            before, switch = ends.segments(pair), self._switch()
+            passed = switch.passed() if switch else 0
             values = {name_of(test, placement): self._test(test, placement, pair) for test, placement in tests}
             counted = {name: number - before[name] for name, number in ends.segments(pair).items()}
+            switched = {"switched_bytes": switch.passed() - passed} if switch else {}
             namespaces = ends.namespaces(self, pair)
         ends.refuse_other(namespaces, self.cell)
-        return {"values": values, "namespaces": namespaces, "segments": counted}
+        if switch:
+            refuse_left_out(switched["switched_bytes"], values, self.cell)
+        return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **settled}
+
+    def _switch(self) -> Wired | None:
+        """The switch that all packets have to pass on their way to this host: of an end that is on one, where the other end is
+        not."""
+        on_it = [end for end in (self.cell["runtime"], self.cell["server"]) if end != BARE]
+        return SWITCHES.get(self.cell["network"].partition("+")[0]) if len(on_it) == 1 else None
+
+    def _settled(self) -> dict:
+        """How idle the second host was, if it is another machine; InvalidOutput if it was not idle in time."""
+        if not isinstance(far := getattr(self.network, "far", None), Reached):
+            return {}
+        settled = noise.wait_until_idle(far, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED})
+        if not settled["idle"]:
+            busy = f"{settled['busy_share']:.0%} of its processors' time"
+            raise InvalidOutput(f"the second host {far.name} was not idle within {settled['waited_seconds']:.0f} s ({busy})")
+        return {"settled": settled}
 
     def take_down(self) -> None:
         """Stop the nodes of both ends before the group that they share is removed, and then what is theirs of the host."""
@@ -79,10 +107,10 @@ class Task(Base):
         words = placed.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
         program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
-        before = self.snapshot()
+        before, watch = self.snapshot(), placed.watching(pair) if binding else None
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        misplaced = placed.problem(pair, binding) if binding else None
+        misplaced = placed.problem(pair, binding, watch) if binding else None
         if hangs := not ended_within(process.pid, limit := parameters["seconds"] + PATIENCE):
             process.kill()
         process.wait()
@@ -99,6 +127,21 @@ class Task(Base):
             return VALUES[test](Path(f"{stem}.out").read_text(errors="replace"), parameters)
         except InvalidOutput as problem:
             raise InvalidOutput(f"{where}: {problem}") from problem
+
+
+def refuse_left_out(switched: int, values: dict[str, float], cell: NestingCell) -> None:
+    """InvalidOutput if fewer bytes have passed a switch than client and server have exchanged: packets took another way."""
+    exchanged = sum(bytes_of(name, value, cell["parameters"]) for name, value in values.items())
+    if switched < SWITCHED * exchanged:
+        raise InvalidOutput(f"only {switched / 2**20:.1f} MiB of {exchanged / 2**20:.1f} passed the switch")
+
+
+def bytes_of(name: str, value: float, parameters: dict) -> float:
+    """What a test exchanged, from its value; what a sender had only handed to its kernel when time was over is counted too."""
+    if name.startswith("throughput"):
+        return value * BYTES_IN_GIGABIT * parameters["seconds"]
+    answers = MICROSECONDS * (parameters["burst"] + 1) / value * parameters["seconds"]
+    return 2 * answers * 1024 * parameters["message_kilobytes"]
 
 
 def name_of(test: str, placement: str) -> str:

@@ -5,14 +5,19 @@ Netperf binds its own programs. A virtual machine has one processor: its end is 
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.environments.base import Node
+from plimsoll.environments.networks.second_host import Reached
 from plimsoll.host import cpulist
 from plimsoll.measuring import bound as of_programs
 from plimsoll.workloads import netperf
+
+# A look at another machine that takes longer hangs (s).
+WATCH_SECONDS = 20.0
 
 
 def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
@@ -21,18 +26,37 @@ def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
     here = os.sched_getaffinity(0)
     places = binding or (None, None)
     for node, place in zip((pair.client, pair.server), places, strict=True):
-        if node.own_kernel:
+        if node.whole:
             node.bind(here if place is None else {place})
-    own = (None if node.own_kernel else place for node, place in zip((pair.client, pair.server), places, strict=True))
+    own = (None if node.whole else place for node, place in zip((pair.client, pair.server), places, strict=True))
     return netperf.bound(words, *own)
 
 
-def problem(pair: Pair, binding: list[int]) -> str | None:
+def watching(pair: Pair) -> subprocess.Popen | None:
+    """What looks where the server is bound, to be started before a test: on another machine. None if it is on this one."""
+    return pair.server.watch(str(pair.port)) if isinstance(pair.server, Reached) else None
+
+
+def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = None) -> str | None:
     """Look until client and server are bound to these processors; in words, what was seen instead."""
     ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
-    machines = [elsewhere(node, place) for (_, node), place in ends if node.own_kernel]
-    needed = {name: {place} for (name, node), place in ends if not node.own_kernel}
-    return "; ".join(filter(None, [*machines, of_programs.problem(lambda: programs(pair.port), needed)])) or None
+    wholes = [elsewhere(node, place) for (_, node), place in ends if node.whole]
+    needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, Reached))}
+    here = of_programs.problem(lambda: programs(pair.port), needed)
+    return "; ".join(filter(None, [*wholes, here, _there(pair.server, binding[1], watch) if watch else None])) or None
+
+
+def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
+    """In words, where a server on another machine was bound, unless that is one processor."""
+    try:
+        seen, _ = watch.communicate(timeout=WATCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        watch.kill()
+        seen, _ = watch.communicate()
+    places = sorted({line for line in seen.split() if line.isdigit()}) or ["none"]
+    if places == [str(place)]:
+        return None
+    return f"netserver on {server.name} was bound to processor {', '.join(places)}, and should be to {place}"
 
 
 def elsewhere(machine: Node, place: int) -> str | None:

@@ -29,7 +29,7 @@ class Guest(Node):
     """A virtual machine that listens for programs to run, one after the other; `process` is QEMU's."""
 
     kind = "guest"
-    own_kernel = True
+    own_kernel = whole = True
 
     def __init__(self, spec: Spec, on: Node, process: subprocess.Popen):
         super().__init__(spec.name, on, spec=spec)

@@ -21,6 +21,8 @@ FIRST = 227
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # The device of Open vSwitch in user space itself.
 NETDEV = "ovs-netdev"
+# Has the kernel answer no question for an address on a device (arp_ignore).
+SILENT = ("sh", "-c", 'echo 8 >"/proc/sys/net/ipv4/conf/$0/arp_ignore"')
 # How long a switch may take to be there, and to end (s).
 READY_SECONDS, END_SECONDS = 10.0, 5.0
 
@@ -74,6 +76,11 @@ class Wired(Network):
         self.wires += 1
         return f"{self.subnet[1 + self.wires]}/{self.subnet.prefixlen}"
 
+    def passed(self) -> int:
+        """Bytes that have passed between the switch and this host."""
+        counters = Path(f"/sys/class/net/{self.device}/statistics")
+        return sum(int((counters / name).read_text()) for name in ("rx_bytes", "tx_bytes"))
+
     def sweep(self) -> None:
         self.subnet, self.wires = None, 0
         if device.exists(self.device):
@@ -125,7 +132,10 @@ class OpenVSwitch(Wired):
         output(self._control("add-br", self.device, *kind))
 
     def _plugging(self, wire: str) -> list[tuple[str, ...]]:
-        return [("ip", "link", "set", wire, "up"), tuple(self._control("add-port", self.device, wire))]
+        plugging = [("ip", "link", "set", wire, "up"), tuple(self._control("add-port", self.device, wire))]
+        # In user space the switch only listens to its wires, and the kernel hears all as well: it must not answer for this host
+        # there, or packets to the host would leave the switch out.
+        return plugging if in_kernel() else [(*SILENT, wire), *plugging]
 
     def _remove(self) -> None:
         if self.daemons and in_kernel():

@@ -18,7 +18,7 @@ from plimsoll.figures.data import FigureData
 # How each placement is drawn: the marker, whether it is filled, and how far below the middle of its row.
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
-SECOND_HOST = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
+NAMESPACE = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
 MANY = 300
 KEYS = ["runtime", "server", "network"]
 NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vSwitch", PLAIN: "bridge without offloads"}
@@ -79,14 +79,20 @@ class Networks(Chart):
         return (
             "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client to a "
             "server, on logarithmic axes. Colours are those of the end that is not on bare metal. Diamonds are the paper's "
-            f"means, on its host. {SECOND_HOST if data.options['hosts'] == TWO else ''}"
-            f"{lines.of_how_many(data, summary)}"
+            f"means, on its host. {_second_host(data.options)}{lines.of_how_many(data, summary)}"
         ).replace("; dots are single runs", "")
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         free = summary[summary["metric"] == "throughput"].to_dict("records")
         told = "; ".join(f"{_name(*(one[factor] for factor in KEYS))}: {one['mean']:.3g} Gbit/s" for one in free)
         return f"{data.title}. {told or 'No valid run'}."
+
+
+def _second_host(options: dict) -> str:
+    """What the second host is, in a sentence; nothing if there is none."""
+    if options["hosts"] != TWO:
+        return ""
+    return f"The second host is {name}. " if (name := options["second_host"]) else NAMESPACE
 
 
 def _placements(metrics: dict[str, dict]) -> list[str]:
