@@ -10,11 +10,12 @@ from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import contrasts, ends, network, placed, run_tables, words
+from plimsoll.designs.nesting.charts import networks
 from plimsoll.environments.base import HOST, Node
-from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, subnets
+from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.measuring import bound
-from plimsoll.planning import planner
+from plimsoll.planning import configured, planner
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
@@ -202,7 +203,7 @@ def test_where_programs_are_bound_is_told(monkeypatch):
 class Machine(Node):
     """A virtual machine that is this process, as far as the kernel can tell."""
 
-    own_kernel = True
+    own_kernel = whole = True
     enter = None
 
     def threads(self):
@@ -210,6 +211,63 @@ class Machine(Node):
 
     def bind(self, processors):
         os.sched_setaffinity(0, processors)
+
+
+FAR = {"name": "root@far", "kernel": "Linux 6.1", "cpu_model": "of it", "processor": 3}
+REMOTE = "network/docker/bare/bridge/two"
+
+
+def test_a_second_host_is_part_of_what_is_measured_across_two(plan_of, small_host):
+    usual, named = plan_of(), plan_of({**small_host, "second_host": FAR})
+    assert named["cells"][REMOTE]["parameters"]["second_host"] == FAR and named["second_host"] == "root@far"
+    assert named["cells"][REMOTE]["bindings"] == {"": [0, 3]}
+    differ = {path for path, cell in named["cells"].items() if cell["fingerprint"] != usual["cells"][path]["fingerprint"]}
+    assert differ == {path for path in usual["cells"] if path.endswith("/two")}
+    assert "two_machines" in contrasts.lacks(usual) and "two_machines" not in contrasts.lacks(named)
+
+
+def test_a_second_host_that_cannot_be_used_is_refused_before_anything_is_measured(plan_of, small_host):
+    host = {**small_host, "second_host": {"name": "root@far", "reason": "the second host root@far cannot be used: no route"}}
+    plan = plan_of(host)
+    reasons = {cell["reason"] for path, cell in plan["cells"].items() if path.endswith("/two") and "vm" not in path}
+    assert reasons == {"the second host root@far cannot be used: no route"}
+    with pytest.raises(
+        PlimsollError, match="^The second host root@far cannot be used: no route. Mend that, or set second_host"
+    ):
+        configured.refuse_out_of_reach(host, [plan])
+    configured.refuse_out_of_reach(host, [])
+    configured.refuse_out_of_reach({**small_host, "second_host": FAR}, [plan_of({**small_host, "second_host": FAR})])
+
+
+def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(second_host, "SSH", ("ssh", "-F", "/dev/null", *second_host.SSH[1:], "-o", "Port=1"))
+    with pytest.raises(Unavailable, match="nowhere.invalid has no IPv4 address"):
+        second_host.look("root@nowhere.invalid")
+    with pytest.raises(Unavailable, match="'ssh -F /dev/null' failed: .*refused"):
+        second_host.look("root@127.0.0.1")
+    # One that answers as this machine does is this machine.
+    (tmp_path / "ssh").write_text('#!/bin/sh\n[ "$2" = -G ] && { echo "hostname 127.0.0.1"; exit; }\nshift 2; eval "$*"\n')
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setattr(second_host, "SSH", (str(tmp_path / "ssh"), "-T"))
+    with pytest.raises(Unavailable, match="root@127.0.0.1 is this machine"):
+        second_host.look("root@127.0.0.1")
+
+
+def test_the_figure_says_what_the_second_host_is():
+    assert networks.second_host({"hosts": "one", "second_host": None}) == ""
+    assert "namespace" in networks.second_host({"hosts": "two", "second_host": None})
+    assert networks.second_host({"hosts": "two", "second_host": "root@far"}) == "The second host is root@far. "
+
+
+def test_bytes_that_left_out_a_switch_are_told():
+    cell = {"parameters": PARAMETERS}
+    # 20 Gbit/s for a second, and 35,000 requests and responses of 64 KiB.
+    values = {"throughput": 20.0, "latency": 200.0}
+    exchanged = 20e9 / 8 + 35_000 * 2 * 65536
+    assert sum(network.bytes_of(name, value, PARAMETERS) for name, value in values.items()) == pytest.approx(exchanged)
+    network.refuse_left_out(round(exchanged), values, cell)
+    with pytest.raises(InvalidOutput, match="only 1.0 MiB of 6759.2 passed the switch"):
+        network.refuse_left_out(2**20, values, cell)
 
 
 def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):

@@ -29,8 +29,6 @@ NAMES = [
 ]
 HOSTS = ("the paper's host", "two cores")
 XEON, OF_PAPER = "xeon-e5-2697v4", {"amaral2015": "xeon-e5-2630l"}
-# The paper's hosts are two machines.
-ANOTHER = {"name": "root@another", "kernel": "Linux 3.13", "cpu_model": "the same", "processor": 0}
 # What a world without effects bears out although its sentence names a difference, and why.
 WITHOUT_EFFECTS = {
     "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is asked",
@@ -65,7 +63,7 @@ def planned(request, study):
     if request.param == HOSTS[1]:
         return planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
     host = topology.described(yaml_files.load(PROJECT / f"config/hosts/{OF_PAPER.get(study['id'], XEON)}.yaml", "host"))
-    return planner.make(study, worlds.profile_of_paper(), {**host, "second_host": ANOTHER}, settings(), {})
+    return planner.make(study, worlds.profile_of_paper(), host, settings(), {})
 
 
 @pytest.fixture(scope="module")

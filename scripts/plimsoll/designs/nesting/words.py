@@ -44,9 +44,9 @@ GLOSSARY = (
     ),
     Term(
         "second host",
-        "The machine that the configuration names (second_host), reached by ssh. Where it names none, a network namespace of the "
-        "same machine, behind a link that is shaped to 1 Gbit/s: packets cross two shaped devices, but client and server share "
-        "the processors of one machine.",
+        "The machine that the configuration names (second_host), reached by ssh. Where it names none, a network namespace of "
+        "the same machine, behind a link that is shaped to 1 Gbit/s: packets cross two shaped devices, but client and server "
+        "share the processors of one machine.",
         ("across two hosts",),
     ),
     Term("slowdown", "How many times as long a program takes as one instance on bare metal.", ("slowdowns",)),

@@ -79,7 +79,7 @@ class Networks(Chart):
         return (
             "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client to a "
             "server, on logarithmic axes. Colours are those of the end that is not on bare metal. Diamonds are the paper's "
-            f"means, on its host. {_second_host(data.options)}{lines.of_how_many(data, summary)}"
+            f"means, on its host. {second_host(data.options)}{lines.of_how_many(data, summary)}"
         ).replace("; dots are single runs", "")
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
@@ -88,7 +88,7 @@ class Networks(Chart):
         return f"{data.title}. {told or 'No valid run'}."
 
 
-def _second_host(options: dict) -> str:
+def second_host(options: dict) -> str:
     """What the second host is, in a sentence; nothing if there is none."""
     if options["hosts"] != TWO:
         return ""
