@@ -133,12 +133,11 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll.host import inventory
     from plimsoll.planning import configured, planner
 
     wanted = {options.study: _study(options.study)}
     config, unavailable = json.loads(options.config), json.loads(options.unavailable)
-    made = configured.plans(wanted, config, inventory.here(), unavailable, options.output.parent.parent)
+    made = configured.plans(wanted, config, configured.host(config), unavailable, options.output.parent.parent)
     planner.write(made[options.study], options.output)
 
 

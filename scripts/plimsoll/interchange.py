@@ -45,6 +45,7 @@ class SecondHost(TypedDict):
     kernel: NotRequired[str]
     cpu_model: NotRequired[str]
     processor: NotRequired[int]  # one that programs may use there
+    megabits: NotRequired[int]  # per second, of this host's card on the way to it
     reason: NotRequired[str]
 
 

@@ -11,6 +11,7 @@ from plimsoll import environments
 from plimsoll.environments import docker_nested
 from plimsoll.environments.base import LABEL, Spec, output
 from plimsoll.environments.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
+from plimsoll.environments.nested import engine_folders
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 from plimsoll.images import builder
@@ -128,6 +129,8 @@ def counts_as_the_run_s(services, child) -> None:
     ],
 )
 def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, without, reason):
+    # With a volume of its own, as where it has to load the image.
+    monkeypatch.setattr(engine_folders, "usable", lambda image: False)
     options = PARENTS.options
     pairs = [options[i : i + 2] for i in range(0, len(options), 2)]
     kept = tuple(word for pair in pairs if pair[1] != without for word in pair)
@@ -138,6 +141,36 @@ def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, witho
     with pytest.raises(Unavailable, match=reason):
         services.start([services.spec("c0", image)])
     assert services.environment.left() == []
+
+
+def test_a_parent_s_engine_has_a_copy_of_its_own_that_goes_with_it(services, image):
+    begun = time.monotonic()
+    first, second = services.start([services.spec(f"c{number}", image) for number in range(2)])
+    print(f"two parents that need not load took {time.monotonic() - begun:.1f} s")
+    parts = moments(notes_of(first.spec))
+    assert parts["image"] - parts["engine"] < 0.1
+    kept, own = engine_folders.loaded(image), [engine_folders.of(node.on.name) for node in (first, second)]
+    before = sorted((str(path), path.lstat().st_mtime_ns) for path in kept.rglob("*") if not path.is_dir())
+    assert all(path.is_dir() for path in own)
+    said(first, "sh", "-c", "echo changed >/etc/hostname.new; echo changed >>/etc/debian_version")
+    assert "changed" not in said(second, "cat", "/etc/debian_version")
+    services.stop_all()
+    assert not any(path.exists() for path in own)
+    assert sorted((str(path), path.lstat().st_mtime_ns) for path in kept.rglob("*") if not path.is_dir()) == before
+
+
+def test_a_parent_that_does_not_get_ready_has_the_copied_folder_made_anew(services, image):
+    services.stop_all()
+    (node,) = services.start([services.spec("c0", image)])
+    services.stop([node])
+    kept = engine_folders.loaded(image)
+    for path in (kept / engine_folders.COPIED).rglob("*.json"):
+        path.write_text("{")
+    with pytest.raises(Unavailable):
+        services.start([services.spec("c1", image)])
+    assert not kept.exists()
+    (node,) = services.start([services.spec("c2", image)])
+    assert said(node, "hostname").strip() == node.name
 
 
 def ran(services, image, children: int, *command: str) -> tuple[int, dict[str, float]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from plimsoll.environments.base import HOST, Node, Spec, output
 from plimsoll.environments.docker import Docker
+from plimsoll.environments.nested import engine_folders
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.base import HostNetwork, Network
 from plimsoll.errors import Unavailable
@@ -20,6 +21,8 @@ from plimsoll.interchange import Image
 PARENT = "/opt/plimsoll/bin/parent.sh"
 # The file of the child's image in a parent.
 ARCHIVE = "/opt/plimsoll/child.tar"
+# What the engine of a parent keeps.
+ENGINE = "/var/lib/docker"
 # Where the engine of a parent looks for its settings.
 SETTINGS = "/etc/docker/daemon.json"
 # Of an engine on the host's network: it leaves the host's firewall and bridges alone. With no bridge at all, Docker would
@@ -28,6 +31,8 @@ ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": Fals
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
+# What an engine says of a file system that layers cannot lie on.
+UNFIT = "not supported"
 # What tells a parent from another container, as `privileges` reads it in one.
 GIVEN = {"capabilities": {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}, "seccomp": "off"}
 # Capabilities by their number (capabilities(7)): Docker's default ones, and those of a parent.
@@ -40,18 +45,26 @@ CAPABILITIES = {
 
 class Parents(Docker):
     """Containers that can start containers. No environment of its own: nothing is measured in a parent. Each has a volume of
-    its own for its engine, or, with `volume_of`, that of the container of this name."""
+    its own for its engine, or a folder if one was made for it; with `volume_of` it has that of the container of this name."""
 
     capabilities = ("SYS_ADMIN", "NET_ADMIN")
     options = (
         *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
-        *("--volume", "/var/lib/docker", "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
+        *("--volume", ENGINE, "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
     )
 
     def __init__(self, volume_of: str = ""):
         if volume_of:
-            own = self.options.index("/var/lib/docker")
+            own = self.options.index(ENGINE)
             self.options = (*self.options[: own - 1], "--volumes-from", volume_of, *self.options[own + 1 :])
+
+    def words(self, spec):
+        own = engine_folders.of(spec.name)
+        return [f"{own}:{ENGINE}" if word == ENGINE and own.is_dir() else word for word in super().words(spec)]
+
+    def remove(self, names, on=HOST):
+        super().remove(names, on)
+        engine_folders.remove(names)
 
 
 class Inner(Docker):
@@ -80,25 +93,63 @@ class DockerNested(Docker):
         refuse_others(specs[0].image)
         if any(map(on_host, specs)):
             of_host.CHILDREN.set_up(on)
-        wanted = [parent_of(spec) for spec in specs]
-        parents = PARENTS.start(wanted, on)
+        ready = has_loaded(specs[0], on)
+        wanted = [parent_of(spec, loads=not ready) for spec in specs]
+        if ready:
+            engine_folders.copy_all([parent.name for parent in wanted], specs[0].image)
         try:
-            wait(wanted)
+            parents = PARENTS.start(wanted, on)
+            try:
+                wait(wanted)
+            except Unavailable:
+                # Should what it was given be damaged, the next run makes it anew.
+                engine_folders.forget(specs[0].image)
+                raise
             return [_child(spec, parent) for spec, parent in zip(specs, parents, strict=True)]
         except Unavailable:
-            self.remove([parent.name for parent in parents], on)
+            PARENTS.remove([parent.name for parent in wanted], on)
             raise
 
     def stop(self, nodes: Sequence[Node]) -> None:
         """End the parents, which end their children and their engines in order, and remove them."""
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
         end(parents, host)
-        self.remove(parents, host)
+        PARENTS.remove(parents, host)
         of_host.CHILDREN.sweep()
+
+    def sweep(self) -> None:
+        try:
+            super().sweep()
+        finally:
+            engine_folders.sweep()
 
     def intact(self, nodes: Sequence[Node]) -> None:
         """The parents: a child's own process only sleeps, or serves."""
         super().intact([node.on for node in nodes])
+
+
+def has_loaded(spec: Spec, on: Node = HOST) -> bool:
+    """Whether there is the folder of an engine that has loaded a child's image. It is made the first time; Unavailable if that
+    fails. Where the file system is not fit for an engine that is noted, and each parent loads the image."""
+    image = spec.image
+    if not engine_folders.usable(image):
+        return False
+    if not engine_folders.loaded(image).is_dir():
+        parent = parent_of(spec._replace(name=f"{spec.name}-loads", parent_network=None))
+        try:
+            engine_folders.make(parent.name)
+            PARENTS.start([parent], on)
+            wait([parent])
+            end([parent.name], on)
+            engine_folders.keep(parent.name, image)
+        except Unavailable as problem:
+            if UNFIT not in str(problem):
+                raise
+            engine_folders.refuse(image, str(problem))
+            return False
+        finally:
+            PARENTS.remove([parent.name], on)
+    return True
 
 
 def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:

@@ -14,7 +14,8 @@ def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = No
     `preload` is a library of the image that is loaded before the others.
     """
     folder = libraries(rootfs)
-    loader = next(path for path in (*(rootfs / "lib64").glob("ld-linux*"), *(rootfs / "usr/lib").glob("ld-linux*")))
+    # Where the kernel looks for it Debian has an absolute link, which would lead out of the image.
+    loader = next(path for place in (folder, rootfs / "usr/lib", rootfs / "lib64") for path in place.glob("ld-linux*"))
     # Debian chooses the BLAS by an absolute link, which would lead out of the image.
     path = f"{folder / 'openblas-serial'}:{folder}"
     first = ["--preload", str(rootfs / preload.lstrip("/"))] if preload else []

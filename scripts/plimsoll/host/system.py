@@ -34,6 +34,10 @@ def settings(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str
         "transparent huge pages": read(sysfs / "kernel/mm/transparent_hugepage/enabled", NOT_READABLE),
         "address space randomisation": read(proc / "sys/kernel/randomize_va_space", NOT_READABLE),
         "NUMA balancing": read(proc / "sys/kernel/numa_balancing", NOT_READABLE),
+        "TCP congestion control": read(proc / "sys/net/ipv4/tcp_congestion_control", NOT_READABLE),
+        "TCP buffers": ", ".join(
+            f"{way} {' '.join(read(proc / f'sys/net/ipv4/tcp_{way}', NOT_READABLE).split())}" for way in ("rmem", "wmem")
+        ),
     }
 
 

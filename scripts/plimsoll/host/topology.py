@@ -141,7 +141,11 @@ def described(file: dict) -> Topology:
     of_socket = [[cpu["cpu"] for cpu in cpus if cpu["socket"] == socket] for socket in range(sockets)]
     memory, cache = round(file["memory_gib"] * 2**30), round(file["l3_mib_per_socket"] * 2**20)
     near, far = file["distances"]["local"], file["distances"]["remote"]
-    second = {"second_host": {"name": file["second_host"], "processor": 0}} if "second_host" in file else {}
+    second = (
+        {"second_host": {"name": file["second_host"], "processor": 0, "megabits": file["megabits"]}}
+        if "second_host" in file
+        else {}
+    )
     return {
         **second,
         "cpu_model": file["cpu_model"],

@@ -39,12 +39,16 @@ MACHINE_BYTES = GUEST_BYTES + QEMU_BYTES
 # For a plan's estimate (s): a container's start, a parent's, beyond the first one the processors share the work of parents, and
 # the removal of each.
 START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
+# The same of parents whose engines have the child's image (environments/nested/engine_folders.py).
+LOADED, ANOTHER_LOADED = 1.5, 0.8
 REMOVE, REMOVE_PARENT = 0.05, 2.0
 # The start of a virtual machine, the processor time that it takes, and how many times as long a program takes that is emulated.
 BOOT = {False: 2.0, True: 6.0}
 EMULATED = 4.0
 # Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
 TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
+# The speed of a link that does not tell it (Mbit/s): it may be any.
+UNKNOWN = 1_000_000
 # What asking another machine takes in a run.
 REACHED = 6.0
 # An attempt is given up after as many times what is expected, and this (s).
@@ -121,7 +125,7 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
     placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
     boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + boots
-    seconds += sum(nested) * (PARENT + REMOVE_PARENT) + (REACHED if far else 0.0)
+    seconds += sum(nested) * (LOADED + REMOVE_PARENT) + (REACHED if far else 0.0)
     return {
         "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
         "task": NETWORK,
@@ -202,6 +206,8 @@ def _seconds(task: str, instances: int, children: int, parameters: dict, cores: 
         starting = START * instances
     elif not children:
         starting = START * max(1.0, instances / 2)
+    elif task == CPU:
+        starting = LOADED + ANOTHER_LOADED * (instances - 1)
     else:
         parents = (PARENT + REMOVE_PARENT) if task == PRELOADED else 0
         starting = parents + PARENT + ANOTHER_PARENT * (instances - 1) + START * instances * children / 2
@@ -271,7 +277,9 @@ def described(study: dict, host: Topology) -> dict:
     host's name, if it is another machine."""
     told = {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
     told["hypervisor"] = host.get("hypervisor", False)
-    return {**told, "second_host": host["second_host"]["name"]} if "second_host" in host else told
+    if far := host.get("second_host"):
+        return {**told, "second_host": far["name"], "link_megabits": far.get("megabits", UNKNOWN)}
+    return told
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

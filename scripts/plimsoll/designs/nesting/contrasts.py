@@ -40,6 +40,8 @@ USUAL = {"creation_time": CREATION}
 # What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
 MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
+# A network between two hosts that is the bottleneck carries no more (Mbit/s), as the paper's.
+FILLED = 1000
 # What claims vary by saying so.
 VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
@@ -236,6 +238,8 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
         missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
     if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
+    if plan.get("link_megabits", FILLED) > FILLED:
+        missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
     if "second_host" not in plan:
         missing["two_machines"] = (
             "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"

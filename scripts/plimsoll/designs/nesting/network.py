@@ -74,9 +74,12 @@ class Task(Base):
         return SWITCHES.get(self.cell["network"].partition("+")[0]) if len(on_it) == 1 else None
 
     def _settled(self) -> dict:
-        """How idle the second host was, if it is another machine; InvalidOutput if it was not idle in time."""
+        """How idle the second host was, if it is another machine, with the image's files on it; InvalidOutput if it was not
+        idle in time."""
         if not isinstance(far := getattr(self.network, "far", None), Reached):
             return {}
+        far.hold(self.attempt.image)
+        far.processor = self.cell["parameters"]["second_host"]["processor"]
         settled = noise.wait_until_idle(far, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED})
         if not settled["idle"]:
             busy = f"{settled['busy_share']:.0%} of its processors' time"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.environments.base import Node
-from plimsoll.environments.networks.second_host import Reached
+from plimsoll.environments.networks.second_host import MARK, Reached
 from plimsoll.host import cpulist
 from plimsoll.measuring import bound as of_programs
 from plimsoll.workloads import netperf
@@ -53,7 +53,8 @@ def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
     except subprocess.TimeoutExpired:
         watch.kill()
         seen, _ = watch.communicate()
-    places = sorted({line for line in seen.split() if line.isdigit()}) or ["none"]
+    bound = [line.split()[-1] for line in seen.splitlines() if line.startswith(f"{MARK} bound ")]
+    places = sorted({place for place in bound if place.isdigit()}) or ["none"]
     if places == [str(place)]:
         return None
     return f"netserver on {server.name} was bound to processor {', '.join(places)}, and should be to {place}"

@@ -21,4 +21,4 @@ def way(second: SecondHost | None) -> Link | ByName:
     return ByName(second["name"]) if second else LINK
 
 
-ALL = (CHILDREN, LINK, BY_NAME, SWITCH, PLAIN_BRIDGE)
+ALL = (CHILDREN, LINK, SWITCH, PLAIN_BRIDGE, BY_NAME)

@@ -1,0 +1,1 @@
+"""What nested containers need beside engines."""
