@@ -235,7 +235,7 @@ def test_a_second_host_that_goes_is_told(workspace, second, monkeypatch):
         found = workspace.run("network/bare/bare/host/two")
     assert found["status"] in ("invalid", "failed") and found["reason"], found
     found = workspace.run("network/bare/bare/host/two")
-    assert found["status"] == "failed" and "'ssh" in found["reason"], found["reason"]
+    assert found["status"] == "failed" and f"ssh {second} failed" in found["reason"], found["reason"]
 
 
 def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, second):
