@@ -257,8 +257,12 @@ def output(command: list[str], seconds: float = 60) -> str:
 
 
 def _failed(command: list[str], code: int, said: str) -> str:
-    words = said.strip().splitlines() or [f"exit status {code}"]
-    return f"'{' '.join(command[:3])}' failed: {words[-1]}"
+    return f"'{' '.join(command[:3])}' failed: {last_words(said, code)}"
+
+
+def last_words(said: str, code: int) -> str:
+    """The last line that a command said; its exit status if it said nothing."""
+    return (said.strip().splitlines() or [f"exit status {code}"])[-1]
 
 
 def all_of(commands: list[list[str]], seconds: float = 120) -> list[str]:

@@ -138,9 +138,7 @@ def has_loaded(spec: Spec, on: Node = HOST) -> bool:
         parent = parent_of(spec._replace(name=f"{spec.name}-loads", parent_network=None))
         try:
             engine_folders.make(parent.name)
-            PARENTS.start([parent], on)
-            wait([parent])
-            end([parent.name], on)
+            load_once(parent, on)
             engine_folders.keep(parent.name, image)
         except Unavailable as problem:
             if UNFIT not in str(problem):
@@ -150,6 +148,13 @@ def has_loaded(spec: Spec, on: Node = HOST) -> bool:
         finally:
             PARENTS.remove([parent.name], on)
     return True
+
+
+def load_once(parent: Spec, on: Node = HOST) -> None:
+    """Start a parent, and end it when it has loaded the child's image; Unavailable if it does not. It is not removed."""
+    PARENTS.start([parent], on)
+    wait([parent])
+    end([parent.name], on)
 
 
 def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:

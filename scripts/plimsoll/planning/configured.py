@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.config import studies, yaml_files
-from plimsoll.environments.networks import second_host
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
 from plimsoll.interchange import Plan, SecondHost, Topology
@@ -20,6 +19,9 @@ def host(config: dict) -> Topology:
 
 
 def _looked_at(name: str) -> SecondHost:
+    # Here, because few configurations name one.
+    from plimsoll.environments.networks import second_host
+
     try:
         return second_host.look(name)
     except Unavailable as problem:

@@ -47,8 +47,6 @@ BOOT = {False: 2.0, True: 6.0}
 EMULATED = 4.0
 # Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
 TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
-# The speed of a link that does not tell it (Mbit/s): it may be any.
-UNKNOWN = 1_000_000
 # What asking another machine takes in a run.
 REACHED = 6.0
 # An attempt is given up after as many times what is expected, and this (s).
@@ -274,12 +272,10 @@ def repetitions(profile: dict) -> int:
 
 def described(study: dict, host: Topology) -> dict:
     """The host's cores, which claims speak of, where Open vSwitch switches, whether the host is a virtual machine, and a second
-    host's name, if it is another machine."""
+    host, if it is another machine."""
     told = {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
     told["hypervisor"] = host.get("hypervisor", False)
-    if far := host.get("second_host"):
-        return {**told, "second_host": far["name"], "link_megabits": far.get("megabits", UNKNOWN)}
-    return told
+    return {**told, "second_host": host["second_host"]} if "second_host" in host else told
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:

@@ -4,6 +4,7 @@ A claim names levels: those of side a, those of side b, and those that hold on b
 against the cells of side b that are like it in all factors that the two sides do not name differently.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -238,12 +239,12 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
         missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
     if plan["open_vswitch"] != topology.KERNEL:
         missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
-    if plan.get("link_megabits", FILLED) > FILLED:
-        missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
     if "second_host" not in plan:
         missing["two_machines"] = (
             "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
         )
+    elif plan["second_host"].get("megabits", math.inf) > FILLED:
+        missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
     return missing
 

@@ -94,9 +94,7 @@ class Task(Base):
         """The name of a parent that has loaded the child's image into its volume, and has ended."""
         spec = docker_nested.parent_of(self.services.spec(f"loaded{number}", self.attempt.image))
         self.created.append(spec.name)
-        PARENTS.start([spec])
-        docker_nested.wait([spec])
-        docker_nested.end([spec.name])
+        docker_nested.load_once(spec)
         return spec.name
 
     def _programs(self, after: list[Afterwards]) -> list[tuple[str, float]]:

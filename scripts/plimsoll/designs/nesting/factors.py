@@ -65,8 +65,7 @@ class NestingPlan(interchange.Plan):
     cores: int  # of the host
     open_vswitch: str  # where it switches: `kernel` or `user space`
     hypervisor: bool  # whether the host is a virtual machine itself
-    second_host: NotRequired[str]  # its name, if it is another machine
-    link_megabits: NotRequired[int]  # per second, between this host and that
+    second_host: NotRequired[interchange.SecondHost]  # if it is another machine
     placement: NotRequired[str]  # the one that claims are asked of; without it, any
 
 

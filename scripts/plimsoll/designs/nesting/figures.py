@@ -16,7 +16,13 @@ def told(plan: Plan, study: dict, name: str) -> dict:
     printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
     hosts = study["experiments"][figure["experiment"]].get("hosts", ABSENT)
     paper = [row for table in printed for row in _rows(table)]
-    return {"of_cell": (), "cores": plan["cores"], "hosts": hosts, "second_host": plan.get("second_host"), "paper": paper}
+    return {
+        "of_cell": (),
+        "cores": plan["cores"],
+        "hosts": hosts,
+        "second_host": plan.get("second_host", {}).get("name"),
+        "paper": paper,
+    }
 
 
 def _rows(printed: pd.DataFrame) -> list[dict]:

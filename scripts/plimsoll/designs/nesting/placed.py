@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.environments.base import Node
-from plimsoll.environments.networks.second_host import MARK, Reached
+from plimsoll.environments.networks.second_host import Reached, ours
 from plimsoll.host import cpulist
 from plimsoll.measuring import bound as of_programs
 from plimsoll.workloads import netperf
@@ -53,7 +53,7 @@ def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
     except subprocess.TimeoutExpired:
         watch.kill()
         seen, _ = watch.communicate()
-    bound = [line.split()[-1] for line in seen.splitlines() if line.startswith(f"{MARK} bound ")]
+    bound = [line.removeprefix("bound ") for line in ours(seen)]
     places = sorted({place for place in bound if place.isdigit()}) or ["none"]
     if places == [str(place)]:
         return None

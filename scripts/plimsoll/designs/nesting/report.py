@@ -7,7 +7,7 @@ import pandas as pd
 
 from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, NETWORK, of_placement
-from plimsoll.interchange import ABSENT, Plan, SecondHost
+from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
 
@@ -27,7 +27,7 @@ def content(
         "statistics": tests.astype(object).where(tests.notna(), "").to_dict("records"),
         "sizes": parameters(plan, CPU),
         "of_networks": parameters(plan, NETWORK),
-        "second_host": second_host(plan),
+        "second_host": plan.get("second_host"),
     }
 
 
@@ -58,12 +58,6 @@ def _in_words(row: dict) -> dict:
     """A row of a table with its levels in words."""
     factors = {"client": "runtime", "server": "runtime", "network": "network"}
     return {**row, **{key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}}
-
-
-def second_host(plan: Plan) -> SecondHost | None:
-    """The other machine at the end of networks; None if there is none."""
-    there = (cell["parameters"].get("second_host") for cell in plan["cells"].values())
-    return next(filter(None, there), None)
 
 
 def parameters(plan: Plan, task: str) -> dict:

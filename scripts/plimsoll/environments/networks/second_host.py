@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from plimsoll.environments import rootfs
-from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.base import HOST, Node, last_words, output
 from plimsoll.environments.networks import firewall
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Unavailable
@@ -137,8 +137,7 @@ class Reached(Node):
             finally:
                 pack.kill()
         if done.returncode:
-            said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            raise Unavailable(f"the image could not be copied to {self.name}: {said[-1]}")
+            raise Unavailable(f"the image could not be copied to {self.name}: {last_words(done.stderr, done.returncode)}")
 
     def ask(self, *program: str, given: str = "") -> list[str]:
         """The lines that are ours of what a program there prints; Unavailable if it fails."""
@@ -150,9 +149,8 @@ class Reached(Node):
         except subprocess.TimeoutExpired as problem:
             raise Unavailable(f"{self.name} did not answer within {ANSWER_SECONDS:g} s") from problem
         if done.returncode:
-            said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            raise Unavailable(f"ssh {self.name} failed: {said[-1]}")
-        return [line.removeprefix(MARK).strip() for line in done.stdout.splitlines() if line.startswith(MARK)]
+            raise Unavailable(f"ssh {self.name} failed: {last_words(done.stderr, done.returncode)}")
+        return ours(done.stdout)
 
     def busy_share(self, seconds: float) -> float:
         """The share of time that was not idle for these seconds: of all its processors, or of `processor` if that is more."""
@@ -198,6 +196,11 @@ class ByName(Network):
         firewall.translate_no_longer()
 
 
+def ours(text: str) -> list[str]:
+    """The lines of a text that are ours, without their mark."""
+    return [line.removeprefix(MARK).strip() for line in text.splitlines() if line.startswith(MARK)]
+
+
 def look(name: str) -> SecondHost:
     """What a second host is; Unavailable if ssh does not reach it, or if nothing could be measured with it."""
     there = Reached(name)
@@ -218,7 +221,7 @@ def look(name: str) -> SecondHost:
 
 def _here() -> list[str]:
     """What this machine tells of itself."""
-    return [line.removeprefix(MARK).strip() for line in output(["sh", "-c", TELLS]).splitlines()]
+    return ours(output(["sh", "-c", TELLS]))
 
 
 def _link(address: str) -> dict:
