@@ -4,8 +4,8 @@ import re
 
 from plimsoll.workloads.base import InvalidOutput, Workload, numbers
 
-# One event takes about as long as this on a slow processor (s), for primes up to 40,000.
-EVENT_SECONDS = 0.006
+# One event takes about as long as this (s), for primes up to 40,000.
+EVENT_SECONDS = 0.003
 TOTAL = re.compile(r"^\s*total (time|number of events):\s*([0-9.]+)s?$", re.MULTILINE)
 PROGRAM, TIMER = "/usr/bin/sysbench", "/usr/bin/time"
 

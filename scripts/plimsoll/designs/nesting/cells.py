@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from plimsoll import environments, workloads
 from plimsoll.designs.nesting.factors import (
+    BARE,
     CPU,
     MACHINE,
     NETWORK,
@@ -36,17 +37,15 @@ MEMORY_SHARE = 0.7
 # needs beside the memory of a virtual machine (bytes).
 CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
 MACHINE_BYTES = GUEST_BYTES + QEMU_BYTES
-# For a plan's estimate (s): a container's start, a parent's, beyond the first one the processors share the work of parents, and
-# the removal of each.
-START, PARENT, ANOTHER_PARENT = 0.6, 9.0, 4.5
-# The same of parents whose engines have the child's image (environments/nested/engine_folders.py).
-LOADED, ANOTHER_LOADED = 1.5, 0.8
-REMOVE, REMOVE_PARENT = 0.05, 2.0
+# For a plan's estimate (s): what starting and removing takes of the first one and of each other. CONTAINER is one that stays
+# up, CREATED one that is created, PARENT loads the child's image, and LOADED is a parent whose engine has that
+# (environments/nested/engine_folders.py); the removal of a parent that stays up is apart.
+CONTAINER, CREATED, PARENT, LOADED, REMOVED = (0.3, 0.25), (0.6, 0.2), (8.0, 1.6), (1.5, 0.8), (1.2, 0.15)
 # The start of a virtual machine, the processor time that it takes, and how many times as long a program takes that is emulated.
-BOOT = {False: 2.0, True: 6.0}
-EMULATED = 4.0
+BOOT = {False: 2.0, True: 3.0}
+EMULATED = 3.3
 # Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
-TESTS, BETWEEN, ENDS = 2, 0.3, 1.5
+TESTS, BETWEEN, ENDS = 2, 0.15, 0.5
 # What asking another machine takes in a run.
 REACHED = 6.0
 # An attempt is given up after as many times what is expected, and this (s).
@@ -123,7 +122,7 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
     placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
     boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + boots
-    seconds += sum(nested) * (LOADED + REMOVE_PARENT) + (REACHED if far else 0.0)
+    seconds += sum(nested) * (LOADED[0] + REMOVED[0]) + (REACHED if far else 0.0)
     return {
         "path": f"{NETWORK}/{client}/{server}/{network}/{hosts}",
         "task": NETWORK,
@@ -180,7 +179,7 @@ def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, h
     if environment.own_kernels:
         seconds = _of_machines(task, instances, parameters, host["cores"], environment.emulated)
     else:
-        seconds = _seconds(task, instances, children, parameters, host["cores"])
+        seconds = _seconds(task, runtime, instances, children, parameters, host["cores"])
     return {
         "path": f"{task}/{runtime}/{instances}/{children}",
         "task": task,
@@ -198,20 +197,18 @@ def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, h
     }
 
 
-def _seconds(task: str, instances: int, children: int, parameters: dict, cores: int) -> float:
+def _seconds(task: str, runtime: str, instances: int, children: int, parameters: dict, cores: int) -> float:
     """About how long a run takes."""
-    if task == CPU and not children:
-        starting = START * instances
-    elif not children:
-        starting = START * max(1.0, instances / 2)
-    elif task == CPU:
-        starting = LOADED + ANOTHER_LOADED * (instances - 1)
-    else:
-        parents = (PARENT + REMOVE_PARENT) if task == PRELOADED else 0
-        starting = parents + PARENT + ANOTHER_PARENT * (instances - 1) + START * instances * children / 2
-    removing = instances * (REMOVE_PARENT if children else REMOVE)
-    program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores) if task == CPU else 0
-    return starting + program + removing
+
+    def of(times: tuple[float, float], number: int = instances) -> float:
+        return times[0] + times[1] * (number - 1)
+
+    if task == CPU:
+        program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores)
+        return program + (of(LOADED) + of(REMOVED) if children else 0.0 if runtime == BARE else of(CONTAINER))
+    if not children:
+        return of(CREATED)
+    return of(PARENT) + CREATED[1] * (instances * children - 1) + (1.0 if task == PRELOADED else 0.0)
 
 
 def _of_machines(task: str, instances: int, parameters: dict, cores: int, emulated: bool) -> float:

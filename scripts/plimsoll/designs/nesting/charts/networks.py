@@ -19,7 +19,7 @@ from plimsoll.figures.data import FigureData
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
 NAMESPACE = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
-MANY = 300
+MANY = 100
 KEYS = ["runtime", "server", "network"]
 NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vSwitch", PLAIN: "bridge without offloads"}
 
