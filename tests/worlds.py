@@ -40,7 +40,8 @@ class World(Measured):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = availability.metrics(plan, study, list(self.metrics))
         self.effects, self.seed = effects, seed
-        self.several = "pair" in plan["factors"]
+        # Cells in which benchmarks run over and over have several values a block.
+        self.several = "pair" in plan["factors"] or "storage" in plan["factors"]
         self.levels = levels or cells_of(plan, study)
         self._single: dict[tuple[str, str], Sample] = {}
         self._by_block: dict[tuple[str, str], Sample] = {}
@@ -142,6 +143,8 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
     """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
     if "children" in plan["factors"]:
         return {("", path): [_nested(cell, plan["cores"])] for path, cell in plan["cells"].items()}
+    if "storage" in plan["factors"]:
+        return {(cell["benchmark"], path): [cell] for path, cell in plan["cells"].items()}
     if "pair" not in plan["factors"]:
         return {("", path): [{**cell, GRANULARITY: granularities(cell)}] for path, cell in plan["cells"].items()}
     # Here, as a design can be taken out.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from plimsoll import environments, measure, workloads
 from plimsoll.config import studies
-from plimsoll.designs.interference import attempt, limits, placement
+from plimsoll.designs.interference import attempt, placement
 from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cpulist, inventory
@@ -21,6 +21,7 @@ from plimsoll.images import builder, supplied
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.services import limits
 
 from tests.conftest import unlike
 from tests.containers.conftest import container_of_the_run

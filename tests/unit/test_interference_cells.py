@@ -3,11 +3,12 @@
 import pytest
 from plimsoll import designs
 from plimsoll.config import studies
-from plimsoll.designs.interference import cells, disk, limits
+from plimsoll.designs.interference import cells
 from plimsoll.designs.interference.factors import InterferenceCell
-from plimsoll.host import cpulist
+from plimsoll.host import cpulist, disk
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability, planner
+from plimsoll.services import limits
 
 from tests.conftest import host_of, unlike
 

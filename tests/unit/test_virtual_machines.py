@@ -24,7 +24,7 @@ PLUG = Plug("10.77.0.254/24", "10.77.0.1", (("ip", "link", "set", "DEVICE", "up"
 def spec(tmp_path, monkeypatch) -> Spec:
     monkeypatch.setattr(lock, "TEMPORARY", tmp_path / "temporary")
     monkeypatch.setattr(kernel, "image", lambda: Path("/k/vmlinuz"))
-    monkeypatch.setattr(kernel, "initramfs", lambda: Path("/k/initramfs"))
+    monkeypatch.setattr(kernel, "initramfs", lambda more=(): Path("/k/initramfs"))
     folder = tmp_path / "run"
     folder.mkdir()
     return Spec("r", "plimsoll-r-c0", {"tag": "plimsoll/x:1", "disk": "/images/disk"}, folder)

@@ -29,18 +29,27 @@ class Place(NamedTuple):
     nodes: str
 
 
+class Scratch(NamedTuple):
+    """A file of this host that holds a file system (ext4), and the folder in a virtual machine where that is."""
+
+    file: Path
+    folder: str
+
+
 class Spec(NamedTuple):
     """A node that is to be started.
 
     `run` identifies the run on the machine. `name` identifies the node, and is its host name. `image` is the description of a
     built image (plimsoll.images); an environment takes the form of it that it runs. `folder` is at the same path in the node.
-    `mounts` are other folders of the host, each with its place in the node, where it can only be read. `temporary` is a short
-    path on the host where programs that belong together meet; only a node that needs it has it.
+    `mounts` are other folders of the host, each with its place in the node, where it can only be read; `volumes` are folders
+    of a container that are not in its layers. `temporary` is a short path on the host where programs that belong together
+    meet; only a node that needs it has it. A virtual machine has so many `processors`, and at `scratch.folder` a file of the
+    host as a disk.
 
     With `place` None the node may use all processors and memory nodes, with `memory_bytes` None all memory. `block_io_weight`
     is the weight of its block I/O. `capabilities` are added to the environment's. With `network` None the node is on the
-    environment's own; `parent_network` is that of its parent, where it is nested. `group` is the cgroup in which the node's own
-    is made (`Environment.group_of`). `user` is UID:GID, `command` is what keeps a container up.
+    environment's own; `parent_network` is that of its parent, where it is nested. `group` is the cgroup in which the node's
+    own is made (`Environment.group_of`). `user` is UID:GID, `command` is what keeps a container up.
     """
 
     run: str
@@ -51,6 +60,9 @@ class Spec(NamedTuple):
     memory_bytes: int | None = None
     block_io_weight: int | None = None
     mounts: tuple[tuple[str, str], ...] = ()
+    volumes: tuple[str, ...] = ()
+    processors: int = 1
+    scratch: "Scratch | None" = None
     capabilities: tuple[str, ...] = ()
     network: Network | None = None
     parent_network: Network | None = None

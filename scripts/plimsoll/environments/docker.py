@@ -2,9 +2,10 @@
 
 import os
 import shutil
+from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import gone, join, output
+from plimsoll.environments.base import LABEL, gone, join, output
 from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Outage, Unavailable
@@ -44,6 +45,28 @@ class Docker(Engine):
 
     def programs(self) -> tuple[str, ...]:
         return ("docker", "dockerd", "containerd", "runc")
+
+    def make_folder(self, run: str) -> Path:
+        """A folder of this host where the engine stores what containers write, for what runs in none of them: a volume that no
+        container has. It stays until it is removed."""
+        name = self._volume(run)
+        output([*self.command, "volume", "create", "--label", LABEL, name])
+        return Path(output([*self.command, "volume", "inspect", "--format", "{{.Mountpoint}}", name]).strip())
+
+    def remove_folder(self, run: str) -> None:
+        """Remove the folder of a run with what is in it; nothing if there is none."""
+        output([*self.command, "volume", "rm", "--force", self._volume(run)], 60)
+
+    def _volume(self, run: str) -> str:
+        return f"{LABEL}-{run}"
+
+    def sweep(self) -> None:
+        """Folders go too."""
+        super().sweep()
+        if shutil.which(self.command[0]):
+            listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={LABEL}"]
+            if names := output(listed).split():
+                output([*self.command, "volume", "rm", "--force", *names], 60)
 
     def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""

@@ -91,6 +91,8 @@ class Engine(Environment):
             words += ["--memory", str(spec.memory_bytes), "--memory-swap", str(spec.memory_bytes)]
         for folder, inside in spec.mounts:
             words += ["--volume", f"{folder}:{inside}:ro"]
+        for place in spec.volumes:
+            words += ["--volume", place]
         words += ["--blkio-weight", str(spec.block_io_weight)] if spec.block_io_weight else []
         return [*words, self.image_of(spec), *spec.command]
 

@@ -84,6 +84,12 @@ def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
                 (group / file).write_text(str(value))
 
 
+def limited(parent: str, limits: dict, mounted: dict[str, Path]) -> list[Path]:
+    """The folders of a group that `make_limited` makes, for a process to join. OSError if that is refused."""
+    make_limited(parent, limits, mounted)
+    return list(dict.fromkeys(_root_of(controller, mounted) / parent.strip("/") for controller in ("memory", "cpuset")))
+
+
 def account(mounted: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
     """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 

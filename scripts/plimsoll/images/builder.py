@@ -159,8 +159,9 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
             _bootstrap()
     arguments = {"BASE": base}
     if below := settings.of(name)["from"]:
-        its_tag = f"plimsoll/{below['stage']}:{identity(below['image'], given_base)}"
-        _built(below["image"], given_base, its_tag, below["stage"])
+        its_stage = below.get("stage")
+        its_tag = f"plimsoll/{its_stage or below['image']}:{identity(below['image'], given_base)}"
+        _built(below["image"], given_base, its_tag, its_stage)
         arguments[below["argument"]] = its_tag
     _say(f"building {tag}")
     # The classic builder is there in every engine and takes a base image that no registry has.

@@ -72,6 +72,13 @@ SHARED = (
         "way it is contradicted.",
     ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
+    Term(
+        "emulated virtual machine",
+        "A virtual machine whose processor QEMU emulates, as no guest boots with KVM here. It shows that all works. It says "
+        "nothing about how fast virtual machines are, and no statement is judged by it.",
+        ("emulated virtual machines", "Emulated virtual machines"),
+    ),
+    Term("iteration", "One run of a benchmark that runs over and over.", ("iterations", "iteration")),
     Term("make precise", "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached."),
 )
 

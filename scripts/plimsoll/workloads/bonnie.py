@@ -7,6 +7,7 @@ from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # Columns of its CSV (format 1.98), counted from 0, in kB/s and 1/s.
 COLUMNS = {"block_output": 11, "block_rewrite": 13, "block_input": 17, "random_seeks": 19}
+BYTE_COLUMNS = {"byte_output": 9, "byte_input": 15}
 FORMAT = "1.98"
 
 
@@ -14,6 +15,8 @@ class Bonnie(Microservice):
     """Block output, rewrite, block input and random seeks; writes are flushed to the disk before their time is taken."""
 
     name, label, short, resources, stage = "bonnie", "Bonnie++", "B", ("disk",), "bonnie"
+    # What its line has of it, and options that leave out tests that are not wanted.
+    columns, without = COLUMNS, ("-f",)
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
         """Twice the memory of all containers together, in whole MiB: also without limits no more than half of it is cached."""
@@ -28,18 +31,18 @@ class Bonnie(Microservice):
         return 2 * self.disk_bytes(parameters)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        """bonnie++ without tests of single characters and of small files, which the papers do not use."""
+        """bonnie++ without tests of small files, which the papers do not use; on a folder of the node."""
         size, memory = str(parameters["data_megabytes"]), str(parameters["memory_megabytes"])
         where = ["-d", "/var/tmp", "-s", size, "-r", memory]
-        return [f"{FOLDER}/bonnie++", *where, "-n", "0", "-f", "-q", "-u", "root", "-m", "plimsoll"]
+        return [f"{FOLDER}/bonnie++", *where, "-n", "0", *self.without, "-q", "-u", "root", "-m", "plimsoll"]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """kB/s of three tests, and seeks per second."""
+        """kB/s of the tests, and seeks per second."""
         fields = text.strip().split(",")
-        if fields[0] != FORMAT or len(fields) <= max(COLUMNS.values()):
+        if fields[0] != FORMAT or len(fields) <= max(self.columns.values()):
             raise InvalidOutput(f"it printed no line of its format {FORMAT}")
         try:
-            printed = {name: float(fields[column]) for name, column in COLUMNS.items()}
+            printed = {name: float(fields[column]) for name, column in self.columns.items()}
         except ValueError:
             raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed") from None
         if min(printed.values()) <= 0:
@@ -60,4 +63,15 @@ class Bonnie(Microservice):
         return 3.5 * self.disk_bytes(parameters) / 1e9 + 0.5
 
 
-WORKLOADS = (Bonnie(),)
+class BonnieWithBytes(Bonnie):
+    """With the tests that write and read byte by byte, which end after some seconds."""
+
+    name, label = "bonnie_with_bytes", "Bonnie++ with bytes"
+    columns, without = COLUMNS | BYTE_COLUMNS, ()
+
+    def expected_seconds(self, parameters: dict) -> float:
+        """About five seconds more."""
+        return super().expected_seconds(parameters) + 5
+
+
+WORKLOADS = (Bonnie(), BonnieWithBytes())

@@ -11,14 +11,16 @@ import time
 from pathlib import Path
 
 from plimsoll import environments, workloads
-from plimsoll.designs.interference import company, disk, judge, limits, placement
+from plimsoll.designs.interference import company, judge, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.environments.base import Environment, Node, Place
 from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import disk
 from plimsoll.images import supplied
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within
+from plimsoll.services import iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import SUPPLIED
@@ -219,7 +221,7 @@ class _Run:
 
     def _judge(self, during: dict, used: dict) -> dict:
         """Status of the run, and each member's iterations with their values and whether they count."""
-        members = [judge.iterations(member, self.cell, self._folders(place)) for place, member in enumerate(self.members)]
+        members = [self._iterations(place) for place in range(len(self.members))]
         company.mark(members, self.end, self.stopped)
         measured = {
             "limits_seen": self.seen,
@@ -238,6 +240,11 @@ class _Run:
         if during["disturbed"]:
             return {**measured, **noise.disturbed(during)}
         return {**measured, "status": status.VALID, "reason": None}
+
+    def _iterations(self, place: int) -> list[dict]:
+        member = self.members[place]
+        given = self.cell["parameters"][member.name], self.cell["iteration_limit_seconds"]
+        return iterations.judged(member, *given, self._folders(place))
 
     def _folders(self, place: int) -> list[Path]:
         """Where the output of a member's loops lies, in order: a pair has one loop per member, case 1 one loop per

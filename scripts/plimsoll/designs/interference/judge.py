@@ -1,37 +1,10 @@
-"""Judging a run: each iteration by its own output, and the run by how many of them count and what reached the disk."""
-
-from pathlib import Path
+"""Judging a run by how many of its iterations count, and by what reached the disk."""
 
 from plimsoll.designs.interference.factors import InterferenceCell
-from plimsoll.workloads import loop
-from plimsoll.workloads.base import InvalidOutput, Microservice
+from plimsoll.workloads.base import Microservice
 
 # The share of what was written and flushed that must have reached the device. The rest allows for devices that round.
 ON_DISK = 0.99
-
-
-def iterations(service: Microservice, cell: InterferenceCell, folders: list[Path]) -> list[dict]:
-    """A member's iterations in order, from the folders of its loops: as logged, numbered through, with `values`, or without and
-    with the `reason`."""
-    logged = [(folder, iteration) for folder in folders for iteration in loop.read(loop.log_of(folder))]
-    return [
-        {**iteration, "iteration": number, **_outcome(service, cell, folder, iteration)}
-        for number, (folder, iteration) in enumerate(logged, start=1)
-    ]
-
-
-def _outcome(service: Microservice, cell: InterferenceCell, folder: Path, iteration: dict) -> dict:
-    parameters = cell["parameters"][service.name]
-    if iteration["late"]:
-        return {"values": None, "reason": f"it took longer than {cell['iteration_limit_seconds']:g} s"}
-    if iteration["exit_code"]:
-        return {"values": None, "reason": f"it ended with {iteration['exit_code']} (signal {iteration['signal']})"}
-    try:
-        values = service.results((folder / f"{iteration['iteration']}.out").read_text(errors="replace"), parameters)
-        service.check_use(iteration, parameters)
-    except (OSError, InvalidOutput) as problem:
-        return {"values": None, "reason": str(problem)}
-    return {"values": values, "reason": None}
 
 
 def too_few(cell: InterferenceCell, members: list[list[dict]]) -> str | None:

@@ -20,7 +20,6 @@ STATISTICS = {"mean": "mean", "median": "median", "trimmed_mean": "trimmed mean"
 
 GLOSSARY = (
     Term("microservice", "A benchmark that runs over and over in a container, alone or beside another."),
-    Term("iteration", "One run of the benchmark in such a loop."),
     Term(
         "running alone (case 1)",
         "A microservice alone in a container with limits: the baseline.",

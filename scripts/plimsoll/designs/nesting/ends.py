@@ -1,30 +1,22 @@
 """The two ends of a network: a client and a server, each on bare metal, in a container, a nested one or a virtual machine."""
 
 import contextlib
-import os
 import re
-import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from plimsoll import environments
-from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell
-from plimsoll.environments.base import HOST, Node, Spec, output
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
+from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.base import HostNetwork, Network
-from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
-from plimsoll.measuring.process import ended_within
+from plimsoll.services import daemon
 from plimsoll.services.kept import Services, wait_for
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput, Role
 
-# How long the end of a server on another machine may take (s).
-END_SECONDS = 5.0
-# The user without rights.
-NOBODY = 65534
 LOOPBACK = "127.0.0.1"
 # What tells a program its network namespace.
 NAMESPACE = ("readlink", "/proc/self/ns/net")
@@ -49,14 +41,14 @@ def between(task) -> Iterator[Pair]:
     ends here. Unavailable if one of them does not start."""
     cell: NestingCell = task.cell
     far = task.network.far if cell["hosts"] == TWO else HOST
-    role = Role("server", "", netperf.server(port := free_port(far)), port)
+    role = Role("server", "", netperf.server(port := daemon.free_port(far)), port)
     with contextlib.ExitStack() as stack:
         if task.peers:
             server = start(task.peers, "server", cell["server"], cell["network"], task.attempt.image, role.command)
+            wait_for(server, role)
         else:
-            server = _bare(far, task.specs()[0])
-            stack.callback(_end, *_daemon(server, [*_harmless(server), *server.of_image(list(role.command))], task))
-        wait_for(server, role)
+            log = task.attempt.folder / "netserver.log"
+            server = stack.enter_context(daemon.listening(far, task.specs()[0], role, log))
         client = (
             start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
             if task.services
@@ -82,53 +74,6 @@ def _network(name: str) -> Network | None:
     """What containers are on; None for the environment's own bridge."""
     made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
     return made.get(name)
-
-
-def _bare(host: Node, spec: Spec) -> Node:
-    """A server's node on bare metal of a host; Unavailable if it cannot be had."""
-    if not isinstance(host, Reached):
-        return environments.find(BARE).start([spec], host)[0]
-    return host
-
-
-def _harmless(server: Node) -> list[str]:
-    """Prefix of a server on bare metal. Run by root, netserver makes its host's /dev/null unwritable for all others; so nobody
-    runs it."""
-    # A shell on another machine may have greeted before.
-    if output(server.inside(["id", "-u"])).split()[-1] != "0":
-        return []
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-
-
-def _daemon(server: Node, program: list[str], task) -> tuple[subprocess.Popen, float]:
-    """A server in a session of its own, as every daemon is: the kernel's scheduler may group programs by session, and programs
-    in containers are in groups of their own. With it, how long it may take to end by itself (s): on another machine it does
-    when its standard input is closed."""
-    there = isinstance(server, Reached)
-    words, stdin = (server.kept(program), subprocess.PIPE) if there else (server.inside(program), subprocess.DEVNULL)
-    with open(task.attempt.folder / "netserver.log", "wb") as log:
-        started = subprocess.Popen(words, stdin=stdin, stdout=log, stderr=log, start_new_session=True)
-    return started, END_SECONDS if there else 0.0
-
-
-def _end(process: subprocess.Popen, seconds: float) -> None:
-    """End a server and what it has started for its clients: a client that vanished leaves it waiting."""
-    if process.stdin:
-        process.stdin.close()
-    ended_within(process.pid, seconds)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def free_port(host: Node = HOST) -> int:
-    """A port that nobody uses on this host, nor on the other one."""
-    while True:
-        with socket.socket() as one:
-            one.bind(("", 0))
-            port = one.getsockname()[1]
-        if host is HOST or f":{port:04X} " not in output(host.inside(["cat", "/proc/net/tcp"])):
-            return port
 
 
 def address_of(client: Node, server: Node) -> str:

@@ -19,14 +19,13 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within
+from plimsoll.services import daemon
 from plimsoll.services.kept import Services
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput
 
 # A test that takes this much longer than it was asked to hangs (s).
 PATIENCE = 15.0
-# Over so much of the second host's time it has to be idle (s): what asks for it uses some itself.
-SETTLED = 0.5
 # Numbers in the line in which each test prints its result.
 STREAM_FIELDS, RR_FIELDS = 5, 6
 MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
@@ -78,13 +77,8 @@ class Task(Base):
         idle in time."""
         if not isinstance(far := getattr(self.network, "far", None), Reached):
             return {}
-        far.hold(self.attempt.image)
-        far.processor = self.cell["parameters"]["second_host"]["processor"]
-        settled = noise.wait_until_idle(far, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED})
-        if not settled["idle"]:
-            busy = f"{settled['busy_share']:.0%} of its processors' time"
-            raise InvalidOutput(f"the second host {far.name} was not idle within {settled['waited_seconds']:.0f} s ({busy})")
-        return {"settled": settled}
+        processor = self.cell["parameters"]["second_host"]["processor"]
+        return {"settled": daemon.settled(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
 
     def take_down(self) -> None:
         """Stop the nodes of both ends before the group that they share is removed, and then what is theirs of the host."""

@@ -33,12 +33,6 @@ GLOSSARY = (
         ("creation times",),
     ),
     Term(
-        "emulated virtual machine",
-        "A virtual machine whose processor QEMU emulates, as no guest boots with KVM here. It shows that all works. It says "
-        "nothing about how fast virtual machines are, and no statement is judged by it.",
-        ("emulated virtual machines", "Emulated virtual machines"),
-    ),
-    Term(
         "the host's network",
         "Of a container: it has no network of its own, and uses what it runs on. Of a nested one that is its parent's.",
     ),

@@ -15,6 +15,8 @@ from plimsoll.errors import Unavailable
 HERE = Path(__file__).parent
 # What a guest of ours needs from the kernel before it can go on: disk, network, the port, what QEMU hands in, its root.
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "qemu_fw_cfg", "squashfs", "overlay")
+# And what it needs for a disk that it can write to.
+FOR_SCRATCH = ("ext4",)
 FOLDERS = ("bin", "dev", "lower", "modules", "proc", "root", "sys", "upper")
 
 
@@ -37,14 +39,16 @@ def modules() -> Path:
     return next((folder() / "lib/modules").iterdir())
 
 
-def initramfs() -> Path:
-    """The file that our guests begin with: made once for a kernel and for what is in it. Unavailable if that fails."""
+def initramfs(more: tuple[str, ...] = ()) -> Path:
+    """The file that our guests begin with, with `more` modules: made once for a kernel and for what is in it. Unavailable if
+    that fails."""
+    wanted = (*MODULES, *more)
     texts = {"init": (HERE / "init.sh").read_text(), "node.sh": (HERE / "node.sh").read_text()}
-    digest = hashlib.sha256("\0".join([modules().name, *MODULES, *texts.values()]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256("\0".join([modules().name, *wanted, *texts.values()]).encode()).hexdigest()[:16]
     path = paths.image_store() / f"guest-{digest}.cpio.gz"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        pack(path, MODULES, texts)
+        pack(path, wanted, texts)
     return path
 
 

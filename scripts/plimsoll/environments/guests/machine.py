@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from plimsoll.environments.base import GUEST_BYTES, Spec
+from plimsoll.environments.base import GUEST_BYTES, Scratch, Spec
 from plimsoll.environments.guests import agent, kernel
 from plimsoll.environments.networks.base import Plug
 from plimsoll.measuring import lock
@@ -34,11 +34,11 @@ STAMPED = (
 )
 
 
-def booting(accelerator: str) -> list[str]:
-    """The words of a guest that boots, and no more."""
+def booting(accelerator: str, processors: int = 1, modules: tuple[str, ...] = ()) -> list[str]:
+    """The words of a guest that boots, with `modules` that not all guests have, and no more."""
     return [
-        *("qemu-system-x86_64", *ALONE, "-accel", accelerator, "-cpu", PROCESSORS[accelerator], "-smp", "1"),
-        *("-kernel", str(kernel.image()), "-initrd", str(kernel.initramfs())),
+        *("qemu-system-x86_64", *ALONE, "-accel", accelerator, "-cpu", PROCESSORS[accelerator], "-smp", str(processors)),
+        *("-kernel", str(kernel.image()), "-initrd", str(kernel.initramfs(modules))),
     ]
 
 
@@ -65,9 +65,10 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
     network = f"tap,id=net,ifname={device(number)},script={files.plug},downscript=no{vhost}"
     card = f"virtio-net-pci,netdev=net,romfile=,mac={hardware_address(plug)}"
     return [
-        *booting(accelerator),
+        *booting(accelerator, spec.processors, kernel.FOR_SCRATCH if spec.scratch else ()),
         *("-name", spec.name, "-m", f"{(spec.memory_bytes or GUEST_BYTES) // 2**20}", "-append", KERNEL_WORDS),
         *(word for number, path in enumerate(disks) for word in _disk(number, path)),
+        *(_scratch(spec.scratch) if spec.scratch else ()),
         *("-netdev", network, "-device", card if plug.offloads else f"{card},{WITHOUT_OFFLOADS}"),
         *("-device", "virtio-serial-pci", "-chardev", port, "-device", "virtserialport,chardev=port,name=plimsoll"),
         *("-fw_cfg", f"name=opt/plimsoll/node,file={files.settings}", "-serial", console),
@@ -78,6 +79,13 @@ def _disk(number: int, path: Path | str) -> list[str]:
     """The words of a disk that is a file, and can only be read."""
     drive = f"if=none,id=disk{number},file={path},format=raw,readonly=on"
     return ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
+
+
+def _scratch(scratch: Scratch) -> list[str]:
+    """The words of a disk that can be written to. This host keeps nothing of it in memory: a guest has its own memory for
+    that."""
+    drive = f"if=none,id=scratch,file={scratch.file},format=raw,cache=none"
+    return ["-drive", drive, "-device", "virtio-blk-pci,drive=scratch"]
 
 
 class Files:
@@ -106,6 +114,7 @@ class Files:
 def settings(spec: Spec, plug: Plug, service: str) -> str:
     """What a guest is told of itself, as variables of a shell (node.sh)."""
     told = {"NAME": spec.name, "FOLDER": str(spec.folder), "ADDRESS": plug.address, "GATEWAY": plug.gateway, "SERVICE": service}
+    told["SCRATCH"] = spec.scratch.folder if spec.scratch else ""
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in told.items())
 
 

@@ -43,7 +43,10 @@ if [ -n "$ADDRESS" ]; then
 fi
 until [ -c /dev/vport*p1 ]; do $busybox sleep 0.01; done
 port=$(echo /dev/vport*p1)
-if [ -b /dev/vdb ]; then
+if [ -n "$SCRATCH" ]; then
+    # It has nothing else on a second disk.
+    try $busybox mount -t ext4 /dev/vdb "$SCRATCH"
+elif [ -b /dev/vdb ]; then
     run /dev/vdb
     exec 3>"$port"
     answer

@@ -1,4 +1,4 @@
-"""A second host: a network namespace of this one, behind a link that is shaped to the speed of a network card."""
+"""A second host: a network namespace of this one, behind a link that may be shaped to the speed of a network card."""
 
 from pathlib import Path
 
@@ -31,10 +31,11 @@ class FarHost(Host):
 
 
 class Link(Network):
-    """The link between the two hosts. It is made for a run, and removed with it."""
+    """The link between the two hosts: as fast as a card, or as the host can. It is made for a run, and removed with it."""
 
-    def __init__(self):
+    def __init__(self, shaped: bool = True):
         super().__init__("link")
+        self.shaped = shaped
 
     def set_up(self, on=HOST) -> None:
         """Make both ends anew; Unavailable if that fails."""
@@ -45,7 +46,8 @@ class Link(Network):
         for address, end, there in ((subnet[1], NEAR, []), (subnet[2], FAR, ["-n", NAMESPACE])):
             output(["ip", *there, "address", "add", f"{address}/{subnet.prefixlen}", "dev", end])
             output(["ip", *there, "link", "set", end, "up"])
-            output(["tc", *there, "qdisc", "add", "dev", end, "root", *SHAPED])
+            if self.shaped:
+                output(["tc", *there, "qdisc", "add", "dev", end, "root", *SHAPED])
         output(["ip", "-n", NAMESPACE, "link", "set", "lo", "up"])
         output(["ip", "-n", NAMESPACE, "route", "add", "default", "via", str(subnet[1])])
         firewall.hand_on(NEAR)

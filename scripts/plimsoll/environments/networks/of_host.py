@@ -10,15 +10,20 @@ from plimsoll.interchange import SecondHost
 CHILDREN = HostBridge("plimsoll-child")
 # The way to the second host.
 LINK = Link()
+# The same, as fast as the host is.
+UNSHAPED = Link(shaped=False)
 # What is left of the way to one that is another machine.
 BY_NAME = ByName()
 # Containers of different kinds meet at it; and a bridge that is treated alike.
 SWITCH, PLAIN_BRIDGE = OpenVSwitch("plimsoll-ovs"), Wired("plimsoll-br")
 
 
-def way(second: SecondHost | None) -> Link | ByName:
-    """The network to the second host of a plan: the other machine, or the namespace that stands for one."""
-    return ByName(second["name"]) if second else LINK
+def way(second: SecondHost | None, shaped: bool = True) -> Link | ByName:
+    """The network to the second host of a plan: the other machine, or the namespace that stands for one, behind a link that is
+    `shaped` or not."""
+    if second:
+        return ByName(second["name"])
+    return LINK if shaped else UNSHAPED
 
 
 ALL = (CHILDREN, LINK, SWITCH, PLAIN_BRIDGE, BY_NAME)

@@ -1,0 +1,1 @@
+"""What an environment costs a benchmark, and how much more it varies there: li2018, stage 1."""

@@ -1,0 +1,235 @@
+"""One attempt at a run: a benchmark over and over in a node that stays up, for a warm-up and a time window.
+
+Each iteration is started anew in the node, on bare metal, in a container and in a virtual machine alike. One that begins in the
+window counts, and is waited for. Those of the warm-up are kept, and do not count.
+"""
+
+import contextlib
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from plimsoll import environments, workloads
+from plimsoll.designs.overhead import judge
+from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
+from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, last_words, output
+from plimsoll.environments.changed_root import ChangedRoot
+from plimsoll.environments.networks import of_host
+from plimsoll.environments.networks.second_host import Reached
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup, disk, topology
+from plimsoll.interchange import ABSENT
+from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring.attempt import Attempt
+from plimsoll.measuring.process import ended_within
+from plimsoll.services import daemon, iterations, limits
+from plimsoll.services.kept import Services
+from plimsoll.workloads import loop
+from plimsoll.workloads.base import InvalidOutput, Microservice
+
+# What the kernel kills may have gone beyond the memory that a run with a disk has.
+LIMITS_MEMORY = True
+# Where benchmarks of the disk write, in every node.
+TEMPORARY = "/var/tmp"
+# Free disk that must be left beside what a benchmark fills.
+SPARE_BYTES = 2**30
+# What a file system needs beside its files.
+FILE_SYSTEM = 1.25
+# Starting an iteration, and bringing back what it wrote, takes no longer (s).
+AROUND = 20.0
+
+
+def attempt(attempt: Attempt) -> dict:
+    """Start, run, stop, and judge."""
+    run = _Run(attempt)
+    begun = time.monotonic()
+    try:
+        measured = run.measure()
+    except InvalidOutput as problem:
+        return {"status": status.INVALID, "reason": str(problem)}
+    except Unavailable as problem:
+        return {"status": status.FAILED, "reason": str(problem)}
+    finally:
+        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
+        attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+    during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
+    attempt.notes["noise"]["during"] = during
+    measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
+    if problem := judge.too_few(measured["iterations"]):
+        return {**measured, "status": status.INVALID, "reason": problem}
+    if during["disturbed"]:
+        return {**measured, **noise.disturbed(during)}
+    return {**measured, "status": status.VALID, "reason": None}
+
+
+class _Run:
+    """An attempt in progress."""
+
+    def __init__(self, attempt: Attempt):
+        self.attempt, self.image, self.folder = attempt, attempt.image, attempt.folder
+        self.cell: OverheadCell = attempt.cell
+        self.environment: Environment = environments.find(self.cell["runtime"])
+        self.service = workloads.find(self.cell["benchmark"], Microservice)
+        contained = self.environment.services
+        self.services = Services(self.environment, attempt.identity, self.folder) if contained else None
+        self.engine = environments.find("docker")
+        self.on_disk = self.cell["storage"] != ABSENT
+        self.network = of_host.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
+        # How a client reaches its server.
+        self.hosts: dict[str, str] = {}
+        self.made: list[dict] = []
+        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+
+    def measure(self) -> dict:
+        """The record's part. InvalidOutput if what was measured does not count, Unavailable if it could not be."""
+        with contextlib.ExitStack() as stack:
+            told = self._serve(stack) if self.network else {}
+            node = self._node()
+            seen = self._seen(node)
+            self._window(node)
+        folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
+        given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
+        judged = iterations.judged(self.service, *given, folders)
+        if len(judged) < len(self.made):
+            said = (folders[-1] / "loop.err").read_text(errors="replace")
+            raise InvalidOutput(f"iteration {len(self.made)} did not end: {last_words(said, 0)}")
+        device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
+        return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
+
+    def take_down(self) -> None:
+        """Stop the node, and remove what was made for it."""
+        if self.services:
+            self.services.take_down()
+        cgroup.remove(f"{LABEL}/{self.attempt.identity}")
+        if self.on_disk and not self._in_container:
+            self.engine.remove_folder(self.attempt.identity)
+        if self.network:
+            self.network.sweep()
+
+    def _serve(self, stack: contextlib.ExitStack) -> dict:
+        """Have the server listen at the other end of the network."""
+        self.network.set_up()
+        far, told = self.network.far, {}
+        if isinstance(far, Reached):
+            processor = self.cell["parameters"]["second_host"]["processor"]
+            told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
+        role = self.service.at(port := daemon.free_port(far))
+        spec = Spec(self.attempt.identity, "server", self.image, self.folder)
+        stack.enter_context(daemon.listening(far, spec, role, self.folder / "server.log"))
+        self.hosts = {"address": far.address, "port": str(port)}
+        return told
+
+    @property
+    def _in_container(self) -> bool:
+        """Whether the node is a container, which has a disk by itself."""
+        return self.services is not None and not self.environment.own_kernels
+
+    def _node(self) -> Node:
+        """Start where the benchmark runs."""
+        if self.on_disk:
+            self._refuse_full()
+        if not self.services:
+            return self._bare()
+        if self.on_disk and self._in_container:
+            self.services.limit(self._limits())
+        more = {"volumes": (TEMPORARY,)} if self.cell["storage"] == VOLUME else {}
+        if self.environment.own_kernels:
+            more = {"memory_bytes": self.cell["memory_bytes"], "processors": self.cell["processors"], **self._scratch()}
+        (node,) = self.services.start([self.services.spec("c0", self.image, **more)])
+        return node
+
+    def _limits(self) -> dict:
+        """All of the host but its memory."""
+        return {**topology.everything(topology.discover()), "memory_bytes": self.cell["memory_bytes"]}
+
+    def _bare(self) -> Node:
+        """This host, with the files of the image; where the disk is measured, with as much memory as a container has then, and
+        a folder where containers' files are."""
+        groups, temporary = [], self.attempt.temporary / "temporary"
+        if self.on_disk:
+            temporary = self.engine.make_folder(self.attempt.identity)
+            try:
+                groups = cgroup.limited(f"{LABEL}/{self.attempt.identity}", self._limits(), cgroup.mounts())
+            except OSError as problem:
+                raise Unavailable(f"the memory of bare metal could not be limited: {problem}") from problem
+        new = self.attempt.temporary / "root"
+        for folder in (new, temporary):
+            folder.mkdir(exist_ok=True)
+        return ChangedRoot(Spec(self.attempt.identity, "bare", self.image, self.folder), new, temporary, groups)
+
+    def _scratch(self) -> dict:
+        """A disk of a virtual machine, where the disk is measured: a file where containers' files are."""
+        if not self.on_disk:
+            return {}
+        file = self.engine.make_folder(self.attempt.identity) / "disk"
+        size = int(FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"])) + 64 * 2**20
+        with open(file, "wb") as made:
+            os.posix_fallocate(made.fileno(), 0, size)
+        output(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(file)])
+        return {"scratch": Scratch(file, TEMPORARY)}
+
+    def _refuse_full(self) -> None:
+        """Outage if what the benchmark writes would not fit where containers' files are."""
+        storage = self.engine.storage()
+        needed = FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"]) + SPARE_BYTES
+        free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
+        if free < needed:
+            raise Outage(f"{storage} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")
+
+    def _seen(self, node: Node) -> dict:
+        """What a program may use, read where it runs; Unavailable if that is not what it should have."""
+        seen = limits.seen(output(node.inside(["sh", "-c", f"{{ {limits.SEEN}; }} 2>/dev/null; true"]), AROUND))
+        if self.on_disk and not self.environment.own_kernels:
+            if not self.services:
+                seen["memory_bytes"] = self._limit_of(node)
+            limits.refuse_others(seen, self._limits())
+        return seen
+
+    def _limit_of(self, node: ChangedRoot) -> int:
+        """The memory of the group in which programs are on bare metal, where all groups can be seen."""
+        group = node.limited[0]
+        if f"/{LABEL}/{group.name}" not in output(node.inside(["cat", "/proc/self/cgroup"])):
+            raise Unavailable("a program on bare metal is not in the group that limits its memory")
+        file = next(path for name in ("memory.limit_in_bytes", "memory.max") if (path := group / name).exists())
+        return int(file.read_text())
+
+    def _window(self, node: Node) -> None:
+        """Run iterations until the window ends."""
+        begun, before = time.monotonic(), self._snapshot()
+        counted_from = begun + self.cell["warm_up_seconds"]
+        end = counted_from + self.cell["window_seconds"]
+        # However long the warm-up's last iteration took, one more is wanted.
+        while (now := time.monotonic()) < end or not any(made["counts"] for made in self.made):
+            self.made.append({"moment": time.time(), "counts": now >= counted_from and len(self.made) > 0})
+            if not self._iteration(node, len(self.made)):
+                break
+            time.sleep(max(0.0, min(now + self.cell["interval_seconds"], end) - time.monotonic()))
+        self.spans.append((before, self._snapshot()))
+
+    def _iteration(self, node: Node, number: int) -> bool:
+        """Make an iteration in a folder of its own; whether there may be others."""
+        folder = self.folder / str(number)
+        folder.mkdir()
+        limit = self.cell["iteration_limit_seconds"]
+        program = self.service.command(self.cell["parameters"], 0, self.hosts)
+        words = node.inside([*loop.command(folder, 0.0, limit, 1), *program])
+        with open(folder / "loop.out", "wb") as out, open(folder / "loop.err", "wb") as err:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        if not ended_within(process.pid, limit + AROUND):
+            process.kill()
+            process.wait()
+            return False
+        if process.wait() and self.services:
+            self.services.intact()
+        return process.returncode == 0
+
+    def _snapshot(self) -> noise.Snapshot:
+        groups = self.services.groups() if self.services else self._bare_groups()
+        return noise.snapshot(self.attempt.machine, self.attempt.account, groups, self.environment.daemons)
+
+    def _bare_groups(self) -> list[Path]:
+        """The group of what runs on bare metal with limited memory, where that is accounted there."""
+        root = cgroup.accounting_folder(cgroup.mounts())
+        group = root / LABEL / self.attempt.identity if root else None
+        return [group] if group and group.is_dir() else []

@@ -1,0 +1,139 @@
+"""The cells of a study of overhead on a host: pure."""
+
+from collections.abc import Iterator
+
+from plimsoll import environments, workloads
+from plimsoll.designs.overhead.factors import EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
+from plimsoll.environments.base import GUEST_BYTES
+from plimsoll.host import topology
+from plimsoll.interchange import ABSENT, Plan, Topology
+from plimsoll.measuring import record
+from plimsoll.workloads.base import Microservice, Room
+
+# No more of the host's memory than this for what runs.
+MEMORY_SHARE = 0.7
+# What a virtual machine needs beside a benchmark's memory (bytes).
+GUEST_REST = 112 * 2**20
+# For a plan's estimate (s): starting and removing a node, starting an iteration in it, and how many times as long a benchmark
+# takes that is emulated.
+AROUND = {"bare": 0.3, "container": 1.2, MACHINE: 3.0, EMULATED_MACHINE: 8.0}
+BETWEEN = 0.1
+EMULATED = 5.0
+
+
+def wanted(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+) -> list[tuple[str, OverheadCell]]:
+    """(experiment, cell) for each benchmark, runtime and storage."""
+    cells = []
+    for name, experiment in study["experiments"].items():
+        for benchmark, runtime, storage in _levels(experiment):
+            if config["runtimes"].get(runtime, "off") == "off" or _not_both(runtime, config, unavailable):
+                continue
+            cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
+            cell["host"] = topology.identity(host)
+            cell["reason"] = unavailable.get(runtime) or _out_of_reach(cell) or _too_large(cell, host)
+            cell["fingerprint"] = fingerprint(cell)
+            cells.append((name, cell))
+    return cells
+
+
+def _not_both(runtime: str, config: dict, unavailable: dict[str, str]) -> bool:
+    """Whether a runtime is an emulated virtual machine where virtual machines run on the host's processor."""
+    return runtime == EMULATED_MACHINE and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off"
+
+
+def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
+    """(benchmark, runtime, storage): only containers have layers that a volume is beside."""
+    for benchmark in experiment["benchmark"]:
+        for runtime in experiment["runtime"]:
+            environment = environments.find(runtime)
+            for storage in experiment.get("storage", [ABSENT]):
+                if storage != VOLUME or (environment.containers and not environment.own_kernels):
+                    yield benchmark, runtime, storage
+
+
+def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topology) -> OverheadCell:
+    service, environment = workloads.find(benchmark, Microservice), environments.find(runtime)
+    memory = sizes["memory_megabytes"] * 2**20
+    room = Room(memory, memory, topology.last_level_cache_bytes(host))
+    parameters = service.parameters(sizes["sizes"].get(benchmark, {}), room)
+    if service.roles and "second_host" in host:
+        # Of another machine the same cell is another measurement.
+        parameters = {**parameters, "second_host": host["second_host"]}
+    on_disk = storage != ABSENT
+    if not on_disk:
+        machine = max(GUEST_BYTES, service.memory_bytes(parameters) + GUEST_REST)
+        memory = machine if environment.own_kernels else None
+    window = sizes["storage_window_seconds" if on_disk else "window_seconds"]
+    each = service.expected_seconds(parameters) * (EMULATED if environment.emulated else 1.0) + BETWEEN
+    kind = runtime if runtime in AROUND else "container"
+    cell: OverheadCell = {
+        "path": "/".join((benchmark, runtime, *((storage,) if on_disk else ()))),
+        "benchmark": benchmark,
+        "runtime": runtime,
+        "storage": storage,
+        "processors": host["cores"] if environment.own_kernels else 1,
+        "memory_bytes": memory,
+        "parameters": parameters,
+        "warm_up_seconds": sizes["warm_up_seconds"],
+        "window_seconds": window,
+        "interval_seconds": sizes["interval_seconds"],
+        "iteration_limit_seconds": sizes["iteration_limit_seconds"],
+        # An iteration ends after the window.
+        "expected_seconds": AROUND[kind] + max(each, sizes["warm_up_seconds"]) + max(window, each) + each / 2,
+        "useful": True,
+        "experiments": [],
+    }
+    return {**cell, "repetitions": sizes["emulated"]["repetitions"]} if environment.emulated else cell
+
+
+def _out_of_reach(cell: OverheadCell) -> str | None:
+    """Why nothing can be measured with the second host that the configuration names."""
+    return cell["parameters"].get("second_host", {}).get("reason")
+
+
+def _too_large(cell: OverheadCell, host: Topology) -> str | None:
+    """Why the host's memory cannot hold what runs."""
+    service = workloads.find(cell["benchmark"], Microservice)
+    needed = max(cell["memory_bytes"] or 0, service.memory_bytes(cell["parameters"]))
+    if needed <= MEMORY_SHARE * host["memory_bytes"]:
+        return None
+    return (
+        f"{service.label} would need {needed / 2**30:.1f} GiB of this host's {host['memory_bytes'] / 2**30:.1f} GiB of memory"
+    )
+
+
+def fingerprint(cell: OverheadCell) -> str:
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    keys = ["path", "host", "processors", "memory_bytes", "parameters", "warm_up_seconds", "window_seconds", "interval_seconds"]
+    return record.fingerprint([cell[key] for key in keys])
+
+
+def repetitions(profile: dict) -> int:
+    """The profile's number for studies of overhead."""
+    return profile["overhead"]["repetitions"]
+
+
+def described(study: dict, host: Topology) -> dict:
+    """Whether the host is a virtual machine, and a second host, if it is another machine."""
+    told = {"hypervisor": host.get("hypervisor", False)}
+    return {**told, "second_host": host["second_host"]} if "second_host" in host else told
+
+
+def shown(plan: Plan, study: dict, name: str) -> list[OverheadCell]:
+    """The plan's cells in which a benchmark of a figure's or a table's metrics runs; on a volume only where it is asked for."""
+    item = {**study["figures"], **study.get("tables", {})}[name]
+    benchmarks = {study["metrics"][metric]["benchmark"] for metric in item["metrics"]}
+    storage = {ABSENT, *item.get("storage", [OWN])}
+    return [cell for cell in plan["cells"].values() if cell["benchmark"] in benchmarks and cell["storage"] in storage]
+
+
+def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
+    """None of them: a benchmark prints its values on every host."""
+    return {}
+
+
+def host_facts(machine: Topology) -> dict[str, str]:
+    """Nothing about a machine is told for this design alone."""
+    return {}

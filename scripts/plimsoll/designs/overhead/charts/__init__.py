@@ -1,0 +1,1 @@
+"""Charts of studies of overhead: each file lists its own in CHARTS."""

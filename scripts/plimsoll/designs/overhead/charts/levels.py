@@ -1,0 +1,65 @@
+"""What the charts of overhead share: environments with their looks in order, and sentences for captions."""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from plimsoll.designs.overhead import words
+from plimsoll.designs.overhead.factors import BARE, VOLUME
+from plimsoll.figures import style
+from plimsoll.figures.data import FigureData
+
+PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": "#777777", "linestyle": ""}
+WIDTH = 0.8
+# Tells an environment on a volume from the same one with its own files.
+VOLUME_HATCH = "//"
+
+
+def environments(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """(runtime, storage) of what is drawn, bare metal first."""
+    keys = list(table[["runtime", "storage"]].drop_duplicates().itertuples(index=False, name=None))
+    order = list(style.looks({runtime for runtime, _ in keys}))
+    return sorted(keys, key=lambda key: (order.index(key[0]), key[1] == VOLUME))
+
+
+def looks(keys: list[tuple[str, str]]) -> dict[tuple[str, str], style.Look]:
+    """The look of each environment."""
+    of_runtime = style.looks({runtime for runtime, _ in keys})
+    told = {}
+    for runtime, storage in keys:
+        look = of_runtime[runtime]
+        hatch = VOLUME_HATCH if storage == VOLUME else look.hatch
+        told[runtime, storage] = style.Look(look.colour, hatch, words.environment(runtime, storage))
+    return told
+
+
+def place(number: int, position: int, of: int) -> float:
+    """Where a bar's middle is: the bar `position` of a group of as many, in the group `number`."""
+    return number + (position - (of - 1) / 2) * WIDTH / of
+
+
+def names(data: FigureData) -> list[str]:
+    """The metrics' labels, short enough to stand below an axis."""
+    return [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
+
+
+def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
+    """How many iterations and blocks, and what is missing, in sentences."""
+    if summary.empty:
+        return "No iteration counts."
+    low, high, most = int(summary["n"].min()), int(summary["n"].max()), int(summary["blocks"].max())
+    counted = f"n = {low}" if low == high else f"n = {low} to {high}"
+    missing = f" Not measured here: {'; '.join(dict.fromkeys(data.missing))}." if data.missing else ""
+    return (
+        f"{counted} iterations that count, in up to {most} block{'' if most == 1 else 's'} (profile {data.profile}).{missing}"
+    )
+
+
+def handles(keys: list[tuple[str, str]], paper: bool) -> list:
+    """Entries of a legend."""
+    of_paper = [Line2D([], [], label="the paper", **PAPER)] if paper else []
+    return [*style.patches(looks(keys).values()), *of_paper]
+
+
+def not_bare(keys: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those that are set against bare metal."""
+    return [key for key in keys if key[0] != BARE]

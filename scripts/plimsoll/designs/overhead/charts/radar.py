@@ -1,0 +1,68 @@
+"""li2018's figure 5: standardised scores on one axis for each benchmark."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from plimsoll.designs.overhead.charts import levels
+from plimsoll.designs.overhead.charts.overheads import Overheads
+from plimsoll.figures import style
+from plimsoll.figures.data import FigureData
+
+
+class Radar(Overheads):
+    """A polygon for each environment; the outermost circle is the best score, 1."""
+
+    name = "radar"
+    notebook = "overhead"
+
+    def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
+        style.apply()
+        polar = {"projection": "polar"}
+        figure, axis = plt.subplots(figsize=(style.COLUMN_INCHES, 3.6), layout="constrained", subplot_kw=polar)
+        metrics = list(data.metrics)
+        angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
+        handles = []
+        for key, look in levels.looks(levels.environments(summary)).items():
+            own = summary[(summary["runtime"] == key[0]) & (summary["storage"] == key[1])].set_index("metric").reindex(metrics)
+            scores = own["score"].astype(float).to_numpy()
+            line = {"color": look.colour, "linewidth": 1.2, "marker": "o", "markersize": 3, "label": look.label}
+            handles += axis.plot(np.append(angles, angles[0]), np.append(scores, scores[0]), **line)
+        for runtime, scores in _of_paper(data, metrics).items():
+            colour = style.looks([runtime])[runtime].colour
+            axis.plot(np.append(angles, angles[0]), [*scores, scores[0]], color=colour, linewidth=0.7, linestyle="--")
+        if data.options["paper"]:
+            handles.append(Line2D([], [], color="#777777", linewidth=0.7, linestyle="--", label="the paper"))
+        axis.set_xticks(angles, levels.names(data), fontsize=style.SMALLEST)
+        axis.set_rlabel_position(15)
+        axis.set_rmax(1.02)
+        axis.tick_params(axis="y", labelsize=style.SMALLEST)
+        axis.grid(axis="both", linewidth=0.4, color="#d0d0d0")
+        style.legend_below(figure, handles)
+        return figure
+
+    def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
+        return (
+            "Standardised scores: each mean as a share of the best environment's, so that 1 is the best (equations 2 and 3). "
+            f"Broken: the paper's. The intervals are in the figure of the overheads. {levels.of_how_many(data, summary)}"
+        )
+
+    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
+        told = "; ".join(
+            f"{row.label}, {levels.words.environment(row.runtime, row.storage)}: {row.score:.3f}"
+            for row in summary.dropna(subset=["score"]).itertuples()
+        )
+        return f"{data.title}. Scores: {told or 'none'}."
+
+
+def _of_paper(data: FigureData, metrics: list[str]) -> dict[str, list[float]]:
+    """The paper's scores by runtime, in the order of the metrics."""
+    of_runtime: dict[str, dict[str, float]] = {}
+    for row in data.options["paper"]:
+        of_runtime.setdefault(row["runtime"], {})[row["metric"]] = row["paper_mean"]
+    return {runtime: [scores.get(metric, np.nan) for metric in metrics] for runtime, scores in of_runtime.items()}
+
+
+CHARTS = [Radar()]

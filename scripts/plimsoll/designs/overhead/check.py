@@ -1,0 +1,42 @@
+"""Names in a study of overhead and its claims, against what they refer to."""
+
+from pathlib import Path
+
+from plimsoll import environments, workloads
+from plimsoll.claims import book
+from plimsoll.design import Refer
+from plimsoll.designs.overhead.factors import BARE, STORAGE
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import sources
+from plimsoll.workloads.base import Microservice
+
+
+def study(study: dict, source: str, refer: Refer) -> None:
+    """Names of benchmarks, metrics, runtimes and files."""
+    for name, experiment in study["experiments"].items():
+        refer(f"experiments.{name}.benchmark", experiment["benchmark"], sorted(workloads.of_kind(Microservice)))
+        refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+        for runtime in experiment["runtime"]:
+            if runtime != BARE and not environments.find(runtime).services:
+                raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single nodes up.")
+        for benchmark in experiment["benchmark"]:
+            if ("disk" in workloads.find(benchmark).resources) != ("storage" in experiment):
+                raise PlimsollError(
+                    f"{source}: experiments.{name}.storage: it goes with benchmarks of the disk, and with no other."
+                )
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    for name, metric in study["metrics"].items():
+        refer(f"metrics.{name}.benchmark", [metric["benchmark"]], benchmarks)
+    refer("asks", study.get("asks", []), [name for one in study["experiments"].values() for name in one["runtime"]])
+    for name, table in study.get("tables", {}).items():
+        refer(f"tables.{name}.metrics", table["metrics"], list(study["metrics"]))
+    sources.check(study, source, Path(__file__).with_name("charts"), refer)
+
+
+def claim(study: dict, claim: dict, refer: Refer) -> None:
+    """Benchmarks, runtimes and storage."""
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    for side, levels in book.levels_of(claim):
+        refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)
+        refer(f"{side}.runtime", levels.get("runtime", []), sorted(environments.known()))
+        refer(f"{side}.storage", levels.get("storage", []), list(STORAGE))

@@ -1,0 +1,75 @@
+"""What only the report of a study of overhead has: what ran, what programs saw, the tables and the overheads."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll import workloads
+from plimsoll.designs.overhead import words
+from plimsoll.interchange import ABSENT, Plan
+from plimsoll.measuring import status
+from plimsoll.pages.report import Sources
+
+TEMPLATE = "overhead/report.html.j2"
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
+
+
+def content(
+    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+) -> dict:
+    """What the template is told beyond what all reports tell."""
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    return {
+        "programs": json.loads(sources.image.read_text())["files"],
+        "benchmarks": benchmarks(measurable, runs),
+        "windows": sorted({cell["window_seconds"] for cell in measurable}),
+        "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),
+        "memory": next((cell["memory_bytes"] for cell in measurable if cell["storage"] != ABSENT), None),
+        "second_host": plan.get("second_host"),
+        "tables": tables(sources.tables, study),
+        "statistics": readable(tests).to_dict("records"),
+    }
+
+
+def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:
+    """One row per benchmark and environment: its parameters, and how many iterations were made and count."""
+    valid = runs[runs["status"] == status.VALID]
+    rows = []
+    for cell in measurable:
+        own = valid[(valid["benchmark"] == cell["benchmark"]) & (valid["runtime"] == cell["runtime"])]
+        own = own[own["storage"].astype(str) == cell["storage"]]
+        size = {name: value for name, value in cell["parameters"].items() if name != "second_host"}
+        rows.append(
+            {
+                "label": workloads.find(cell["benchmark"]).label,
+                "environment": words.environment(cell["runtime"], cell["storage"]),
+                "parameters": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in size.items()),
+                "runs": len(own),
+                "made": int(own["iterations"].sum()) if len(own) else 0,
+                "counted": int(own["counted"].sum()) if len(own) else 0,
+            }
+        )
+    return sorted(rows, key=lambda one: (one["label"], one["environment"]))
+
+
+def tables(folder: Path, study: dict) -> list[dict]:
+    """The tables that are made from runs, or of the image, as rows for the page."""
+    shown = []
+    for name, table in study["tables"].items():
+        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+        number = name.removeprefix("table").lstrip("0")
+        heading = f"Table {number}" if number.isdigit() else table["title"]
+        shown.append({"name": name, "kind": table["kind"], "heading": heading, "rows": readable(made).to_dict("records")})
+    return shown
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with empty cells where there is no value, and runtimes in words."""
+    told = table.assign(environment=_environments(table)) if "runtime" in table else table
+    return told.astype(object).where(told.notna(), "")
+
+
+def _environments(table: pd.DataFrame) -> list[str]:
+    storage = table["storage"] if "storage" in table else [ABSENT] * len(table)
+    return [words.environment(runtime, where) for runtime, where in zip(table["runtime"], storage, strict=True)]

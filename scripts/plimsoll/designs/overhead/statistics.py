@@ -1,0 +1,91 @@
+"""Overheads: how much an environment costs, and how much more a benchmark varies in it (li2018, sections 3.2 and 3.3)."""
+
+import numpy as np
+import pandas as pd
+
+from plimsoll.analysis import blocks, summary
+from plimsoll.analysis.blocks import Sample
+from plimsoll.designs.overhead.factors import BARE, FACTORS, OWN
+
+# Smaller overheads are none to the paper (section 3.2.3).
+MARGIN = 0.01
+OVERHEADS = (
+    *("change", "change_low", "change_high", "overhead"),
+    *("sd_change", "variability_overhead", "spread_change", "spread_low", "spread_high"),
+    "score",
+)
+COLUMNS = ("metric", *FACTORS, "label", "unit", "better", "blocks", *summary.SUMMARY, *OVERHEADS)
+
+
+def overhead(value: float, baseline: float) -> float:
+    """Equation 1: how much a value differs from the baseline's, as a share of it, whatever the direction; 0 within the
+    margin."""
+    share = abs(value - baseline) / baseline
+    return share if share >= MARGIN else 0.0
+
+
+def variability_overhead(deviation: float, baseline: float) -> float:
+    """The same formula on standard deviations, as the paper has it: 0 where the deviation is smaller than the baseline's."""
+    return max(0.0, deviation / baseline - 1)
+
+
+def scores(values: dict[str, float], better: str) -> dict[str, float]:
+    """Equations 2 and 3: the values as shares of the best one, so that 1 is the best. (As printed, equation 3 has 1 as its
+    numerator; the reciprocal of the value is meant.)"""
+    if better == "higher":
+        best = max(values.values())
+        return {name: value / best for name, value in values.items()}
+    best = min(values.values())
+    return {name: best / value for name, value in values.items()}
+
+
+def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
+    """One row per metric and cell: `analysis.summary.summary` of its iterations, and of those that are not bare metal, how they
+    compare with it.
+
+    `change` is the signed relative difference of the means, with Student's 95 % interval of the log ratios within blocks,
+    `overhead` equation 1. `sd_change` is the relative difference of the standard deviations of all iterations, and
+    `variability_overhead` what the paper makes of it. `spread_change` is what we hold right: how much more the logarithms of
+    iterations vary, block by block, so that neither a slower benchmark nor the drift of the machine counts as variation, with
+    Student's 95 % interval. `score` is the standardised score among environments with their own storage.
+    """
+    rows, by_cell = [], dict(iter(observations.groupby(["metric", *FACTORS], sort=False)))
+    for (metric, *levels), group in by_cell.items():
+        described = group[["label", "unit", "better"]].iloc[0].to_dict()
+        values = group["value"].to_numpy(float)
+        cell = dict(zip(FACTORS, levels, strict=True))
+        row = {"metric": metric, **cell, **described, "blocks": group["repetition"].nunique(), **summary.summary(values)}
+        own = OWN if cell["storage"] not in ("none", OWN) else cell["storage"]
+        baseline = by_cell.get((metric, cell["benchmark"], BARE, own))
+        if baseline is not None and cell["runtime"] != BARE:
+            row |= _against(sample(group), sample(baseline), row)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    for _, group in table[table["storage"].isin(("none", OWN))].groupby("metric"):
+        scored = scores(dict(zip(group.index, group["mean"], strict=True)), group["better"].iloc[0])
+        table.loc[list(scored), "score"] = list(scored.values())
+    return table.sort_values(["metric", *FACTORS], ignore_index=True)
+
+
+def sample(group: pd.DataFrame) -> Sample:
+    """The iterations of a metric in a cell, with their blocks."""
+    return Sample(group["value"].to_numpy(float), group["repetition"].to_numpy(), np.zeros(len(group), bool))
+
+
+def _against(own: Sample, baseline: Sample, row: dict) -> dict:
+    means = [blocks.by_block(one, np.mean) for one in (own, baseline)]
+    in_own, in_baseline = blocks.within_blocks(*means)
+    change = own.values.mean() / baseline.values.mean() - 1
+    told = {"change": change, "overhead": overhead(own.values.mean(), baseline.values.mean())}
+    if len(in_own) >= blocks.SMALLEST:
+        middle, low, high = blocks.t_interval(np.log(in_own / in_baseline))
+        # Of the geometric mean; moved to the ratio of the means, which the paper has.
+        told |= {"change_low": (1 + change) * np.exp(low - middle) - 1, "change_high": (1 + change) * np.exp(high - middle) - 1}
+    deviation = baseline.values.std(ddof=1) if len(baseline.values) > 1 else float("nan")
+    if deviation > 0 and row["sd"] == row["sd"]:
+        told |= {"sd_change": row["sd"] / deviation - 1, "variability_overhead": variability_overhead(row["sd"], deviation)}
+    _, spreads = blocks.spread_differences(own, baseline)
+    if len(spreads) >= blocks.SMALLEST:
+        middle, low, high = np.expm1(blocks.t_interval(spreads))
+        told |= {"spread_change": middle, "spread_low": low, "spread_high": high}
+    return told

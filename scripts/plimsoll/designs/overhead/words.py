@@ -1,0 +1,62 @@
+"""Levels and cells of a study of overhead in words."""
+
+from plimsoll import environments, workloads
+from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME
+from plimsoll.interchange import ABSENT
+from plimsoll.pages.glossary import Term
+from plimsoll.workloads.base import Microservice
+
+STORAGE = {OWN: "its own files", VOLUME: "on a volume", ABSENT: ""}
+
+GLOSSARY = (
+    Term(
+        "warm-up",
+        "The first iterations in a node. They are in the records, and do not count.",
+    ),
+    Term(
+        "performance overhead",
+        "How much the mean differs from that on bare metal, as a share of it (equation 1 of the paper). The paper drops its "
+        "sign; here it is shown, and less than 0 means less of the metric.",
+        ("overhead", "overheads"),
+    ),
+    Term(
+        "variability overhead",
+        "How much more a benchmark varies than on bare metal. The paper takes the relative difference of the standard "
+        "deviations, and 0 where that is negative. Beside it stands how much more the logarithms of iterations vary, block by "
+        "block, which neither a slower benchmark nor a drifting machine changes.",
+        ("variability overheads",),
+    ),
+    Term(
+        "standardised score",
+        "A mean as a share of the best environment's, so that 1 is the best (equations 2 and 3).",
+        ("scores",),
+    ),
+    Term("volume", "A folder of a container that is not in its layers, but a plain folder of the host.", ("volumes",)),
+)
+
+
+def level(factor: str, name: str) -> str:
+    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    if factor == "runtime" and name in environments.known():
+        return environments.find(name).label
+    if factor == "benchmark" and name in workloads.of_kind(Microservice):
+        return workloads.find(name).label
+    return STORAGE.get(name, name.replace("_", " "))
+
+
+def cell(path: str, metric: dict) -> str:
+    """A cell for people: what, where."""
+    benchmark, runtime, *storage = path.split("/")
+    where = level("runtime", runtime) + (f" {STORAGE[VOLUME]}" if storage == [VOLUME] else "")
+    return f"{level('benchmark', benchmark)}, {where}"
+
+
+def row(levels: dict[str, str], path: str | None) -> str:
+    """A row of the study's answer: its levels."""
+    return ", ".join(level(factor, name) for factor, name in levels.items())
+
+
+def environment(runtime: str, storage: str) -> str:
+    """An environment with the storage that a benchmark of the disk has there, for the legends of figures."""
+    name = "Bare metal" if runtime == BARE else level("runtime", runtime)
+    return f"{name}, {STORAGE[VOLUME]}" if storage == VOLUME else name
