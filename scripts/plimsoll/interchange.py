@@ -62,6 +62,7 @@ class Topology(TypedDict):
     memory_bytes: int
     open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
     hypervisor: NotRequired[bool]  # whether it is a virtual machine itself
+    root: NotRequired[bool]  # whether whoever measures on it is root; on a host that is only described, yes
     second_host: NotRequired[SecondHost]  # that the configuration names
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]

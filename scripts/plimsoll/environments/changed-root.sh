@@ -2,27 +2,45 @@
 #
 #   changed-root.sh ROOTFS NEW FOLDER TEMPORARY PROGRAM...
 #
-# NEW is an empty folder, in which the new root is put together; FOLDER is there at its own path, and TEMPORARY as /var/tmp. It
-# runs in a mount namespace of its own, with which all of it goes.
+# NEW is an empty folder, in which the new root is put together: what is of the image can only be read, FOLDER is there at its own
+# path, and TEMPORARY as /var/tmp. It runs in a mount namespace of its own, with which all of it goes. The program has the
+# variables that a container has, and the run's.
 set -e
 rootfs=$1 new=$2 folder=$3 temporary=$4
 shift 4
+
+# Puts what is in one folder into another; but what is on the way to FOLDER (the rest of its path) is made, so that the image has
+# nothing of it.
+put() (
+    next=${3%%/*}
+    case $3 in */*) rest=${3#*/} ;; *) rest= ;; esac
+    for entry in "$1"/* "$1"/.[!.]*; do
+        name=${entry##*/}
+        if [ -e "$2/$name" ]; then
+            continue
+        elif [ -L "$entry" ]; then
+            cp -P "$entry" "$2/"
+        elif [ -d "$entry" ] && [ "$name" = "$next" ]; then
+            mkdir "$2/$name"
+            put "$entry" "$2/$name" "$rest"
+        elif [ -d "$entry" ]; then
+            mkdir "$2/$name"
+            mount --bind -o ro "$entry" "$2/$name"
+        elif [ -f "$entry" ]; then
+            cp -p "$entry" "$2/"
+        fi
+    done
+)
+
 mount -t tmpfs -o mode=755 plimsoll "$new"
-for entry in "$rootfs"/*; do
-    name=${entry##*/}
-    case $name in dev | proc | sys | tmp | var | run) continue ;; esac
-    if [ -L "$entry" ]; then
-        cp -P "$entry" "$new/"
-    elif [ -d "$entry" ]; then
-        mkdir "$new/$name"
-        mount --bind "$entry" "$new/$name"
-    fi
-done
-mkdir -p "$new/run" "$new/tmp" "$new/var/tmp" "$new$folder"
-mount --bind "$temporary" "$new/var/tmp"
-mount --bind "$folder" "$new$folder"
+mkdir -p "$new/root" "$new/run" "$new/tmp" "$new/var/tmp"
 for name in dev proc sys; do
     mkdir "$new/$name"
     mount --rbind "/$name" "$new/$name"
 done
-exec chroot "$new" "$@"
+mount --bind "$temporary" "$new/var/tmp"
+put "$rootfs" "$new" "${folder#/}"
+mkdir -p "$new$folder"
+mount --bind "$folder" "$new$folder"
+path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+exec chroot "$new" /usr/bin/env -i PATH=$path HOME=/root ${PLIMSOLL_RUN:+PLIMSOLL_RUN="$PLIMSOLL_RUN"} "$@"

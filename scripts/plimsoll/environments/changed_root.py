@@ -1,7 +1,7 @@
 """Bare metal with another root: for programs of an image that look for their files by absolute paths.
 
-It is no container: the kernel, the processes, the network and the cgroup are the host's. Only the names of files are the
-image's.
+It is no container: the kernel, the processes and the network are the host's, and so is the cgroup unless memory is to be
+limited. The names of files are the image's.
 """
 
 from collections.abc import Sequence

@@ -90,6 +90,12 @@ def limited(parent: str, limits: dict, mounted: dict[str, Path]) -> list[Path]:
     return list(dict.fromkeys(_root_of(controller, mounted) / parent.strip("/") for controller in ("memory", "cpuset")))
 
 
+def memory_limit(group: str, mounted: dict[str, Path]) -> int:
+    """The memory that a group below the root of the controller has, in bytes."""
+    folder = _root_of("memory", mounted) / group
+    return int(next(path for name in ("memory.limit_in_bytes", "memory.max") if (path := folder / name).exists()).read_text())
+
+
 def account(mounted: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
     """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 

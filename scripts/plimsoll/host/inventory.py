@@ -1,5 +1,6 @@
 """What this machine is: discovered, never typed in. One dictionary, and the same as a table for people."""
 
+import os
 import platform
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from plimsoll.interchange import Host, Topology
 
 def here() -> Topology:
     """What a plan for this machine is made from: its topology, and what can be counted on it."""
-    return {**topology.discover(), "events": capabilities.counters()}
+    return {**topology.discover(), "root": not os.geteuid(), "events": capabilities.counters()}
 
 
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:

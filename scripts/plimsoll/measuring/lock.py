@@ -118,8 +118,19 @@ def remove_folders() -> None:
 def kill_strays() -> None:
     """Kill every process of a run that is not this process's."""
     mine = f"{VARIABLE}={os.environ.get(VARIABLE, '')}".encode()
+    _kill(lambda entry: entry.startswith(f"{VARIABLE}=".encode()) and entry != mine)
+
+
+def kill_run(identity: str) -> None:
+    """Kill every process that this process has started for a run and that is still there."""
+    _kill(lambda entry: entry == f"{VARIABLE}={identity}".encode())
+
+
+def _kill(is_one: Callable[[bytes], bool]) -> None:
+    """Kill the processes with such an entry in their environment. This process is not among them: what it was started with has
+    no run."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             environment = (folder / "environ").read_bytes().split(b"\0")
-            if any(entry.startswith(f"{VARIABLE}=".encode()) and entry != mine for entry in environment):
+            if int(folder.name) != os.getpid() and any(map(is_one, environment)):
                 os.kill(int(folder.name), signal.SIGKILL)

@@ -1,7 +1,8 @@
 """One attempt at a run: a benchmark over and over in a node that stays up, for a warm-up and a time window.
 
 Each iteration is started anew in the node, on bare metal, in a container and in a virtual machine alike. One that begins in the
-window counts, and is waited for. Those of the warm-up are kept, and do not count.
+window counts, and is waited for; where the warm-up's last one took longer than the window, one after it counts. Those of the
+warm-up are kept, and do not count.
 """
 
 import contextlib
@@ -13,12 +14,12 @@ from pathlib import Path
 from plimsoll import environments, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
-from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, last_words, output
+from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, output
 from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup, disk, topology
+from plimsoll.host import cgroup, cpulist, disk, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -74,6 +75,8 @@ class _Run:
         contained = self.environment.services
         self.services = Services(self.environment, attempt.identity, self.folder) if contained else None
         self.engine = environments.find("docker")
+        # Of what runs on bare metal with limited memory.
+        self.own_group = f"{LABEL}/{attempt.identity}"
         self.on_disk = self.cell["storage"] != ABSENT
         self.network = of_host.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
         # How a client reaches its server.
@@ -92,8 +95,9 @@ class _Run:
         given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
         judged = iterations.judged(self.service, *given, folders)
         if len(judged) < len(self.made):
-            said = (folders[-1] / "loop.err").read_text(errors="replace")
-            raise InvalidOutput(f"iteration {len(self.made)} did not end: {last_words(said, 0)}")
+            said = (folders[-1] / "loop.err").read_text(errors="replace").strip().splitlines()
+            limit = self.cell["iteration_limit_seconds"] + AROUND
+            raise InvalidOutput(f"iteration {len(self.made)} {said[-1] if said else f'did not end within {limit:g} s'}")
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
 
@@ -101,7 +105,10 @@ class _Run:
         """Stop the node, and remove what was made for it."""
         if self.services:
             self.services.take_down()
-        cgroup.remove(f"{LABEL}/{self.attempt.identity}")
+        else:
+            # An iteration that hangs, or whose loop was killed, goes on by itself.
+            lock.kill_run(self.attempt.identity)
+        cgroup.remove(self.own_group)
         if self.on_disk and not self._in_container:
             self.engine.remove_folder(self.attempt.identity)
         if self.network:
@@ -150,7 +157,7 @@ class _Run:
         if self.on_disk:
             temporary = self.engine.make_folder(self.attempt.identity)
             try:
-                groups = cgroup.limited(f"{LABEL}/{self.attempt.identity}", self._limits(), cgroup.mounts())
+                groups = cgroup.limited(self.own_group, self._limits(), cgroup.mounts())
             except OSError as problem:
                 raise Unavailable(f"the memory of bare metal could not be limited: {problem}") from problem
         new = self.attempt.temporary / "root"
@@ -179,20 +186,25 @@ class _Run:
 
     def _seen(self, node: Node) -> dict:
         """What a program may use, read where it runs; Unavailable if that is not what it should have."""
-        seen = limits.seen(output(node.inside(["sh", "-c", f"{{ {limits.SEEN}; }} 2>/dev/null; true"]), AROUND))
+        asked = f"{{ {limits.SEEN}; grep MemAvailable /proc/meminfo; }} 2>/dev/null; true"
+        told = output(node.inside(["sh", "-c", asked]), AROUND)
+        seen = limits.seen(told)
+        available = next((int(line.split()[1]) for line in told.splitlines() if line.startswith("MemAvailable")), 0)
+        seen["available_bytes"] = 1024 * available
+        if (number := len(cpulist.parse(seen["cpus"]))) != self.cell["processors"]:
+            raise Unavailable(f"a program may use {number} processors, and should have {self.cell['processors']}")
         if self.on_disk and not self.environment.own_kernels:
-            if not self.services:
-                seen["memory_bytes"] = self._limit_of(node)
+            seen["memory_bytes"] = self._limit_of(node)
             limits.refuse_others(seen, self._limits())
         return seen
 
-    def _limit_of(self, node: ChangedRoot) -> int:
-        """The memory of the group in which programs are on bare metal, where all groups can be seen."""
-        group = node.limited[0]
-        if f"/{LABEL}/{group.name}" not in output(node.inside(["cat", "/proc/self/cgroup"])):
-            raise Unavailable("a program on bare metal is not in the group that limits its memory")
-        file = next(path for name in ("memory.limit_in_bytes", "memory.max") if (path := group / name).exists())
-        return int(file.read_text())
+    def _limit_of(self, node: Node) -> int:
+        """The memory of the group in which the node's programs are, as this host's kernel says."""
+        mounted, name = cgroup.mounts(), (self.services.group if self.services else self.own_group).strip("/")
+        within = [str(path) for path in node.groups] if self.services else [output(node.inside(["cat", "/proc/self/cgroup"]))]
+        if not any(name in where for where in within):
+            raise Unavailable("a program is not in the group that limits its memory")
+        return cgroup.memory_limit(name, mounted)
 
     def _window(self, node: Node) -> None:
         """Run iterations until the window ends."""
@@ -222,14 +234,15 @@ class _Run:
             return False
         if process.wait() and self.services:
             self.services.intact()
-        return process.returncode == 0
+        judged = iterations.judged(self.service, self.cell["parameters"], limit, [folder])
+        return bool(judged) and judged[0]["reason"] is None
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()
         return noise.snapshot(self.attempt.machine, self.attempt.account, groups, self.environment.daemons)
 
     def _bare_groups(self) -> list[Path]:
-        """The group of what runs on bare metal with limited memory, where that is accounted there."""
-        root = cgroup.accounting_folder(cgroup.mounts())
-        group = root / LABEL / self.attempt.identity if root else None
+        """The group of what runs on bare metal with limited memory, where its time is counted there and nowhere else."""
+        root = cgroup.accounting_folder(cgroup.mounts()) if self.attempt.account else None
+        group = root / self.own_group if root else None
         return [group] if group and group.is_dir() else []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plimsoll import environments, workloads
-from plimsoll.designs.overhead.factors import EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
+from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
 from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT, Plan, Topology
@@ -12,7 +12,7 @@ from plimsoll.workloads.base import Microservice, Room
 
 # No more of the host's memory than this for what runs.
 MEMORY_SHARE = 0.7
-# What a virtual machine needs beside a benchmark's memory (bytes).
+# What a virtual machine has beside the memory of a benchmark, for its kernel and its files (bytes).
 GUEST_REST = 112 * 2**20
 # For a plan's estimate (s): starting and removing a node, starting an iteration in it, and how many times as long a benchmark
 # takes that is emulated.
@@ -32,7 +32,8 @@ def wanted(
                 continue
             cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
             cell["host"] = topology.identity(host)
-            cell["reason"] = unavailable.get(runtime) or _out_of_reach(cell) or _too_large(cell, host)
+            lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
+            cell["reason"] = lacking or _too_large(cell, host)
             cell["fingerprint"] = fingerprint(cell)
             cells.append((name, cell))
     return cells
@@ -62,9 +63,10 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         # Of another machine the same cell is another measurement.
         parameters = {**parameters, "second_host": host["second_host"]}
     on_disk = storage != ABSENT
-    if not on_disk:
-        machine = max(GUEST_BYTES, service.memory_bytes(parameters) + GUEST_REST)
-        memory = machine if environment.own_kernels else None
+    if environment.own_kernels:
+        memory = max(GUEST_BYTES, (memory if on_disk else service.memory_bytes(parameters)) + GUEST_REST)
+    elif not on_disk:
+        memory = None
     window = sizes["storage_window_seconds" if on_disk else "window_seconds"]
     each = service.expected_seconds(parameters) * (EMULATED if environment.emulated else 1.0) + BETWEEN
     kind = runtime if runtime in AROUND else "container"
@@ -73,7 +75,7 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         "benchmark": benchmark,
         "runtime": runtime,
         "storage": storage,
-        "processors": host["cores"] if environment.own_kernels else 1,
+        "processors": len(host["cpus"]),
         "memory_bytes": memory,
         "parameters": parameters,
         "warm_up_seconds": sizes["warm_up_seconds"],
@@ -91,6 +93,16 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
 def _out_of_reach(cell: OverheadCell) -> str | None:
     """Why nothing can be measured with the second host that the configuration names."""
     return cell["parameters"].get("second_host", {}).get("reason")
+
+
+def _needs_root(cell: OverheadCell, host: Topology) -> str | None:
+    """Why a cell cannot be measured without the rights of root."""
+    if host.get("root", True):
+        return None
+    if cell["runtime"] == BARE:
+        return "bare metal with the files of an image needs root on this machine"
+    roles = workloads.find(cell["benchmark"], Microservice).roles
+    return "a network namespace for the server needs root on this machine" if roles and "second_host" not in host else None
 
 
 def _too_large(cell: OverheadCell, host: Topology) -> str | None:

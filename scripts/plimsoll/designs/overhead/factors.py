@@ -24,7 +24,7 @@ class OverheadCell(interchange.Cell):
 
     benchmark: str
     storage: str
-    processors: int  # of a virtual machine
+    processors: int  # that a program sees
     memory_bytes: int | None  # of all that runs, where the disk is measured; of a virtual machine always
     warm_up_seconds: float
     window_seconds: float

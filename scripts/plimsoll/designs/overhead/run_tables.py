@@ -43,6 +43,7 @@ def _beside(asked: Asked, columns: list[str]) -> pd.DataFrame:
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"]) & ours["storage"].isin(("none", OWN))]
     printed = _measured_instead(papers.printed(asked.table["reference"]), asked.plan)
+    printed = printed.assign(unit=[asked.study["metrics"][metric]["unit"] for metric in printed["metric"]])
     table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {
         (metric, cell["runtime"]): cell["reason"]

@@ -1,11 +1,13 @@
 """Overheads: how much an environment costs, and how much more a benchmark varies in it (li2018, sections 3.2 and 3.3)."""
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks, summary
 from plimsoll.analysis.blocks import Sample
-from plimsoll.designs.overhead.factors import BARE, FACTORS, OWN
+from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, OWN
 
 # Smaller overheads are none to the paper (section 3.2.3).
 MARGIN = 0.01
@@ -29,25 +31,27 @@ def variability_overhead(deviation: float, baseline: float) -> float:
     return max(0.0, deviation / baseline - 1)
 
 
-def scores(values: dict[str, float], better: str) -> dict[str, float]:
-    """Equations 2 and 3: the values as shares of the best one, so that 1 is the best. (As printed, equation 3 has 1 as its
-    numerator; the reciprocal of the value is meant.)"""
+def scores(values: dict, better: str, of: Collection) -> dict:
+    """Equations 2 and 3: the values as shares of the best one of those named in `of`, which is 1. (As printed, equation 3 has
+    1 as its numerator; the reciprocal of the value is meant.)"""
+    ranked = [value for name, value in values.items() if name in of] or [float("nan")]
     if better == "higher":
-        best = max(values.values())
+        best = max(ranked)
         return {name: value / best for name, value in values.items()}
-    best = min(values.values())
+    best = min(ranked)
     return {name: best / value for name, value in values.items()}
 
 
 def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric and cell: `analysis.summary.summary` of its iterations, and of those that are not bare metal, how they
-    compare with it.
+    """One row per metric and cell: `analysis.summary.summary` of its iterations, and of those that are not bare metal, how
+    they compare with it.
 
-    `change` is the signed relative difference of the means, with Student's 95 % interval of the log ratios within blocks,
-    `overhead` equation 1. `sd_change` is the relative difference of the standard deviations of all iterations, and
-    `variability_overhead` what the paper makes of it. `spread_change` is what we hold right: how much more the logarithms of
-    iterations vary, block by block, so that neither a slower benchmark nor the drift of the machine counts as variation, with
-    Student's 95 % interval. `score` is the standardised score among environments with their own storage.
+    `change` is the signed relative difference, of the blocks that both have, from the mean of the log ratios of their means,
+    with Student's 95 % interval; `overhead` is equation 1, of all iterations. `sd_change` is the relative difference of the
+    standard deviations of all iterations, and `variability_overhead` what the paper makes of it. `spread_change` is what we
+    hold right: how much more the logarithms of iterations vary, block by block, so that neither a slower benchmark nor the
+    drift of the machine counts as variation, with Student's 95 % interval. `score` is the standardised score among
+    environments with their own storage.
     """
     rows, by_cell = [], dict(iter(observations.groupby(["metric", *FACTORS], sort=False)))
     for (metric, *levels), group in by_cell.items():
@@ -62,7 +66,9 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for _, group in table[table["storage"].isin(("none", OWN))].groupby("metric"):
-        scored = scores(dict(zip(group.index, group["mean"], strict=True)), group["better"].iloc[0])
+        # How fast emulated machines are says nothing, so that none is the best.
+        ranked = group.index[group["runtime"] != EMULATED_MACHINE]
+        scored = scores(dict(zip(group.index, group["mean"], strict=True)), group["better"].iloc[0], ranked)
         table.loc[list(scored), "score"] = list(scored.values())
     return table.sort_values(["metric", *FACTORS], ignore_index=True)
 
@@ -73,14 +79,13 @@ def sample(group: pd.DataFrame) -> Sample:
 
 
 def _against(own: Sample, baseline: Sample, row: dict) -> dict:
-    means = [blocks.by_block(one, np.mean) for one in (own, baseline)]
-    in_own, in_baseline = blocks.within_blocks(*means)
-    change = own.values.mean() / baseline.values.mean() - 1
-    told = {"change": change, "overhead": overhead(own.values.mean(), baseline.values.mean())}
-    if len(in_own) >= blocks.SMALLEST:
-        middle, low, high = blocks.t_interval(np.log(in_own / in_baseline))
-        # Of the geometric mean; moved to the ratio of the means, which the paper has.
-        told |= {"change_low": (1 + change) * np.exp(low - middle) - 1, "change_high": (1 + change) * np.exp(high - middle) - 1}
+    told = {"overhead": overhead(own.values.mean(), baseline.values.mean())}
+    in_own, in_baseline = blocks.within_blocks(*(blocks.by_block(one, np.mean) for one in (own, baseline)))
+    if len(in_own):
+        ratios = np.log(in_own / in_baseline)
+        _, low, high = blocks.t_interval(ratios)
+        changes = np.expm1((ratios.mean(), low, high))
+        told |= dict(zip(("change", "change_low", "change_high"), changes, strict=True))
     deviation = baseline.values.std(ddof=1) if len(baseline.values) > 1 else float("nan")
     if deviation > 0 and row["sd"] == row["sd"]:
         told |= {"sd_change": row["sd"] / deviation - 1, "variability_overhead": variability_overhead(row["sd"], deviation)}

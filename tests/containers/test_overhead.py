@@ -1,0 +1,228 @@
+"""Real runs of li2018: benchmarks over and over on bare metal, in a container and in a virtual machine; what a kill leaves."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import environments, measure
+from plimsoll.config import studies
+from plimsoll.designs.overhead import attempt, readings
+from plimsoll.designs.overhead.factors import OverheadRecord
+from plimsoll.environments.base import LABEL, Scratch, Spec, output
+from plimsoll.environments.changed_root import ChangedRoot
+from plimsoll.environments.networks import far_host
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup, inventory
+from plimsoll.images import builder
+from plimsoll.measuring import lock, record
+from plimsoll.planning import planner
+from plimsoll.services.kept import Services
+from plimsoll.workflow import unavailable_here
+
+from tests.conftest import built, unlike
+
+# Each benchmark, and each environment with a disk and with a network.
+CELLS = [
+    *(f"iperf/{where}" for where in ("bare", "docker", "vm-emulated")),
+    *("cpu_blowfish/bare", "cpu_cryptohash/docker", "cpu_fibonacci/vm-emulated", "cpu_nqueens/docker"),
+    *("fpu_fft/bare", "fpu_raytracing/docker", "stream/bare", "stream/vm-emulated"),
+    *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume", "vm-emulated/own")),
+]
+KILLED = """
+import sys
+from pathlib import Path
+from plimsoll import measure
+folder, path = Path(sys.argv[1]), sys.argv[2]
+measure.measure(folder / "plan.json", path, 1, folder / "killed.json", folder.parents[1] / "image.json")
+"""
+
+
+@pytest.fixture(scope="module")
+def image() -> dict:
+    return builder.build("overhead", "bootstrap")
+
+
+@pytest.fixture
+def workspace(tmp_path, image, config, working):
+    """A results folder of li2018 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
+    working("docker")
+    unavailable = unavailable_here(dict.fromkeys(("vm", "vm-emulated"), "optional"))
+    study = built("li2018")
+
+    class Workspace:
+        folder = tmp_path / "results/li2018"
+
+        def __init__(self):
+            self.folder.mkdir(parents=True)
+            (tmp_path / "image.json").write_text(json.dumps(image))
+            config_ = {**config, "profile": "ci"}
+            self.plan = planner.make(study, studies.profile("ci"), inventory.here(), config_, unavailable)
+            self.plan["limits"].update(attempts=1)
+            self.write()
+
+        def write(self):
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+
+        def run(self, path, **changes):
+            if path not in self.plan["cells"]:
+                path = path.replace("vm-emulated", "vm")
+            if reason := self.plan["cells"][path]["reason"]:
+                pytest.skip(reason)
+            self.plan["cells"][path].update(changes)
+            self.write()
+            target = record.path_of(self.folder / "runs", path, 1)
+            found = measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+            assert unlike(found, OverheadRecord) == set()
+            return found
+
+    return Workspace()
+
+
+def volumes() -> list[str]:
+    return output(["docker", "volume", "ls", "--quiet", "--filter", f"label={LABEL}"]).split()
+
+
+@pytest.mark.parametrize("path", CELLS)
+def test_a_benchmark_runs_over_and_over_in_each_environment(workspace, path):
+    found = workspace.run(path)
+    assert found["status"] == "valid", found["reason"]
+    counts = [one["counts"] for one in found["iterations"]]
+    assert not counts[0] and counts[-1] and counts == sorted(counts)
+    assert {one["why_not"] for one in found["iterations"]} == {None, "it was of the warm-up"}
+    rows = readings.observations(built("li2018"), {"repetition": 1}, found)
+    assert rows and all(row["value"] > 0 and row["wall_seconds"] > 0 for row in rows)
+    assert {row["iteration"] for row in rows} == {one["iteration"] for one in found["iterations"] if one["counts"]}
+    if path.startswith("bonnie") and "vm" not in path:
+        assert found["seen"]["memory_bytes"] == 96 * 2**20
+    assert volumes() == [] and not Path("/sys/class/net", far_host.NEAR).exists()
+
+
+@pytest.mark.parametrize("where", ["", "home/somebody", "usr/local/share", "var/tmp"])
+def test_bare_metal_has_the_files_of_the_image_and_nothing_else_of_its_own(image, tmp_path, where, monkeypatch):
+    """Wherever the folder of the run is, also where the image has something."""
+    new, temporary = tmp_path / "new", tmp_path / "temporary"
+    folder = Path("/", where, f"plimsoll-test-{os.getpid()}") if where else tmp_path / "folder"
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    try:
+        _looks_like_the_image(image, new, temporary, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if where == "home/somebody":
+            Path("/home/somebody").rmdir()
+
+
+def _looks_like_the_image(image, new, temporary, folder):
+    before = sorted(str(path) for path in Path(image["rootfs"]).rglob("plimsoll-test-*"))
+    for each in (new, temporary, folder):
+        each.mkdir(parents=True)
+    node = ChangedRoot(Spec("test", "bare", image, folder), new, temporary)
+    inside = output(node.inside(["sha256sum", "/usr/bin/hardinfo"])).split()[0]
+    known = image["files"]["usr/bin/hardinfo"]["sha256"]
+    assert inside == known == hashlib.sha256((Path(image["rootfs"]) / "usr/bin/hardinfo").read_bytes()).hexdigest()
+    spaces = {name: output(node.inside(["readlink", f"/proc/self/ns/{name}"])) for name in ("net", "pid", "ipc", "uts", "mnt")}
+    own = {name: f"{os.readlink(f'/proc/self/ns/{name}')}\n" for name in spaces}
+    assert {name for name in spaces if spaces[name] != own[name]} == {"mnt"}
+    assert output(node.inside(["cat", "/proc/self/cgroup"])) == Path("/proc/self/cgroup").read_text()
+    output(node.inside(["sh", "-c", f"echo written >/var/tmp/one; echo here >{folder}/two"]))
+    assert (temporary / "one").read_text() == "written\n" and (folder / "two").read_text() == "here\n"
+    assert subprocess.run(node.inside(["touch", "/usr/bin/x"]), capture_output=True).returncode
+    assert output(node.inside(["sh", "-c", "echo $HOME $OMP_NUM_THREADS; nproc"])).split() == ["/root", str(os.cpu_count())]
+    assert sorted(str(path) for path in Path(image["rootfs"]).rglob("plimsoll-test-*")) == before == []
+    # Nothing is mounted outside.
+    assert str(new) not in Path("/proc/mounts").read_text() and list(new.iterdir()) == []
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Starts the only node of an environment; it is stopped afterwards."""
+    up = []
+
+    def kept(name, image, **more):
+        services = Services(environments.find(name), f"test{time.time_ns() % 10**9}", tmp_path)
+        up.append(services)
+        (node,) = services.start([services.spec("one", image, **more)])
+        return node
+
+    yield kept
+    for services in up:
+        services.take_down()
+
+
+def mounted(node, place="/var/tmp") -> str:
+    """The kind of file system that a place in a node is on."""
+    return output(node.inside(["stat", "--file-system", "--format", "%T", place])).strip()
+
+
+def test_a_container_writes_into_its_layers_or_on_a_volume(kept, image):
+    assert mounted(kept("docker", image)) == "overlayfs"
+    assert mounted(kept("docker", image, volumes=("/var/tmp",))) not in ("overlayfs", "tmpfs")
+
+
+def test_a_virtual_machine_has_a_disk_and_processors_of_its_own(kept, image, tmp_path_factory):
+    environment = next((name for name in ("vm", "vm-emulated") if works(name)), None)
+    if environment is None:
+        pytest.skip("no virtual machine works here")
+    # Not in the node's folder, which a guest is sent.
+    file = tmp_path_factory.mktemp("disk") / "disk"
+    with open(file, "wb") as made:
+        os.posix_fallocate(made.fileno(), 0, 64 * 2**20)
+    output(["mkfs.ext4", "-q", "-F", str(file)])
+    node = kept(environment, image, scratch=Scratch(file, "/var/tmp"), processors=2)
+    assert mounted(node) == "ext2/ext3" and output(node.inside(["nproc"])).strip() == "2"
+    output(node.inside(["sh", "-c", "echo this was written in the guest >/var/tmp/x; sync"]))
+    assert b"this was written in the guest" in file.read_bytes()
+
+
+def works(name) -> bool:
+    try:
+        environments.find(name).check()
+    except Unavailable:
+        return False
+    return True
+
+
+def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkeypatch):
+    monkeypatch.setattr(attempt.workloads.find("cpu_fibonacci"), "title", "No Such Benchmark", raising=False)
+    found = workspace.run("cpu_fibonacci/docker")
+    assert found["status"] == "invalid" and "iteration 1 does not count: it ended with" in found["reason"]
+    monkeypatch.undo()
+    found = workspace.run("cpu_nqueens/docker", iteration_limit_seconds=0.5)
+    assert found["status"] == "invalid" and "it took longer than 0.5 s" in found["reason"]
+
+
+def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch):
+    real = attempt.workloads.find("iperf").at
+    monkeypatch.setattr(
+        type(attempt.workloads.find("iperf")), "at", lambda own, port: real(port)._replace(command=("/usr/bin/iperf", "-v"))
+    )
+    monkeypatch.setattr("plimsoll.services.kept.LISTENING", 1.0)
+    found = workspace.run("iperf/bare")
+    assert found["status"] == "failed" and "did not listen" in found["reason"]
+    assert not Path("/sys/class/net", far_host.NEAR).exists()
+
+
+def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_next(workspace, python):
+    words = [python, "-c", KILLED, str(workspace.folder), "bonnie_with_bytes/bare/own"]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
+    end = time.monotonic() + 60
+    while time.monotonic() < end and "bonnie++" not in output(["ps", "-eo", "comm"]):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(volumes()) == 1
+    assert workspace.run("cpu_fibonacci/bare")["status"] == "valid"
+    assert volumes() == []
+    # It was killed; what it had written to its file may keep it a while.
+    end = time.monotonic() + 20
+    while "bonnie++" in output(["ps", "-eo", "comm"]):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    root = cgroup.mounts().get("memory") or cgroup.mounts().get("unified")
+    assert not [path for path in (root / LABEL).glob("*") if path.is_dir()]
+    assert not list(lock.TEMPORARY.glob("*"))
