@@ -24,8 +24,8 @@ NOISE = 0.01
 
 def profile() -> dict:
     """The quick profile with windows as long as the papers', so that what varies within one is asked too."""
-    quick = studies.profile("quick")
-    return {**quick, "interference": {**quick["interference"], "protocol": {}}}
+    quick, paper = studies.profile("quick"), studies.profile("paper")
+    return {**quick, "interference": {**quick["interference"], "protocol": {}}, "overhead": paper["overhead"]}
 
 
 def profile_of_paper() -> dict:

@@ -14,6 +14,8 @@ from plimsoll.interchange import ABSENT
 # What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
 MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
+# Statements about variation over a day are asked of windows of minutes, and not of seconds (s).
+LONG_WINDOW = 600
 STAGE_2 = "the paper's second stage, a job of Hadoop, which is not measured yet"
 
 
@@ -88,6 +90,14 @@ def lacks(plan: OverheadPlan) -> dict[str, str]:
         missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
     elif plan.get("hypervisor"):
         missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
+    if "second_host" not in plan:
+        missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
+    longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
+    if longest < LONG_WINDOW:
+        missing["long_windows"] = (
+            f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s is "
+            "another question"
+        )
     missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
     return missing
 

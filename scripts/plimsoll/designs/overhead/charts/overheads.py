@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from plimsoll.designs.overhead import statistics
 from plimsoll.designs.overhead.charts import levels
@@ -15,6 +15,7 @@ from plimsoll.figures.data import FigureData
 
 # Changes beyond this are drawn on an axis that is linear up to so many percent, and logarithmic beyond.
 LARGE, LINEAR = 0.5, 10
+TICKS = [-100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
 
 class Overheads(Chart):
@@ -45,7 +46,9 @@ class Overheads(Chart):
         if summary["change"].abs().max() > LARGE:
             # Emulated machines are slower by factors, which would hide all else.
             above.set_yscale("symlog", linthresh=LINEAR, linscale=0.8)
+            above.yaxis.set_major_locator(FixedLocator(TICKS))
             above.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            above.yaxis.set_minor_locator(NullLocator())
         above.set_ylabel("change of the mean\n(% of bare metal's)")
         below.axhline(1, color="black", linewidth=0.7)
         below.set(yscale="log", ylabel="variation over\nbare metal's")
