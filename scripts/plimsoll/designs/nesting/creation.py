@@ -5,7 +5,6 @@ As in the paper a creation lasts from its command to the end of the container: o
 commands are those that a user would type.
 """
 
-import contextlib
 from pathlib import Path
 from statistics import mean
 
@@ -16,13 +15,10 @@ from plimsoll.environments import docker_nested
 from plimsoll.environments.base import HOST, Afterwards, Spec
 from plimsoll.environments.docker_nested import PARENTS, Parents
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup
-from plimsoll.measuring import noise
+from plimsoll.services import counted
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput
 
-# What starts containers, and what starts what starts them.
-ENGINE = ("dockerd", "containerd")
 # The parts of a parent's time, and the moment at which each ends (docker_nested.moments).
 PARTS = {"parent_time": "parent", "engine_time": "engine", "image_load_time": "image", "children_time": "children"}
 
@@ -49,19 +45,9 @@ class Task(Base):
         return {"values": values, "apart": round(apart, 6), "each": each}
 
     def _counted(self, commands: list[list[str]]) -> gate.Passed:
-        """Let the commands pass the gate. What the engine starts for a container has often ended before anybody looks, so
-        groups count the engine. The containers' own groups are taken in the same hierarchy: no process is in two of these."""
-        mounted, before = cgroup.mounts(), []
-        with cgroup.counting(engine_s(), mounted) as engine:
-
-            def snapshot() -> noise.Snapshot:
-                contained = self.services.groups()
-                if engine:
-                    moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
-                    contained = [*engine, *filter(None, moved)]
-                daemons = () if engine else self.environment.daemons
-                return noise.snapshot(self.attempt.machine, self.attempt.account, contained, daemons)
-
+        """Let the commands pass the gate."""
+        before = []
+        with counted.snapshots(self.attempt, self.services) as snapshot:
             limit = self.cell["limit_seconds"]
             passed = gate.pass_together(commands, self.attempt.folder, limit, lambda: before.append(snapshot()))
             self.spans.append((before[0], snapshot()))
@@ -139,16 +125,6 @@ class Task(Base):
             one.update(parts(noted, opened, one["ended"]))
         one.update({f"{name}_time": moment - opened for name, moment in after.moments.items()})
         return {name: round(value, 6) for name, value in one.items()}
-
-
-def engine_s() -> list[int]:
-    """Numbers of the engine's processes on this host."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if (folder / "comm").read_text().strip() in ENGINE:
-                found.append(int(folder.name))
-    return found
 
 
 def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, float]:

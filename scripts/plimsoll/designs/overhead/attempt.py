@@ -24,7 +24,7 @@ from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within
-from plimsoll.services import daemon, iterations, limits
+from plimsoll.services import counted, daemon, iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput, Microservice
@@ -208,7 +208,14 @@ class _Run:
 
     def _window(self, node: Node) -> None:
         """Run iterations until the window ends."""
-        begun, before = time.monotonic(), self._snapshot()
+        contained = counted.snapshots(self.attempt, self.services) if self._in_container else None
+        with contained or contextlib.nullcontext(self._snapshot) as snapshot:
+            before = snapshot()
+            self._iterations(node)
+            self.spans.append((before, snapshot()))
+
+    def _iterations(self, node: Node) -> None:
+        begun = time.monotonic()
         counted_from = begun + self.cell["warm_up_seconds"]
         end = counted_from + self.cell["window_seconds"]
         # However long the warm-up's last iteration took, one more is wanted.
@@ -217,7 +224,6 @@ class _Run:
             if not self._iteration(node, len(self.made)):
                 break
             time.sleep(max(0.0, min(now + self.cell["interval_seconds"], end) - time.monotonic()))
-        self.spans.append((before, self._snapshot()))
 
     def _iteration(self, node: Node, number: int) -> bool:
         """Make an iteration in a folder of its own; whether there may be others."""

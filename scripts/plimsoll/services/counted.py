@@ -1,0 +1,42 @@
+"""Snapshots of the machine in which the time of what an engine starts is the run's own, however soon that ends."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from plimsoll.host import cgroup
+from plimsoll.measuring import noise
+from plimsoll.measuring.attempt import Attempt
+from plimsoll.services.kept import Services
+
+# What starts containers, and what starts what starts them.
+ENGINE = ("dockerd", "containerd")
+
+
+@contextlib.contextmanager
+def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noise.Snapshot]]:
+    """What takes snapshots. What the engine starts for a container, or for a program in it, has often ended before anybody
+    looks, so groups count the engine meanwhile. The containers' own groups are taken in the same hierarchy: no process is in
+    two of these."""
+    mounted = cgroup.mounts()
+    with cgroup.counting(_engine_s(), mounted) as engine:
+
+        def snapshot() -> noise.Snapshot:
+            contained = services.groups()
+            if engine:
+                moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
+                contained = [*engine, *filter(None, moved)]
+            daemons = () if engine else services.environment.daemons
+            return noise.snapshot(attempt.machine, attempt.account, contained, daemons)
+
+        yield snapshot
+
+
+def _engine_s() -> list[int]:
+    """Numbers of the engine's processes on this host."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() in ENGINE:
+                found.append(int(folder.name))
+    return found
