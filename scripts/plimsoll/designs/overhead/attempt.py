@@ -88,9 +88,14 @@ class _Run:
         """The record's part. InvalidOutput if what was measured does not count, Unavailable if it could not be."""
         with contextlib.ExitStack() as stack:
             told = self._serve(stack) if self.network else {}
+            # From before the container is there: what starts programs in it is started with it.
+            contained = counted.snapshots(self.attempt, self.services) if self._in_container else None
+            snapshot = stack.enter_context(contained) if contained else self._snapshot
             node = self._node()
             seen = self._seen(node)
+            before = snapshot()
             self._window(node)
+            self.spans.append((before, snapshot()))
         folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
         given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
         judged = iterations.judged(self.service, *given, folders)
@@ -208,13 +213,6 @@ class _Run:
 
     def _window(self, node: Node) -> None:
         """Run iterations until the window ends."""
-        contained = counted.snapshots(self.attempt, self.services) if self._in_container else None
-        with contained or contextlib.nullcontext(self._snapshot) as snapshot:
-            before = snapshot()
-            self._iterations(node)
-            self.spans.append((before, snapshot()))
-
-    def _iterations(self, node: Node) -> None:
         begun = time.monotonic()
         counted_from = begun + self.cell["warm_up_seconds"]
         end = counted_from + self.cell["window_seconds"]
