@@ -24,11 +24,12 @@ until docker version >/dev/null 2>&1; do
 done
 note engine
 
-# In order, as an engine that is killed leaves cgroups of its containers on the host.
+# Children first, as an engine that is killed leaves cgroups of its containers on the host. One that has loaded an image is to
+# write down what it knows, and one whose children were measured ends as a user's would; nobody needs more of any other.
 leave() {
     docker ps --quiet | xargs --no-run-if-empty docker kill >/dev/null 2>&1
-    kill $engine
-    wait $engine
+    if [ -z "$archive" ] && [ "$children" = 0 ]; then kill -KILL $engine; else kill $engine; fi
+    wait $engine 2>/dev/null
     exit "$1"
 }
 trap 'leave 0' TERM
