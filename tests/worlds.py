@@ -143,6 +143,8 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
     """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
     if "children" in plan["factors"]:
         return {("", path): [_nested(cell, plan["cores"])] for path, cell in plan["cells"].items()}
+    if "strategy" in plan["factors"]:
+        return {("", path): [cell] for path, cell in plan["cells"].items()}
     if "storage" in plan["factors"]:
         return {(cell["benchmark"], path): [cell] for path, cell in plan["cells"].items()}
     if "pair" not in plan["factors"]:

@@ -31,7 +31,7 @@ def line_of(path, part: str) -> int:
         ("    schemes: single", "    schemes: some", "'some' is not one of all, single"),
         ("id: liu2020", "id: liu2021", "'liu2021' is not the file's name"),
         ("baseline: bare", "baseline: charliecloud", "baseline: 'charliecloud' is not one of"),
-        ("image: hpcc", "image: linpack", "image: 'linpack' is not one of hpcc"),
+        ("image: hpcc", "image: linpack", "image: 'linpack' is not one of hadoop, hpcc"),
         ("    affinity: [any]", "    affinity: [anywhere]", "affinity: 'anywhere' is not one of any, pin"),
         ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),
         ("{numa: [any, cpu, cpumem], uma: [any, cpumem]}", "{uma: [any]}", "it must give levels for numa, uma"),

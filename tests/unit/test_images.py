@@ -51,7 +51,7 @@ def test_an_image_follows_the_one_that_it_is_built_from(project):
 
 
 def test_an_image_has_every_form_unless_its_file_says_which(project):
-    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None}
+    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None}
     assert settings.of("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
     (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
     with pytest.raises(PlimsollError, match="image.yaml"):

@@ -354,7 +354,7 @@ def test_what_is_missing_is_named(plan, plan_of, small_host):
     assert "windows of 600 s or more" in missing["long_windows"] and "second_host" in missing["remote_host"]
     second = {"name": "far", "kernel": "Linux 6", "cpu_model": "x", "processor": 0}
     everything = plan_of("paper", {**small_host, "second_host": second}, without={})
-    assert set(contrasts.lacks(everything)) == {"hadoop", "rotating_disk"}
+    assert set(contrasts.lacks(everything)) == {"rotating_disk"}
     nested = plan_of(without={}, host={**small_host, "hypervisor": True})
     assert "hardware_virtualisation" in contrasts.lacks(nested)
 

@@ -24,7 +24,7 @@ ALPHA = 0.05
 # Those whose design has not been taken out.
 NAMES = [
     name
-    for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026", "amaral2015", "li2018")
+    for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026", "amaral2015", "li2018", "li2018-hadoop")
     if (PROJECT / f"config/studies/{name}.yaml").exists()
 ]
 HOSTS = ("the paper's host", "two cores")

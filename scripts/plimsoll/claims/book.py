@@ -63,7 +63,7 @@ def load_all() -> dict[str, list[dict]]:
     for claim in first.values():
         same = claim.get("same_as")
         if same and (same not in first or "same_as" in first[same]):
-            source = f"config/claims/{claim['id'].split('-')[0]}.yaml"
+            source = f"config/claims/{claim['id'].rpartition('-')[0]}.yaml"
             raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself.")
     return books
 

@@ -28,7 +28,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
     """The result of a claim before anything is compared; the comparisons are added to it."""
     return {
         **{key: claim.get(key) for key in FROM_CLAIM},
-        "study": claim["id"].split("-")[0],
+        "study": claim["id"].rpartition("-")[0],
         "holds": claim.get("holds", verdicts.EACH),
         "margin": margin(claim),
         "paper_p": claim.get("p_value"),

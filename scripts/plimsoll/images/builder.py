@@ -1,19 +1,23 @@
 """Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
 
 containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
-of their own, and which other image it is built `from`. containers/<image>/contents.yaml says what is in one: `programs` whose
+of their own, which other image it is built `from`, and which
+file lists the `jars` that it needs. containers/<image>/contents.yaml says what is in one: `programs` whose
 checksums are recorded beside the libraries', and `versions` of what reports name.
 
 The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll import environments, paths
@@ -174,12 +178,29 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
         "--tag",
         tag,
         *(["--target", stage] if stage else []),
-        str(paths.PROJECT / "containers" / name),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    with _context(name) as folder:
+        done = subprocess.run([*command, str(folder)], capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.stderr.write(done.stdout + done.stderr)
         raise Unavailable(f"'docker build' of containers/{name} failed; its output is above")
+
+
+@contextlib.contextmanager
+def _context(name: str) -> Iterator[Path]:
+    """The folder that an image is built in: its own, or a copy of that with the jars that it needs beside it."""
+    own, lock = paths.PROJECT / "containers" / name, settings.of(name)["jars"]
+    if lock is None:
+        yield own
+        return
+    from plimsoll.images import jars  # here, because most images need none
+
+    paths.image_store().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=f".{name}-") as temporary:
+        folder = Path(temporary) / name
+        shutil.copytree(own, folder)
+        jars.put(own / lock, folder / jars.FOLDER)
+        yield folder
 
 
 def _bootstrap() -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.config import yaml_files
 
-ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None}
+ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None}
 
 
 def of(name: str) -> dict:
-    """`forms`, `stages` and `from` of containers/<name>/: every form, no stage and no other image, unless its file says more.
+    """`forms`, `stages`, `from` and `jars` of containers/<name>/: every form, no stage, no other image and no jars, unless its
+    file says more.
     PlimsollError if that is misspelt."""
     path = paths.PROJECT / "containers" / name / "image.yaml"
     return {**ALL, **(yaml_files.load(path, "image") if path.is_file() else {})}

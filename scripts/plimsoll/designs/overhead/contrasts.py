@@ -16,7 +16,6 @@ MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
 # Statements about variation over a day are asked of windows of minutes, and not of seconds (s).
 LONG_WINDOW = 600
-STAGE_2 = "the paper's second stage, a job of Hadoop, which is not measured yet"
 
 
 def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
@@ -85,7 +84,7 @@ def arrangements(plan: OverheadPlan) -> dict[str, OverheadPlan]:
 
 def lacks(plan: OverheadPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
-    missing = {"hadoop": STAGE_2}
+    missing = {}
     if reason := no_machines(plan):
         missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
     elif plan.get("hypervisor"):

@@ -1,0 +1,1 @@
+"""What settings of a Hadoop cluster in containers do to the time of a job: li2018, stage 2."""

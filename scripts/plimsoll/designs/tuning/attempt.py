@@ -1,0 +1,105 @@
+"""One attempt at a run: a cluster is started, gets the data, runs a job on each size of them, and is removed.
+
+Every run has a cluster of its own, so that no job finds what another one has warmed or left. Sizes come in one order, the small
+one first.
+"""
+
+import os
+import time
+
+from plimsoll import environments
+from plimsoll.designs.tuning import judge
+from plimsoll.designs.tuning.factors import TuningCell
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import disk
+from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring.attempt import Attempt
+from plimsoll.services import counted
+from plimsoll.services.hadoop import prices
+from plimsoll.services.hadoop.cluster import Cluster
+from plimsoll.services.kept import Services
+from plimsoll.workloads.base import InvalidOutput
+
+LIMITS_MEMORY = False
+# What HDFS, the tasks and the output take of the disk beside the data, as multiples of these, and what must be left (bytes).
+TIMES_THE_DATA, SPARE_BYTES = 8, 2 * 2**30
+
+
+def attempt(attempt: Attempt) -> dict:
+    """Start, run, stop, and judge."""
+    run = _Run(attempt)
+    begun = time.monotonic()
+    try:
+        run.measure()
+    except InvalidOutput as problem:
+        return {**run.found(), "status": status.INVALID, "reason": str(problem)}
+    except Unavailable as problem:
+        return {**run.found(), "status": status.FAILED, "reason": str(problem)}
+    finally:
+        attempt.notes["seconds"]["remove"] = lock.take_down(run.services.take_down, environments.known().values())
+        attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+    during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
+    attempt.notes["noise"]["during"] = during
+    found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
+    if problem := judge.problem(run.jobs, run.lost):
+        return {**found, "status": status.INVALID, "reason": problem}
+    if during["disturbed"]:
+        return {**found, **noise.disturbed(during)}
+    return {**found, "status": status.VALID, "reason": None}
+
+
+class _Run:
+    """An attempt in progress."""
+
+    def __init__(self, attempt: Attempt):
+        self.attempt = attempt
+        self.cell: TuningCell = attempt.cell
+        self.environment = environments.find(self.cell["runtime"])
+        self.services = Services(self.environment, attempt.identity, attempt.folder)
+        node_megabytes = self.cell["parameters"]["node_megabytes"]
+        self.cluster = Cluster(self.services, attempt.image, attempt.folder, self.cell["workers"], node_megabytes)
+        self.jobs: list[dict] = []
+        self.lost: list[str] = []
+        self.device: str | None = None
+        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+
+    def measure(self) -> None:
+        """Make the jobs. InvalidOutput if what they gave does not count, Unavailable if they could not be made."""
+        self._refuse_full()
+        seed = self.cell["parameters"]["seed"]
+        data = {name: prices.made(self.attempt.image, seed, size) for name, size in self.cell["sizes"].items()}
+        self.device = disk.device_of(self.environment.storage())
+        with counted.snapshots(self.attempt, self.services) as snapshot:
+            before = snapshot()
+            self.cluster.start()
+            self.attempt.notes["seconds"]["start"] = round(time.time() - self.attempt.notes["started"], 4)
+            for name, made in data.items():
+                if self.cluster.put(made.file, f"/data/{name}") != made.sha256:
+                    raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
+            for name, made in data.items():
+                self.jobs.append(self._job(name, made))
+            self.spans.append((before, snapshot()))
+
+    def _job(self, size: str, made: prices.Prices) -> dict:
+        job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}")
+        try:
+            self.cluster.wait(job, self.cell["job_limit_seconds"])
+        finally:
+            self.lost = [name for name in self.cluster.ended() if name != self.cluster.master.name]
+        history = self.cluster.history(job)
+        told = judge.job(size, history, made, self.cell["settings"], self.attempt.plan["strategies"])
+        if self.cluster.checksum(f"/made/{size}/part-r-00000") != made.expected:
+            raise InvalidOutput(f"what the job made of the {size} data is not what sort makes of them")
+        return told
+
+    def found(self) -> dict:
+        """What the record says of the jobs so far."""
+        return {"jobs": self.jobs, "lost": self.lost, "device": self.device}
+
+    def _refuse_full(self) -> None:
+        """Outage if there is no room for what the cluster writes."""
+        storage = self.environment.storage()
+        needed = TIMES_THE_DATA * sum(self.cell["sizes"].values()) + SPARE_BYTES
+        free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
+        if free < needed:
+            raise Outage(f"{storage} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")

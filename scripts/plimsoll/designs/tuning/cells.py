@@ -1,0 +1,113 @@
+"""The cells of a study of tuning on a host: pure."""
+
+from collections.abc import Iterator
+
+from plimsoll.designs.tuning import strategies
+from plimsoll.designs.tuning.factors import AND, SMALL, TuningCell
+from plimsoll.host import topology
+from plimsoll.interchange import Plan, Topology
+from plimsoll.measuring import record
+
+# No more of the host's memory than this for what runs.
+MEMORY_SHARE = 0.7
+# What daemons need beside the tasks (bytes): those of the master, and those of a worker.
+MASTER_BYTES, WORKER_BYTES = 1536 * 2**20, 640 * 2**20
+# For a plan's estimate on two processors (s): starting and removing a cluster of two workers, each worker more, a job, and a
+# gigabyte of a job's data.
+CLUSTER, WORKER, JOB, GIGABYTE = 13.0, 5.0, 16.5, 36.0
+
+
+def wanted(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+) -> list[tuple[str, TuningCell]]:
+    """(experiment, cell) for each strategy, and for each combination of the strategies of a factorial design."""
+    cells = []
+    for name, experiment in study["experiments"].items():
+        for runtime in experiment["runtime"]:
+            if config["runtimes"].get(runtime, "off") == "off":
+                continue
+            for strategy in _strategies(experiment, profile["tuning"]):
+                cell = _cell(study, runtime, strategy, profile["tuning"], config["seed"])
+                cell["host"] = topology.identity(host)
+                cell["reason"] = unavailable.get(runtime) or _too_large(cell, host)
+                cell["fingerprint"] = fingerprint(cell)
+                cells.append((name, cell))
+    return cells
+
+
+def _strategies(experiment: dict, sizes: dict) -> Iterator[str]:
+    if "strategy" in experiment:
+        yield from experiment["strategy"]
+    else:
+        yield from strategies.factorial([name for name in experiment["factors"] if name in sizes["factors"]])
+
+
+def _cell(study: dict, runtime: str, strategy: str, sizes: dict, seed: int) -> TuningCell:
+    known, together = study["strategies"], AND in strategy
+    workers = strategies.workers(known, strategy)
+    # Effects of strategies together are asked of the small data alone.
+    data = {name: round(size * 2**20) for name, size in sizes["megabytes"].items() if not together or name == SMALL}
+    gigabytes = sum(data.values()) / 2**30
+    cell: TuningCell = {
+        "path": f"{runtime}/{strategy}",
+        "runtime": runtime,
+        "strategy": strategy,
+        "workers": workers,
+        "settings": strategies.settings(known, strategy),
+        "sizes": data,
+        "parameters": {"seed": seed, "node_megabytes": sizes["node_megabytes"]},
+        "job_limit_seconds": sizes["job_limit_seconds"],
+        "expected_seconds": CLUSTER + WORKER * max(0, workers - 2) + JOB * len(data) + GIGABYTE * gigabytes,
+        "useful": True,
+        "experiments": [],
+    }
+    fewer = together or known[strategy].get("beside", False)
+    return {**cell, "repetitions": sizes["beside"]["repetitions"]} if fewer else cell
+
+
+def memory_bytes(cell: TuningCell) -> int:
+    """What a cluster may take of the host's memory, with as many tasks as its workers may have."""
+    return MASTER_BYTES + cell["workers"] * (WORKER_BYTES + cell["parameters"]["node_megabytes"] * 2**20)
+
+
+def _too_large(cell: TuningCell, host: Topology) -> str | None:
+    """Why the host's memory cannot hold the cluster."""
+    needed = memory_bytes(cell)
+    if needed <= MEMORY_SHARE * host["memory_bytes"]:
+        return None
+    return (
+        f"a cluster of {cell['workers']} workers would need {needed / 2**30:.1f} GiB of this host's "
+        f"{host['memory_bytes'] / 2**30:.1f} GiB of memory"
+    )
+
+
+def fingerprint(cell: TuningCell) -> str:
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    return record.fingerprint([cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")])
+
+
+def repetitions(profile: dict) -> int:
+    """The profile's number for studies of tuning."""
+    return profile["tuning"]["repetitions"]
+
+
+def described(study: dict, host: Topology) -> dict:
+    """The strategies."""
+    return {"strategies": study["strategies"]}
+
+
+def shown(plan: Plan, study: dict, name: str) -> list[TuningCell]:
+    """The plan's cells of a figure's or a table's experiment, or all of them."""
+    item = {**study["figures"], **study.get("tables", {})}[name]
+    cells = plan["cells"].values()
+    return [cell for cell in cells if "experiment" not in item or item["experiment"] in cell["experiments"]]
+
+
+def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
+    """None of them: Hadoop counts the same on every host."""
+    return {}
+
+
+def host_facts(machine: Topology) -> dict[str, str]:
+    """Nothing about a machine is told for this design alone."""
+    return {}

@@ -1,0 +1,1 @@
+"""Charts of studies of tuning: each file lists its own in CHARTS."""

@@ -1,0 +1,55 @@
+"""Which cells a claim compares on this host.
+
+A claim names strategies of side a and of side b, and metrics, each of which is of data of one size.
+"""
+
+from collections.abc import Callable
+
+from plimsoll.claims.sides import Contrast, Side
+from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
+
+
+def asking(plan: TuningPlan, study: dict) -> Callable[[dict], list]:
+    """A function from a claim to what it compares."""
+    cells = list(plan["cells"].values())
+
+    def asked(claim: dict) -> list[Contrast]:
+        a, b = ({**claim.get("scope", {}), **claim.get(side, {})} for side in ("a", "b"))
+        if "strategy" not in a or "strategy" not in b:
+            return []
+        contrasts: dict[Contrast, None] = {}
+        for metric in claim["metrics"]:
+            size = study["metrics"].get(metric, {}).get("source", "").partition(".")[0]
+            for cell in _of(cells, a, size):
+                for other in _of(cells, b, size):
+                    pair = {cell["path"], other["path"]}
+                    known = any({one.a.cell, one.b.cell} == pair and one.a.metric == metric for one in contrasts)
+                    if cell["runtime"] == other["runtime"] and len(pair) == 2 and not known:
+                        contrasts[Contrast(Side(metric, cell["path"]), Side(metric, other["path"]))] = None
+        return list(contrasts)
+
+    return asked
+
+
+def _of(cells: list[TuningCell], wanted: dict[str, list[str]], size: str) -> list[TuningCell]:
+    """Cells with these levels, and with data of this size."""
+    return [
+        cell
+        for cell in cells
+        if size in cell["sizes"] and all(cell[factor] in levels for factor, levels in wanted.items() if factor in cell)
+    ]
+
+
+def arrangements(plan: TuningPlan) -> dict[str, TuningPlan]:
+    """One: the paper leaves nothing of it open."""
+    return {"": plan}
+
+
+def lacks(plan: TuningPlan) -> dict[str, str]:
+    """What claims may need and nobody measures, in words."""
+    return {"vm_cluster": "a cluster of virtual machines, which is not built"}
+
+
+def elsewhere(claim: dict) -> dict | None:
+    """None: a claim about a strategy is asked of no other cells."""
+    return None

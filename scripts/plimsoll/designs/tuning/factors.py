@@ -1,0 +1,44 @@
+"""Cells are a cluster in which one strategy, or several together, are set, with the jobs that run in it."""
+
+from typing import NotRequired
+
+from plimsoll import interchange
+
+FACTORS = ("runtime", "strategy")
+PATTERN = r"[a-z-]+/[a-z0-9_]+(?:\+[a-z0-9_]+)*"
+# Joins strategies that are set together.
+AND = "+"
+# No strategy: Hadoop's defaults.
+BASELINE = "baseline"
+# The sizes of the jobs' data, in the order in which a run has them. The paper's are over 2 GB and over 5 GB.
+SMALL, LARGE = "small", "large"
+SIZES_OF_DATA = (SMALL, LARGE)
+SIZES = ("workers",)
+OF_OBSERVATION: tuple[str, ...] = ()
+OF_RUN = ("jobs", "lost_workers")
+TRIES_ENVIRONMENTS = False
+
+
+class TuningCell(interchange.Cell):
+    """A cell of this design."""
+
+    strategy: str
+    workers: int
+    settings: dict[str, str]  # keys of Hadoop's that a job is given
+    sizes: dict[str, int]  # bytes of each job's data, at least
+    job_limit_seconds: float
+
+
+class TuningPlan(interchange.Plan):
+    """A plan of this design."""
+
+    strategies: dict[str, dict]  # as the study has them
+
+
+class TuningRecord(interchange.Record):
+    """A record of this design; a run that did not count may lack any of this."""
+
+    jobs: NotRequired[list[dict]]  # in the order in which they ran
+    lost: NotRequired[list[str]]  # workers that ended under a job
+    device: NotRequired[str | None]  # the block device under the nodes' volumes, by its name on this host
+    bits: NotRequired[dict[str, str]]  # sha256 of each of our programs

@@ -1,0 +1,72 @@
+"""What a job's history comes to, and whether it counts."""
+
+from plimsoll.services.hadoop.prices import Prices
+from plimsoll.workloads.base import InvalidOutput
+
+# Counters that are in the record, by the names that they have in it.
+COUNTERS = {
+    "input_records": "MAP_INPUT_RECORDS",
+    "map_output_records": "MAP_OUTPUT_RECORDS",
+    "map_output_bytes": "MAP_OUTPUT_BYTES",
+    "materialized_bytes": "MAP_OUTPUT_MATERIALIZED_BYTES",
+    "shuffled_bytes": "REDUCE_SHUFFLE_BYTES",
+    "spilled_records": "SPILLED_RECORDS",
+    "written_bytes": "FILE_BYTES_WRITTEN",
+    "cpu_milliseconds": "CPU_MILLISECONDS",
+    "output_records": "REDUCE_OUTPUT_RECORDS",
+}
+# What a job has by default, as the daemons serve it, is in the record for the keys of all strategies.
+ABSENT = "not set"
+
+
+def job(size: str, history: dict, data: Prices, settings: dict[str, str], strategies: dict[str, dict]) -> dict:
+    """The record's part about a job: its times (s), tasks, counters of maps and of reduces, and the `served` values of all
+    strategies' keys. InvalidOutput if the daemons did not serve the `settings`, a task failed, or records were lost."""
+    told, counters = history["job"], history["counters"]
+    keys = sorted({key for strategy in strategies.values() for key in strategy.get("settings", {})})
+    served = {key: text(history["conf"].get(key, ABSENT)) for key in keys}
+    if differing := {key: served[key] for key, value in settings.items() if not _same(served[key], value)}:
+        key, value = next(iter(differing.items()))
+        raise InvalidOutput(f"the job had {key} = {value}, and was given {settings[key]}")
+    found = {
+        name: {side: counters.get(counter, {}).get(side, 0) for side in ("map", "reduce")} for name, counter in COUNTERS.items()
+    }
+    if (read := found["input_records"]["map"]) != data.records:
+        raise InvalidOutput(f"the job read {read} records of {data.records}")
+    if (made := found["output_records"]["reduce"]) != data.distinct:
+        raise InvalidOutput(f"the job made {made} records, and {data.distinct} are distinct")
+    return {
+        "size": size,
+        "job": told["id"],
+        "bytes": data.bytes,
+        "records": data.records,
+        "distinct": data.distinct,
+        "seconds": (told["finishTime"] - told["submitTime"]) / 1000,
+        "before_start_seconds": (told["startTime"] - told["submitTime"]) / 1000,
+        "maps": told["mapsCompleted"],
+        "reduces": told["reducesCompleted"],
+        "failed_tasks": told["failedMapAttempts"] + told["failedReduceAttempts"],
+        "task_seconds": {name: told[f"avg{name.capitalize()}Time"] / 1000 for name in ("map", "shuffle", "merge", "reduce")},
+        "counters": found,
+        "served": served,
+    }
+
+
+def text(value: object) -> str:
+    """A value of Hadoop's JSON as text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _same(served: str, given: str) -> bool:
+    try:
+        return float(served) == float(given)
+    except ValueError:
+        return served == given
+
+
+def problem(jobs: list[dict], lost: list[str]) -> str | None:
+    """Why a run does not count although its jobs ended well: a worker that was lost, or a task that was made again."""
+    if lost:
+        return f"the worker {lost[0]} ended under the job, which ended well all the same"
+    again = sum(one["failed_tasks"] for one in jobs)
+    return f"{again} task{'' if again == 1 else 's'} failed and ran again" if again else None

@@ -1,0 +1,63 @@
+"""What only the report of a study of tuning has: the jobs and their data, the tables, and what each strategy changes."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.designs.tuning import words
+from plimsoll.interchange import Plan
+from plimsoll.measuring import record, status
+from plimsoll.pages.report import Sources
+
+TEMPLATE = "tuning/report.html.j2"
+short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
+
+
+def content(
+    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+) -> dict:
+    """What the template is told beyond what all reports tell."""
+    image = json.loads(sources.image.read_text())
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    return {
+        "programs": image["files"],
+        "versions": image["versions"],
+        "node_megabytes": next((cell["parameters"]["node_megabytes"] for cell in measurable), None),
+        "data": data(sources.plan.parent, runs),
+        "tables": tables(sources.tables, study),
+        "statistics": readable(tests).to_dict("records"),
+    }
+
+
+def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
+    """One row per size of data: bytes, records, how many are distinct, and map tasks; from the first run that counts."""
+    valid = runs[runs["status"] == status.VALID]
+    found: dict[str, dict] = {}
+    for row in valid.itertuples():
+        if len(found) == 2:
+            break
+        recorded = record.read(record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition))
+        for job in recorded["jobs"]:
+            found.setdefault(job["size"], {key: job[key] for key in ("size", "bytes", "records", "distinct", "maps")})
+    return list(found.values())
+
+
+def tables(folder: Path, study: dict) -> list[dict]:
+    """The tables as rows for the page, with the names of their columns."""
+    shown = []
+    for name, table in study["tables"].items():
+        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+        number = name.removeprefix("table").lstrip("0")
+        heading = f"Table {number}" if number.isdigit() else table["title"]
+        rows = readable(made).to_dict("records")
+        shown.append({"name": name, "kind": table["kind"], "heading": heading, "columns": list(made), "rows": rows})
+    return shown
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with empty cells where there is no value, and strategies in words."""
+    for column in ("strategy", "effect"):
+        if column in table:
+            table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
+    return table.astype(object).where(table.notna(), "")

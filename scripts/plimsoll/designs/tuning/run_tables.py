@@ -1,0 +1,122 @@
+"""The tables of li2018's second stage: what was set, what acted, and what strategies do together."""
+
+import pandas as pd
+
+from plimsoll.analysis.tables import Asked
+from plimsoll.designs.tuning import statistics, strategies
+from plimsoll.designs.tuning.factors import BASELINE
+from plimsoll.interchange import Plan
+from plimsoll.measuring import record, status
+from plimsoll.planning import availability
+
+# A counter has acted if it differs by more than this share from the baseline's: what a task writes about itself is counted too.
+SAME = 0.001
+
+
+def settings(asked: Asked) -> pd.DataFrame:
+    """One row per setting of a strategy: what the paper sets, and what is set here."""
+    theirs = asked.printed(dtype=str, keep_default_na=False)
+    rows = []
+    for name, strategy in asked.study["strategies"].items():
+        of_paper = theirs[theirs["strategy"] == name]
+        ours = strategies.settings(asked.study["strategies"], name)
+        rows += [
+            {"strategy": name, "by": "the paper", "key": row.parameter, "from": row.baseline_value, "to": row.strategy_value}
+            for row in of_paper.itertuples()
+            if row.parameter
+        ]
+        rows += [{"strategy": name, "by": "here", "key": key, "from": "", "to": value} for key, value in ours.items()]
+        if name != BASELINE and "workers" in strategy:
+            before = str(asked.study["strategies"][BASELINE]["workers"])
+            rows.append({"strategy": name, "by": "here", "key": "workers", "from": before, "to": str(strategy["workers"])})
+    return pd.DataFrame(rows)
+
+
+def printed(asked: Asked) -> pd.DataFrame:
+    """The paper's table as printed."""
+    return asked.printed(dtype=str, keep_default_na=False)
+
+
+def environment(asked: Asked) -> pd.DataFrame:
+    """The paper's table of its environment, with what runs here beside each item."""
+    image, host = asked.read("image"), asked.read("host")
+    ours = {
+        "physical machine": f"{host['cpu_model']}, {len(host['usable'])} logical processors",
+        "operating system": f"{host['distribution']} (of the nodes: Debian 12)",
+        "java environment": f"OpenJDK {image['versions']['Java']}",
+        "mapreduce framework": f"Apache Hadoop {image['versions']['Hadoop']}",
+    }
+    theirs = printed(asked)
+    return theirs.rename(columns={"specification": "paper"}).assign(here=[ours[item] for item in theirs["item"]])
+
+
+def acted(asked: Asked) -> pd.DataFrame:
+    """One row per strategy and size of data, of the runs that count: tasks and counters (means), the values that the daemons
+    served for what the strategy sets, and which counters `acted`, that is differ from the baseline's."""
+    rows = []
+    for cell in availability.shown(asked.plan, asked.study, asked.name):
+        for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
+            served = {key: jobs[0]["served"][key] for key in cell["settings"]}
+            rows.append(
+                {"strategy": cell["strategy"], "size": size, "runs": len(jobs), **_counted(jobs), "served": _told(served)}
+            )
+    table = pd.DataFrame(rows, columns=["strategy", "size", "runs", *_COUNTED, "served"])
+    return table.assign(acted=[_acted(table, row) for row in table.to_dict("records")])
+
+
+_COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
+
+
+def _jobs(asked: Asked, path: str, repetitions: int) -> dict[str, list[dict]]:
+    found: dict[str, list[dict]] = {}
+    for repetition in range(1, repetitions + 1):
+        try:
+            recorded = record.read(record.path_of(asked.folder / "runs", path, repetition))
+        except record.Damaged:
+            continue
+        if recorded["status"] == status.VALID:
+            for job in recorded["jobs"]:
+                found.setdefault(job["size"], []).append(job)
+    return found
+
+
+def _counted(jobs: list[dict]) -> dict[str, float]:
+    from plimsoll.designs.tuning.readings import values
+
+    own = pd.DataFrame([values(job) for job in jobs]).mean()
+    bytes_ = {f"{name}_megabytes": own[name] / 1e6 for name in ("output", "materialized", "written")}
+    return {"maps": own["maps"], "spills_per_record": own["spills"], **bytes_, "cpu_seconds": own["cpu"]}
+
+
+def _told(served: dict[str, str]) -> str:
+    return "; ".join(f"{key} = {value}" for key, value in served.items())
+
+
+def _acted(table: pd.DataFrame, row: dict) -> str:
+    """The counters of what went where that differ from the baseline's of the same size, in words."""
+    baseline = table[(table["strategy"] == BASELINE) & (table["size"] == row["size"])]
+    if row["strategy"] == BASELINE or baseline.empty:
+        return ""
+    names = [name for name in _COUNTED if name not in ("maps", "cpu_seconds")]
+    before = baseline.iloc[0]
+    differing = [name for name in names if abs(row[name] / before[name] - 1) > SAME]
+    told = ", ".join(f"{name.replace('_', ' ')} {row[name] / before[name] - 1:+.0%}" for name in differing)
+    return told or "no counter differs"
+
+
+def effects(asked: Asked) -> pd.DataFrame:
+    """Main effects and interactions on the metrics of the table (`statistics.effects`)."""
+    observations = asked.observations()
+    own = observations[observations["metric"].isin(asked.table["metrics"])]
+    return statistics.effects(own, factors_of(asked.plan, asked.table["experiment"]))
+
+
+def factors_of(plan: Plan, experiment: str) -> list[str]:
+    """The strategies that a factorial experiment of a plan combines, in the study's order."""
+    there = {
+        part
+        for cell in plan["cells"].values()
+        if experiment in cell["experiments"]
+        for part in strategies.parts(cell["strategy"])
+    }
+    return [name for name in plan["strategies"] if name in there and name != BASELINE]

@@ -1,0 +1,39 @@
+"""Levels and cells of a study of tuning in words."""
+
+from plimsoll import environments
+from plimsoll.designs.tuning.strategies import parts
+from plimsoll.pages.glossary import Term
+
+GLOSSARY = (
+    Term("strategy", "Settings of Hadoop, or a number of workers, that are meant to make a job faster.", ("strategies",)),
+    Term("spill", "A map task that fills its buffer sorts what is in it and writes it to the disk.", ("spills", "spilled")),
+    Term(
+        "negative control",
+        "Something that is known to do nothing, measured like the rest: an effect of it would be a fault of the measurement.",
+    ),
+    Term(
+        "interaction",
+        "How much more two strategies change a time together than each of them alone would let expect.",
+        ("interactions",),
+    ),
+)
+
+
+def level(factor: str, name: str) -> str:
+    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    if factor == "runtime" and name in environments.known():
+        return environments.find(name).label
+    if factor == "strategy":
+        return " and ".join(part.replace("_", " ").replace("lzo", "LZO").replace("lz4", "LZ4") for part in parts(name))
+    return name.replace("_", " ")
+
+
+def cell(path: str, metric: dict) -> str:
+    """A cell for people: where, what is set."""
+    runtime, strategy = path.split("/")
+    return f"{level('runtime', runtime)}, {level('strategy', strategy)}"
+
+
+def row(levels: dict[str, str], path: str | None) -> str:
+    """A row of the study's answer: its levels."""
+    return ", ".join(level(factor, name) for factor, name in levels.items())

@@ -1,0 +1,182 @@
+"""A cluster in containers: a master (NameNode, ResourceManager, history server) and workers (DataNode, NodeManager)."""
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from plimsoll.environments.base import Node, all_of, output
+from plimsoll.errors import Unavailable
+from plimsoll.interchange import Image
+from plimsoll.measuring.process import ended_within
+from plimsoll.services.hadoop import configuration, rest
+from plimsoll.services.kept import Services
+from plimsoll.workloads.base import InvalidOutput
+
+PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
+JOB = "CleanPrices"
+# A cluster that takes longer to be ready hangs, and so does a client that submits a job, and a history that does not come (s).
+READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
+LOOK_SECONDS = 0.1
+NAMENODE, RESOURCES, HISTORY = 9870, 8088, 19888
+JMX = "/jmx?qry=Hadoop:service=NameNode,name="
+# Of an application that has ended.
+ENDED = ("FINISHED", "FAILED", "KILLED")
+
+
+class Cluster:
+    """A cluster of the `services` of a run, with `workers` workers; `folder` takes its configuration and its logs."""
+
+    def __init__(self, services: Services, image: Image, folder: Path, workers: int, node_megabytes: int):
+        self.services, self.image, self.folder = services, image, folder
+        self.node_megabytes = node_megabytes
+        self.names = ["master", *(f"worker{number}" for number in range(1, workers + 1))]
+        self.nodes: list[Node] = []
+        self.addresses: dict[str, str] = {}
+
+    @property
+    def master(self) -> Node:
+        """The node of the master."""
+        return self.nodes[0]
+
+    @property
+    def _configuration(self) -> Path:
+        return self.folder / "conf"
+
+    def start(self) -> None:
+        """Start the containers, and wait until the daemons say that all is up; Unavailable if one does not start."""
+        configuration.write(self._configuration, self.services.name("master"), self.node_megabytes)
+        self.nodes = self.services.start([self._spec(name) for name in self.names])
+        told = all_of([node.inside(["hostname", "-i"]) for node in self.nodes])
+        self.addresses = {node.name: text.split()[0] for node, text in zip(self.nodes, told, strict=True)}
+        for what, ready in (("HDFS", self._stores), ("YARN", self._schedules), ("the history server", self._remembers)):
+            self._wait(what, ready)
+
+    def _spec(self, name: str):
+        logs = self.folder / name
+        logs.mkdir()
+        role = "master" if name == "master" else "worker"
+        command = (PROGRAM, role, str(self._configuration), str(logs))
+        return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,))
+
+    def ask(self, port: int, path: str) -> dict:
+        """What a daemon of the master says at a path; rest.NoAnswer if it does not."""
+        return rest.asked(self.addresses[self.master.name], port, path)
+
+    def _stores(self) -> bool:
+        (info,) = self.ask(NAMENODE, f"{JMX}NameNodeInfo")["beans"]
+        (state,) = self.ask(NAMENODE, f"{JMX}FSNamesystemState")["beans"]
+        return info["Safemode"] == "" and state["NumLiveDataNodes"] == len(self.nodes) - 1
+
+    def _schedules(self) -> bool:
+        metrics = self.ask(RESOURCES, "/ws/v1/cluster/metrics")["clusterMetrics"]
+        return metrics["activeNodes"] == len(self.nodes) - 1 and metrics["unhealthyNodes"] == 0
+
+    def _remembers(self) -> bool:
+        return bool(self.ask(HISTORY, "/ws/v1/history/info"))
+
+    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+        """Until something is ready. Unavailable, with the last words of a container that has ended, if it is not in time."""
+        end, last = time.monotonic() + READY_SECONDS, "it did not answer"
+        while time.monotonic() < end:
+            try:
+                if ready():
+                    return
+            except (rest.NoAnswer, ValueError) as problem:
+                last = str(problem)
+                if ended := self.ended():
+                    raise Unavailable(f"{what} did not get ready: {said(ended[0])}") from problem
+            time.sleep(LOOK_SECONDS)
+        raise Unavailable(f"{what} was not ready within {READY_SECONDS:g} s ({last})")
+
+    def ended(self) -> list[str]:
+        """Names of the containers of the cluster that are not up any more."""
+        shown = ["docker", "ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
+        states = dict(line.split() for line in output(shown).splitlines())
+        return [node.name for node in self.nodes if states.get(node.name) != "running"]
+
+    def put(self, file: Path, name: str) -> str:
+        """Write a file into HDFS; SHA-256 of what was sent."""
+        return rest.put(self.addresses, self.master.name, file, name)
+
+    def checksum(self, name: str) -> str:
+        """SHA-256 of a file in HDFS."""
+        return rest.checksum(self.addresses, self.master.name, name)
+
+    def submit(self, settings: Mapping[str, str], source: str, target: str) -> str:
+        """Submit the job with these settings; its identifier. Unavailable, with its client's last words, if that fails."""
+        given = [f"-D{key}={value}" for key, value in settings.items()]
+        words = [PROGRAM, "run", str(self._configuration), JOB, *given, source, target]
+        log = self.folder / f"client-{Path(target).name}.log"
+        with open(log, "wb") as err:
+            process = subprocess.Popen(
+                self.master.inside(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, text=True
+            )
+        if not ended_within(process.pid, SUBMIT_SECONDS):
+            process.kill()
+        told = process.communicate()[0]
+        if process.returncode or not told.startswith("job "):
+            lines = log.read_text(errors="replace").strip().splitlines()
+            raise Unavailable(
+                f"the job was not submitted: {lines[-1] if lines else f'its client ended with {process.returncode}'}"
+            )
+        return told.split()[1]
+
+    def wait(self, job: str, limit: float) -> None:
+        """Until a job has ended well. InvalidOutput if it fails, if it takes longer than `limit` seconds (it is left to the end
+        of the cluster), or if the master ends."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            try:
+                told = self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}")["app"]
+            except rest.NoAnswer as problem:
+                if self.master.name in self.ended():
+                    raise InvalidOutput(f"the master ended under the job: {said(self.master.name)}") from problem
+                told = {"state": ""}
+            if told["state"] in ENDED:
+                if told["finalStatus"] == "SUCCEEDED":
+                    return
+                reason = " ".join(told.get("diagnostics", "").split())
+                raise InvalidOutput(f"the job ended as {told['finalStatus']}: {reason[:300] or 'Hadoop says no more'}")
+            time.sleep(LOOK_SECONDS)
+        raise InvalidOutput(f"the job had not ended after {limit:g} s")
+
+    def history(self, job: str) -> dict:
+        """What the history server says of a job: its `job`, `counters` (of maps and of reduces, by name) and `conf` (value by
+        key). InvalidOutput if it does not know the job in time."""
+        end = time.monotonic() + HISTORY_SECONDS
+        where = f"/ws/v1/history/mapreduce/jobs/{job}"
+        while True:
+            try:
+                found = [self.ask(HISTORY, f"{where}{part}") for part in ("", "/counters", "/conf")]
+                break
+            except rest.NoAnswer as problem:
+                if time.monotonic() > end:
+                    raise InvalidOutput(f"the history server does not know the job: {problem}") from problem
+            time.sleep(LOOK_SECONDS)
+        told, counted, settings = found
+        return {
+            "job": told["job"],
+            "counters": counters(counted["jobCounters"]["counterGroup"]),
+            "conf": {one["name"]: one["value"] for one in several(settings["conf"]["property"])},
+        }
+
+
+def counters(groups: list | dict) -> dict[str, dict[str, int]]:
+    """What map tasks and reduce tasks counted, by the counter's name."""
+    return {
+        one["name"]: {"map": one["mapCounterValue"], "reduce": one["reduceCounterValue"]}
+        for group in several(groups)
+        for one in several(group["counter"])
+    }
+
+
+def several(given: list | dict) -> list:
+    """A list, also where there is one element: Hadoop's JSON has that alone then."""
+    return given if isinstance(given, list) else [given]
+
+
+def said(container: str) -> str:
+    """The last words of a container that has ended."""
+    words = output(["sh", "-c", f"docker logs {container} 2>&1 || true"], 10).strip().splitlines()
+    return words[-1] if words else f"{container} ended without a word"

@@ -1,0 +1,92 @@
+"""The configuration of a cluster: Hadoop's defaults but for what containers without its start scripts need, and what keeps its
+memory within the host's."""
+
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+HADOOP = "/opt/hadoop/lib/*"
+# On a volume of each node: what it stores, and what its tasks write.
+DATA = "/data"
+# A block, and so a part that one map task reads, has this many bytes (Hadoop's default).
+BLOCK_BYTES = 128 * 2**20
+# A worker that has said nothing for so long is lost, and so long is one asked to end a task (s). Hadoop's own ten and three
+# minutes are longer than a run.
+LOST_SECONDS = 15
+LOG4J = """log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c: %m%n
+"""
+
+
+def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
+    """Keys and values by file, without its ending. `master` is the host name of the master, `node_megabytes` the memory that
+    the tasks of a worker may ask for."""
+    return {
+        "core-site": {
+            "fs.defaultFS": f"hdfs://{master}:9000",
+            "hadoop.tmp.dir": f"{DATA}/tmp",
+            "hadoop.http.staticuser.user": "root",
+        },
+        "hdfs-site": {
+            "dfs.namenode.name.dir": f"file://{DATA}/name",
+            "dfs.datanode.data.dir": f"file://{DATA}/data",
+            "dfs.namenode.rpc-bind-host": "0.0.0.0",
+            # Names of containers have no addresses that could be turned back into names.
+            "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+            "dfs.permissions.enabled": "false",
+            # The same for two workers and for four: Hadoop's three would give four workers a copy more to write.
+            "dfs.replication": "2",
+            "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+            "dfs.namenode.safemode.extension": "0",
+            "dfs.blocksize": str(BLOCK_BYTES),
+        },
+        "yarn-site": {
+            "yarn.resourcemanager.hostname": master,
+            "yarn.resourcemanager.connect.retry-interval.ms": "1000",
+            "yarn.nm.liveness-monitor.expiry-interval-ms": str(1000 * LOST_SECONDS),
+            "yarn.client.nodemanager-connect.max-wait-ms": str(1000 * LOST_SECONDS),
+            "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+            "yarn.nodemanager.local-dirs": f"{DATA}/local",
+            # Tasks' logs stay when the cluster goes: hadoop.sh says where.
+            "yarn.nodemanager.log-dirs": "${plimsoll.logs}/tasks",
+            "yarn.nodemanager.resource.memory-mb": str(node_megabytes),
+            "yarn.scheduler.maximum-allocation-mb": str(node_megabytes),
+            # A JVM reserves far more addresses than it uses.
+            "yarn.nodemanager.vmem-check-enabled": "false",
+            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+            "yarn.application.classpath": HADOOP,
+        },
+        "mapred-site": {
+            "mapreduce.framework.name": "yarn",
+            "mapreduce.application.classpath": HADOOP,
+            "mapreduce.jobhistory.address": f"{master}:10020",
+            "mapreduce.jobhistory.webapp.address": f"{master}:19888",
+            "yarn.app.mapreduce.am.staging-dir": "/staging",
+            "yarn.app.mapreduce.am.command-opts": "-Xmx1024m -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            # Hadoop's default, said aloud: otherwise it follows from the heap, and one megabyte too many is rounded up to 2048.
+            "mapreduce.map.memory.mb": "1024",
+            "mapreduce.reduce.memory.mb": "1024",
+            "mapreduce.map.java.opts": "-Xmx800m -XX:+UseSerialGC",
+            "mapreduce.reduce.java.opts": "-Xmx800m -XX:+UseSerialGC",
+            # Second copies of tasks that seem slow would be noise.
+            "mapreduce.map.speculative": "false",
+            "mapreduce.reduce.speculative": "false",
+            "mapreduce.client.submit.file.replication": "2",
+        },
+        "capacity-scheduler": {
+            "yarn.scheduler.capacity.root.queues": "default",
+            "yarn.scheduler.capacity.root.default.capacity": "100",
+            "yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
+        },
+    }
+
+
+def write(folder: Path, master: str, node_megabytes: int) -> None:
+    """Write the files of a cluster into a new folder."""
+    folder.mkdir()
+    for name, values in properties(master, node_megabytes).items():
+        rows = (f"<property><name>{key}</name><value>{escape(value)}</value></property>" for key, value in values.items())
+        (folder / f"{name}.xml").write_text("\n".join(["<configuration>", *rows, "</configuration>", ""]))
+    (folder / "log4j.properties").write_text(LOG4J)

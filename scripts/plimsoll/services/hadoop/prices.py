@@ -1,0 +1,83 @@
+"""The data of the jobs: records of spot prices that the image's generator makes from a seed, and what a job makes of them.
+
+What a job has to make is computed by `sort`, which has nothing in common with Hadoop. Both are made once on a machine.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll import paths
+from plimsoll.environments.base import LABEL, output
+from plimsoll.errors import Unavailable
+from plimsoll.interchange import Image
+
+PROGRAM = "/opt/plimsoll/bin/prices.jar"
+# To make, or to sort, a gigabyte takes no longer (s).
+SECONDS_OF_GIGABYTE = 300
+# Distinct records by instance type, operating system, zone and time; those alike in these by tag and price.
+SORT = "sort -u -- {file} | sort -s -t '\t' -k4,4 -k5,5 -k6,6 -k3,3"
+
+
+class Prices(NamedTuple):
+    """Data of a job: the `file`, how many `records` it has and how many of them are `distinct`, its `bytes` and `sha256`, and
+    the SHA-256 of what the job has to make of it (`expected`)."""
+
+    file: Path
+    records: int
+    distinct: int
+    bytes: int
+    sha256: str
+    expected: str
+
+
+def made(image: Image, seed: int, size: int) -> Prices:
+    """Data of at least `size` bytes; Unavailable if they cannot be made, or were changed since."""
+    folder = paths.image_store() / ".prices" / f"{image['id'].removeprefix('sha256:')[:16]}-{seed}-{size}"
+    noted = folder / "prices.json"
+    if not noted.is_file():
+        _make(image, seed, size, folder)
+    known = json.loads(noted.read_text())
+    prices = Prices(folder / "prices", **known)
+    if not prices.file.is_file() or prices.file.stat().st_size != prices.bytes:
+        noted.unlink()
+        raise Unavailable(f"{prices.file} is not what was made; it is made anew at the next attempt")
+    return prices
+
+
+def _make(image: Image, seed: int, size: int, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "prices"
+    mounts = ["--volume", f"{folder}:{folder}", "--network", "none"]
+    words = ["docker", "run", "--rm", "--label", LABEL, *mounts, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
+    limit = SECONDS_OF_GIGABYTE * (1 + size / 2**30)
+    told = dict(word.split("=", 1) for word in output([*words, str(seed), str(size), str(file)], limit).split())
+    distinct, expected = _sorted(file, limit)
+    known = {
+        "records": int(told["records"]),
+        "distinct": distinct,
+        "bytes": file.stat().st_size,
+        "sha256": told["sha256"],
+        "expected": expected,
+    }
+    # Last, and in one step: what is noted is there.
+    new = folder / f".prices-{os.getpid()}.json"
+    new.write_text(json.dumps(known))
+    new.rename(folder / "prices.json")
+
+
+def _sorted(file: Path, limit: float) -> tuple[int, str]:
+    """How many distinct records a file has, and the SHA-256 of these in order."""
+    import hashlib  # here, because whoever measures something else does not wait for it
+
+    digest, lines = hashlib.sha256(), 0
+    shell = ["bash", "-c", f"set -o pipefail; export LC_ALL=C TMPDIR={file.parent}; {SORT.format(file=file)}"]
+    with subprocess.Popen(["timeout", str(limit), *shell], stdout=subprocess.PIPE) as process:
+        while part := process.stdout.read(1 << 20):
+            digest.update(part)
+            lines += part.count(b"\n")
+    if process.returncode:
+        raise Unavailable(f"the records in {file} could not be sorted")
+    return lines, digest.hexdigest()

@@ -1,0 +1,99 @@
+"""What the daemons of a cluster say and store, by HTTP: no program has to start for it in a container."""
+
+import http.client
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from plimsoll.errors import Unavailable
+
+ANSWER_SECONDS = 10.0
+# Of a file that is written or read.
+FILE_SECONDS = 120.0
+PART_BYTES = 1 << 20
+
+
+class NoAnswer(Exception):
+    """A daemon did not answer as it should, which it may do later."""
+
+
+def asked(address: str, port: int, path: str) -> dict:
+    """The JSON document at a path of a daemon; NoAnswer if it gives none."""
+    try:
+        with _answered(address, port, "GET", path) as answer:
+            text = answer.read()
+        if answer.status != 200:
+            raise NoAnswer(f"{path} gave {answer.status}")
+        return json.loads(text)
+    except (OSError, http.client.HTTPException, json.JSONDecodeError) as problem:
+        raise NoAnswer(f"{path}: {problem}") from problem
+
+
+def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str:
+    """Write a file of this host into HDFS; SHA-256 of what was sent. `addresses` are those of all nodes by host name.
+    Unavailable if it fails."""
+    import hashlib  # here, because whoever measures something else does not wait for it
+
+    digest = hashlib.sha256()
+
+    def content() -> Iterator[bytes]:
+        with open(file, "rb") as opened:
+            while part := opened.read(PART_BYTES):
+                digest.update(part)
+                yield part
+
+    headers = {"Content-Length": str(file.stat().st_size)}
+    path = f"/webhdfs/v1{name}?op=CREATE&overwrite=true&user.name=root"
+    with _redirected(addresses, master, "PUT", path, 201, body=content, headers=headers) as answer:
+        answer.read()
+    return digest.hexdigest()
+
+
+def checksum(addresses: Mapping[str, str], master: str, name: str) -> str:
+    """SHA-256 of a file in HDFS. Unavailable if it cannot be read."""
+    import hashlib  # as above
+
+    digest = hashlib.sha256()
+    with _redirected(addresses, master, "GET", f"/webhdfs/v1{name}?op=OPEN&user.name=root", 200) as answer:
+        while part := answer.read(PART_BYTES):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _redirected(
+    addresses: Mapping[str, str],
+    master: str,
+    method: str,
+    path: str,
+    wanted: int,
+    body: Callable[[], Iterator[bytes]] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[http.client.HTTPResponse]:
+    """The answer of the worker to which the master sends on whoever asks for a file."""
+    try:
+        with _answered(addresses[master], 9870, method, path) as first:
+            first.read()
+            where = first.getheader("Location") or ""
+        host, _, rest = where.removeprefix("http://").partition("/")
+        name, _, port = host.partition(":")
+        if first.status != 307 or name not in addresses:
+            raise Unavailable(f"HDFS did not say where {path} is: it gave {first.status}")
+        given = {"body": body(), "headers": dict(headers or {})} if body else {}
+        with _answered(addresses[name], int(port), method, f"/{rest}", FILE_SECONDS, **given) as answer:
+            if answer.status != wanted:
+                raise Unavailable(f"HDFS gave {answer.status} for {path}")
+            yield answer
+    except (OSError, http.client.HTTPException) as problem:
+        raise Unavailable(f"HDFS did not answer for {path}: {problem}") from problem
+
+
+@contextmanager
+def _answered(address: str, port: int, method: str, path: str, seconds: float = ANSWER_SECONDS, **given) -> Iterator:
+    connection = http.client.HTTPConnection(address, port, timeout=seconds)
+    try:
+        connection.request(method, path, **given)
+        yield connection.getresponse()
+    finally:
+        connection.close()

@@ -1,0 +1,157 @@
+"""Real Hadoop clusters: runs of li2018's second stage, settings that act, killed workers and masters, what a kill leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from plimsoll import environments, measure
+from plimsoll.config import studies
+from plimsoll.designs.tuning import readings
+from plimsoll.designs.tuning.factors import TuningRecord
+from plimsoll.environments.base import LABEL, output
+from plimsoll.host import inventory
+from plimsoll.images import builder
+from plimsoll.measuring import lock, record
+from plimsoll.planning import planner
+from plimsoll.services.hadoop import cluster
+
+from tests.conftest import built, unlike
+
+SMALL = {"small": 4 * 2**20}
+LISTED = ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"]
+KILLED = """
+import sys
+from pathlib import Path
+from plimsoll import measure
+folder = Path(sys.argv[1])
+measure.measure(folder / "plan.json", "docker/baseline", 1, folder / "killed.json", folder.parents[1] / "image.json")
+"""
+
+
+@pytest.fixture(scope="module")
+def image() -> dict:
+    return builder.build("hadoop", "bootstrap")
+
+
+@pytest.fixture
+def workspace(tmp_path, image, config, working):
+    """A results folder of li2018-hadoop with the plan of the ci profile; `run` measures one run in it, in one attempt."""
+    working("docker")
+    study = built("li2018-hadoop")
+
+    class Workspace:
+        folder = tmp_path / "results/li2018-hadoop"
+
+        def __init__(self):
+            self.folder.mkdir(parents=True)
+            (tmp_path / "image.json").write_text(json.dumps(image))
+            self.plan = planner.make(study, studies.profile("ci"), inventory.here(), {**config, "profile": "ci"}, {})
+            self.plan["limits"].update(attempts=1)
+            self.write()
+
+        def write(self):
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+
+        def run(self, strategy="baseline", **changes):
+            path = f"docker/{strategy}"
+            assert self.plan["cells"][path]["reason"] is None
+            self.plan["cells"][path].update(changes)
+            self.write()
+            target = record.path_of(self.folder / "runs", path, 1)
+            found = measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
+            assert unlike(found, TuningRecord) == set()
+            assert nothing_left()
+            return found
+
+    return Workspace()
+
+
+def nothing_left() -> bool:
+    """No container, no volume of a run, no Java of a cluster."""
+    volumes = output(["docker", "volume", "ls", "--quiet"]).split()
+    return not output(LISTED).split() and not volumes and subprocess.run(["pgrep", "-f", "opt/hadoop/lib"]).returncode == 1
+
+
+def once(name: str, job: bool, do) -> threading.Thread:
+    """Do something to the container whose name ends so when it is there, or when a job runs, in a thread."""
+
+    def wait():
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            there = [one for one in output(LISTED).split() if one.endswith(name)]
+            tasks = subprocess.run(["pgrep", "-f", "YarnChild"], capture_output=True).returncode == 0
+            if there and (tasks or not job):
+                return do(there[0])
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("strategy", ["buffer+lzo_compression", "double_slaves"])
+def test_a_job_makes_what_sort_makes_and_its_settings_act(workspace, strategy):
+    found = workspace.run(strategy)
+    assert found["status"] == "valid", found["reason"]
+    jobs = {job["size"]: job for job in found["jobs"]}
+    assert set(jobs) == ({"small"} if "+" in strategy else {"small", "large"})
+    counters, served = jobs["small"]["counters"], jobs["small"]["served"]
+    compressed = counters["materialized_bytes"]["map"] < 0.5 * counters["map_output_bytes"]["map"]
+    assert compressed == ("lzo" in strategy) == served["mapreduce.map.output.compress.codec"].endswith("LzoCodec")
+    assert served["mapreduce.task.io.sort.mb"] == ("200" if "buffer" in strategy else "100")
+    assert 0 < jobs["small"]["distinct"] < 0.6 * jobs["small"]["records"]
+    rows = readings.observations(built("li2018-hadoop"), {"repetition": 1}, found)
+    assert {row["metric"] for row in rows} >= {"time_small", "written_small"} and all(row["value"] > 0 for row in rows)
+
+
+def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(workspace):
+    killer = once("worker2", True, lambda name: output(["docker", "kill", name]))
+    found = workspace.run(sizes=SMALL)
+    killer.join()
+    assert found["status"] == "invalid" and "worker2 ended under the job, which ended well all the same" in found["reason"]
+    assert found["lost"][0].endswith("worker2") and len(found["jobs"]) == 1
+    # What its tasks said is kept.
+    assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/tasks/*/*/syslog"))
+
+
+def test_a_run_whose_master_was_killed_is_invalid_and_the_next_one_works(workspace):
+    killer = once("master", True, lambda name: output(["docker", "kill", name]))
+    found = workspace.run(sizes=SMALL)
+    killer.join()
+    assert found["status"] == "invalid" and "the master ended under the job" in found["reason"]
+    assert workspace.run("out_of_band_heartbeat", sizes=SMALL)["status"] == "valid"
+
+
+def test_a_cluster_that_cannot_start_says_why_at_once(workspace, monkeypatch):
+    own = cluster.configuration.properties
+
+    def broken(*given):
+        told = own(*given)
+        told["hdfs-site"]["dfs.namenode.name.dir"] = "file:///proc/name"
+        return told
+
+    monkeypatch.setattr(cluster.configuration, "properties", broken)
+    begun = time.monotonic()
+    found = workspace.run()
+    assert found["status"] == "failed" and "a daemon of the master ended" in found["reason"]
+    assert time.monotonic() - begun < 60
+
+
+def test_a_job_has_a_limit(workspace):
+    found = workspace.run(job_limit_seconds=0.5)
+    assert found["status"] == "invalid" and "had not ended after 0.5 s" in found["reason"]
+
+
+def test_a_run_that_is_killed_leaves_nothing_after_the_next_sweep(workspace):
+    environment = {**os.environ, "PYTHONPATH": str(Path(measure.__file__).parents[1])}
+    process = subprocess.Popen(["python", "-c", KILLED, str(workspace.folder)], env=environment, start_new_session=True)
+    once("worker2", False, lambda name: os.killpg(process.pid, signal.SIGKILL)).join()
+    process.wait()
+    with lock.machine(environments.known):
+        pass
+    assert nothing_left()

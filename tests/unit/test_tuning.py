@@ -1,0 +1,286 @@
+"""Tuning: strategies and cells, the cluster's configuration, what a job's history comes to, effects, tables, figures."""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import designs
+from plimsoll.analysis.tables import Asked
+from plimsoll.claims import book
+from plimsoll.config import studies
+from plimsoll.designs.tuning import contrasts, judge, readings, run_tables, statistics, strategies, words
+from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.figures import render
+from plimsoll.images import jars
+from plimsoll.planning import planner
+from plimsoll.services.hadoop import cluster, configuration
+from plimsoll.services.hadoop.prices import Prices
+from plimsoll.workloads.base import InvalidOutput
+
+from tests.conftest import PROJECT, built, host_of, unlike
+from tests.unit.test_charts import check, drawn
+
+BLOCKS = 3
+GIB = 2**30
+
+
+@pytest.fixture
+def study() -> studies.Study:
+    return built("li2018-hadoop")
+
+
+@pytest.fixture
+def plan_of(study, config):
+    def plan_of(profile="quick", host=None, **changes):
+        host = host or host_of(1, 2, memory=24 * GIB)
+        return planner.make(study, studies.profile(profile), host, {**config, "profile": profile, **changes}, {})
+
+    return plan_of
+
+
+@pytest.fixture
+def plan(plan_of) -> dict:
+    return plan_of()
+
+
+def test_a_paper_brings_its_other_stage():
+    assert studies.selected("li2018") == ["li2018", "li2018-hadoop"]
+    assert studies.selected("li2018-hadoop") == ["li2018-hadoop"]
+
+
+def test_each_strategy_is_set_alone_and_those_of_the_factorial_together(plan):
+    alone = {path for path in plan["cells"] if "+" not in path}
+    assert {path.removeprefix("docker/") for path in alone} == set(plan["strategies"])
+    assert set(plan["cells"]) - alone == {"docker/buffer+lzo_compression"}
+    assert plan["cells"]["docker/baseline"]["experiments"] == ["one_at_a_time", "factorial"]
+    together = plan["cells"]["docker/buffer+lzo_compression"]
+    assert together["settings"] == {
+        **plan["cells"]["docker/buffer"]["settings"],
+        **plan["cells"]["docker/lzo_compression"]["settings"],
+    }
+    assert set(together["sizes"]) == {"small"} and together["repetitions"] == 1
+    assert plan["cells"]["docker/double_slaves"]["workers"] == 4 and plan["cells"]["docker/buffer"]["repetitions"] == 3
+
+
+def test_the_paper_s_profile_has_its_sizes_and_a_full_factorial(plan_of):
+    cells = plan_of("paper", host=host_of(1, 4, memory=64 * GIB))["cells"]
+    assert cells["docker/baseline"]["sizes"] == {"small": 2 * GIB, "large": 5 * GIB}
+    assert sum("factorial" in cell["experiments"] for cell in cells.values()) == 2**5
+
+
+def test_the_quick_profile_ends_within_25_minutes(plan):
+    cells = plan["cells"].values()
+    assert sum(cell["expected_seconds"] * cell["repetitions"] for cell in cells) < 25 * 60
+
+
+def test_plans_and_cells_have_the_keys_that_are_written_down(plan):
+    assert unlike(plan, TuningPlan) == set()
+    assert {key for cell in plan["cells"].values() for key in unlike(cell, TuningCell)} == set()
+
+
+def test_a_host_without_the_memory_says_so(plan_of):
+    cells = plan_of(host=host_of(1, 2, memory=16 * GIB))["cells"]
+    assert (
+        cells["docker/double_slaves"]["reason"]
+        == "a cluster of 4 workers would need 16.0 GiB of this host's 16.0 GiB of memory"
+    )
+    assert cells["docker/baseline"]["reason"] is None
+
+
+def test_values_are_written_as_hadoop_writes_them(study):
+    told = strategies.settings(study["strategies"], "out_of_band_heartbeat+buffer")
+    assert told == {
+        "mapreduce.tasktracker.outofband.heartbeat": "true",
+        "mapreduce.task.io.sort.mb": "200",
+        "mapreduce.map.sort.spill.percent": "0.9",
+    }
+    assert list(strategies.factorial(["a", "b"])) == ["baseline", "a", "b", "a+b"]
+    assert strategies.levels(["a", "b"], "b") == {"a": -1, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("label: baseline, workers: 2", "label: baseline", "strategies.baseline.workers: it is missing"),
+        ("factors: [buffer,", "factors: [butter,", "'butter' is not one of"),
+        ("runtime: [docker], factors", "runtime: [singularity], factors", "singularity cannot keep the nodes of a cluster up"),
+        ("source: small.time", "source: tiny.time", "source"),
+    ],
+)
+def test_a_study_that_cannot_be_is_refused(tmp_path, old, new, said):
+    text = (studies.STUDIES / "li2018-hadoop.yaml").read_text()
+    assert old in text
+    path = tmp_path / "li2018-hadoop.yaml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(PlimsollError, match=said):
+        studies.read(path, designs.known())
+
+
+def test_the_configuration_of_a_cluster_is_xml_with_the_master_s_name(tmp_path):
+    from xml.etree import ElementTree
+
+    configuration.write(tmp_path / "conf", "the-master", 3072)
+    told = {
+        item.findtext("name"): item.findtext("value")
+        for file in (tmp_path / "conf").glob("*.xml")
+        for item in ElementTree.parse(file).getroot()
+    }
+    assert told["fs.defaultFS"] == "hdfs://the-master:9000" and told["yarn.nodemanager.resource.memory-mb"] == "3072"
+    # What strategies set is left to Hadoop's defaults.
+    keys = {key for one in built("li2018-hadoop")["strategies"].values() for key in one.get("settings", {})}
+    assert not keys & set(told)
+
+
+def test_a_list_of_one_element_is_a_list():
+    group = {"counterGroupName": "x", "counter": {"name": "A", "mapCounterValue": 1, "reduceCounterValue": 2}}
+    assert cluster.counters(group) == cluster.counters([group]) == {"A": {"map": 1, "reduce": 2}}
+
+
+DATA = Prices(PROJECT, 100, 60, 9000, "in", "out")
+
+
+def history(conf=None, **counted) -> dict:
+    counters = {name: {"map": 100, "reduce": 60} for name in judge.COUNTERS.values()} | counted
+    told = {
+        **{
+            "id": "job_1",
+            "submitTime": 1000,
+            "startTime": 3500,
+            "finishTime": 21000,
+            "mapsCompleted": 2,
+            "reducesCompleted": 1,
+        },
+        **{"failedMapAttempts": 0, "failedReduceAttempts": 1},
+        **{f"avg{name}Time": 1500 for name in ("Map", "Shuffle", "Merge", "Reduce")},
+    }
+    return {"job": told, "counters": counters, "conf": {"mapreduce.task.io.sort.mb": 100, **(conf or {})}}
+
+
+def test_a_job_is_what_its_history_says(study):
+    found = judge.job("small", history(), DATA, {}, study["strategies"])
+    assert (found["seconds"], found["before_start_seconds"], found["maps"]) == (20.0, 2.5, 2)
+    assert found["served"]["mapreduce.task.io.sort.mb"] == "100"
+    assert found["served"]["mapreduce.tasktracker.outofband.heartbeat"] == "not set"
+    values = readings.values(found)
+    assert values["time"] == 20.0 and values["spills"] == 1.0 and values["written"] == 160
+    assert judge.problem([found], []) == "1 task failed and ran again"
+    assert "worker2 ended" in judge.problem([found], ["x-worker2"])
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "said"),
+    [
+        (history(), {"mapreduce.task.io.sort.mb": "200"}, "mapreduce.task.io.sort.mb = 100, and was given 200"),
+        (history(MAP_INPUT_RECORDS={"map": 99, "reduce": 0}), {}, "read 99 records of 100"),
+        (history(REDUCE_OUTPUT_RECORDS={"map": 0, "reduce": 61}), {}, "made 61 records, and 60 are distinct"),
+    ],
+)
+def test_a_job_that_did_something_else_does_not_count(study, given, settings, said):
+    with pytest.raises(InvalidOutput, match=said):
+        judge.job("small", given, DATA, settings, study["strategies"])
+
+
+def test_numbers_are_compared_as_numbers(study):
+    served = history({"mapreduce.map.sort.spill.percent": "0.90"})
+    assert judge.job("small", served, DATA, {"mapreduce.map.sort.spill.percent": "0.9"}, study["strategies"])
+
+
+def observed(study, plan, effects=None) -> pd.DataFrame:
+    """Every metric is 100 in every cell, with 1 % noise, and `effects` are factors by strategy."""
+    noise, rows = np.random.default_rng(1), []
+    for cell in plan["cells"].values():
+        for repetition in range(1, cell["repetitions"] + 1):
+            for name, metric in study["metrics"].items():
+                if metric["source"].partition(".")[0] in cell["sizes"]:
+                    times = np.prod([(effects or {}).get(part, 1.0) for part in strategies.parts(cell["strategy"])])
+                    value = 100 * times * np.exp(noise.normal(0, 0.01))
+                    described = {key: metric[key] for key in ("label", "unit", "better")}
+                    own = {key: cell[key] for key in ("runtime", "strategy", "workers")}
+                    rows.append(
+                        {**own, "repetition": repetition, "metric": name, **described, "value": value, "censored": False}
+                    )
+    return pd.DataFrame(rows)
+
+
+def test_changes_are_those_against_the_baseline_within_blocks(study, plan):
+    table = statistics.changes(observed(study, plan, {"lzo_compression": 0.5})).set_index(["metric", "strategy"])
+    row = table.loc["time_small", "lzo_compression"]
+    assert row["change"] == pytest.approx(-0.5, abs=0.02) and row["change_low"] < -0.5 < row["change_high"]
+    assert np.isnan(table.loc["time_small", "baseline"]["change"])
+    # One block has a change, and no interval.
+    once = table.loc["time_small", "lz4_compression"]
+    assert once["change"] == pytest.approx(0, abs=0.05) and np.isnan(once["change_low"])
+
+
+def test_effects_of_a_factorial_are_found(study, plan_of):
+    plan = plan_of(repetitions=8)
+    table = observed(study, plan, {"buffer": 0.9, "lzo_compression": 0.5})
+    doubled = table["strategy"].str.contains("buffer") & table["strategy"].str.contains("lzo")
+    table.loc[doubled, "value"] *= 1.2
+    factors = run_tables.factors_of(plan, "factorial")
+    assert factors == ["buffer", "lzo_compression"]
+    found = statistics.effects(table[table["metric"] == "time_small"], factors).set_index("effect")
+    assert found.loc["buffer+lzo_compression", "change"] == pytest.approx(0.2, abs=0.03)
+    # A main effect is the average over the other's settings.
+    assert found.loc["lzo_compression", "change"] == pytest.approx(0.5 * np.sqrt(1.2) - 1, abs=0.02)
+    assert set(found["n"]) == {32} and len(found) == 3
+
+
+def test_effects_need_every_combination(study, plan):
+    table = observed(study, plan)
+    some = table[(table["metric"] == "time_small") & ~table["strategy"].str.contains("[+]", regex=True)]
+    assert statistics.effects(some, ["buffer", "lzo_compression"]).empty
+
+
+@pytest.mark.parametrize("name", ["fig15", "fig16", "figf1"])
+def test_figures_are_drawn(study, plan, name):
+    own = {**plan, "cells": {cell["path"]: cell for cell in study.design.cells.shown(plan, study, name)}}
+    shown = drawn(render.described(study, plan, name, observed(study, own), {}))
+    check(shown.figure)
+    assert "LZO" in shown.alternative
+
+
+def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
+    claims = {claim["id"]: claim for claim in book.load("li2018-hadoop")}
+    asked = contrasts.asking(plan, study)
+    (one,) = asked(claims["li2018-hadoop-c36"])
+    assert (one.a.metric, one.a.cell, one.b.cell) == ("time_small", "docker/lzo_compression", "docker/baseline")
+    assert len(asked(claims["li2018-hadoop-c37"])) == 10
+    # Three strategies in pairs, on two sizes.
+    assert len(asked(claims["li2018-hadoop-c41"])) == 6
+
+
+def test_settings_stand_beside_the_paper_s(study, tmp_path):
+    table = run_tables.settings(Asked(study, "table_settings", tmp_path))
+    ours = table[table["by"] == "here"].set_index("key")["to"]
+    assert ours["mapreduce.task.io.sort.factor"] == "100" and ours["workers"] == "4"
+    assert set(table.loc[table["by"] == "the paper", "strategy"]) <= set(study["strategies"])
+
+
+def test_words():
+    assert words.cell("docker/buffer+lzo_compression", {}) == "Docker, buffer and LZO compression"
+
+
+def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
+    listed = jars.listed(PROJECT / "containers/hadoop/jars.lock")
+    assert len(listed) > 150 and any(path.startswith("org/apache/hadoop/hadoop-hdfs/") for path in listed)
+    content = b"a jar"
+    lock = tmp_path / "jars.lock"
+    lock.write_text(f"{hashlib.sha256(content).hexdigest()}  a/b/1/b-1.jar\n")
+    (tmp_path / "mirror/a/b/1").mkdir(parents=True)
+    (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(content)
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
+    monkeypatch.setattr(jars, "REPOSITORY", f"file://{tmp_path}/mirror")
+    jars.put(lock, tmp_path / "first")
+    assert (tmp_path / "first/b-1.jar").read_bytes() == content
+    # Kept: the mirror is not asked again.
+    (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(b"another")
+    jars.put(lock, tmp_path / "second")
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "other"))
+    with pytest.raises(Unavailable, match="is not the file that was locked"):
+        jars.put(lock, tmp_path / "third")
+    lock.write_text("short a.jar\n")
+    with pytest.raises(PlimsollError, match="jars.lock, line 1"):
+        jars.listed(lock)
