@@ -3,6 +3,7 @@
 What a job has to make is computed by `sort`, which has nothing in common with Hadoop. Both are made once on a machine.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -70,8 +71,6 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
 
 def _sorted(file: Path, limit: float) -> tuple[int, str]:
     """How many distinct records a file has, and the SHA-256 of these in order."""
-    import hashlib  # here, because whoever measures something else does not wait for it
-
     digest, lines = hashlib.sha256(), 0
     shell = ["bash", "-c", f"set -o pipefail; export LC_ALL=C TMPDIR={file.parent}; {SORT.format(file=file)}"]
     with subprocess.Popen(["timeout", str(limit), *shell], stdout=subprocess.PIPE) as process:

@@ -1,5 +1,6 @@
 """What the daemons of a cluster say and store, by HTTP: no program has to start for it in a container."""
 
+import hashlib
 import http.client
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -33,8 +34,6 @@ def asked(address: str, port: int, path: str) -> dict:
 def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str:
     """Write a file of this host into HDFS; SHA-256 of what was sent. `addresses` are those of all nodes by host name.
     Unavailable if it fails."""
-    import hashlib  # here, because whoever measures something else does not wait for it
-
     digest = hashlib.sha256()
 
     def content() -> Iterator[bytes]:
@@ -52,8 +51,6 @@ def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str
 
 def checksum(addresses: Mapping[str, str], master: str, name: str) -> str:
     """SHA-256 of a file in HDFS. Unavailable if it cannot be read."""
-    import hashlib  # as above
-
     digest = hashlib.sha256()
     with _redirected(addresses, master, "GET", f"/webhdfs/v1{name}?op=OPEN&user.name=root", 200) as answer:
         while part := answer.read(PART_BYTES):

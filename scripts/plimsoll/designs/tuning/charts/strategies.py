@@ -54,7 +54,8 @@ class Strategies(Chart):
         return (
             "Left: mean over runs; dots: single runs, each with a cluster of its own. Right: change of the mean against "
             "the baseline, with its 95 % interval, of the log ratios within blocks; what has fewer than three blocks has no "
-            f"interval. Out-of-band heartbeat is a negative control, which Hadoop 3 does not read. {_of_how_many(data, summary)}"
+            "interval. Out-of-band heartbeat is a negative control, which Hadoop 3 does not read. "
+            f"{_of_how_many(data, summary)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
