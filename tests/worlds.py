@@ -23,9 +23,11 @@ NOISE = 0.01
 
 
 def profile() -> dict:
-    """The quick profile with windows as long as the papers', so that what varies within one is asked too."""
+    """The quick profile with windows as long as the papers', so that what varies within one is asked too, and with data as
+    large."""
     quick, paper = studies.profile("quick"), studies.profile("paper")
-    return {**quick, "interference": {**quick["interference"], "protocol": {}}, "overhead": paper["overhead"]}
+    of_paper = {name: paper[name] for name in ("overhead", "tuning")}
+    return {**quick, "interference": {**quick["interference"], "protocol": {}}, **of_paper}
 
 
 def profile_of_paper() -> dict:

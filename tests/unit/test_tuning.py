@@ -152,7 +152,7 @@ def history(conf=None, **counted) -> dict:
             "mapsCompleted": 2,
             "reducesCompleted": 1,
         },
-        **{"failedMapAttempts": 0, "failedReduceAttempts": 1},
+        **{"failedMapAttempts": 0, "failedReduceAttempts": 1, "killedMapAttempts": 1, "killedReduceAttempts": 0},
         **{f"avg{name}Time": 1500 for name in ("Map", "Shuffle", "Merge", "Reduce")},
     }
     return {"job": told, "counters": counters, "conf": {"mapreduce.task.io.sort.mb": 100, **(conf or {})}}
@@ -165,7 +165,7 @@ def test_a_job_is_what_its_history_says(study):
     assert found["served"]["mapreduce.tasktracker.outofband.heartbeat"] == "not set"
     values = readings.values(found)
     assert values["time"] == 20.0 and values["spills"] == 1.0 and values["written"] == 160
-    assert judge.problem([found], []) == "1 task failed and ran again"
+    assert judge.problem([found], []) == "2 tasks were made again"
     assert "worker2 ended" in judge.problem([found], ["x-worker2"])
 
 
@@ -250,6 +250,11 @@ def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
     assert len(asked(claims["li2018-hadoop-c37"])) == 10
     # Three strategies in pairs, on two sizes.
     assert len(asked(claims["li2018-hadoop-c41"])) == 6
+
+
+def test_small_data_do_not_answer_for_large_ones(plan, plan_of):
+    assert "of one on 168 MB" in contrasts.lacks(plan)["gigabytes"]
+    assert contrasts.lacks(plan_of("paper", host=host_of(1, 4, memory=64 * GIB))) == {}
 
 
 def test_settings_stand_beside_the_paper_s(study, tmp_path):

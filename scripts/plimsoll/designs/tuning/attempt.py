@@ -67,18 +67,29 @@ class _Run:
         """Make the jobs. InvalidOutput if what they gave does not count, Unavailable if they could not be made."""
         self._refuse_full()
         seed = self.cell["parameters"]["seed"]
-        data = {name: prices.made(self.attempt.image, seed, size) for name, size in self.cell["sizes"].items()}
+        data = {name: self._data(seed, size) for name, size in self.cell["sizes"].items()}
         self.device = disk.device_of(self.environment.storage())
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
             self.attempt.notes["seconds"]["start"] = round(time.time() - self.attempt.notes["started"], 4)
+            # One after the other: a job on the small data finds the same, whether large data follow or not.
             for name, made in data.items():
                 if self.cluster.put(made.file, f"/data/{name}") != made.sha256:
                     raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
-            for name, made in data.items():
                 self.jobs.append(self._job(name, made))
             self.spans.append((before, snapshot()))
+
+    def _data(self, seed: int, size: int) -> prices.Prices:
+        """Data of a job. Where they had to be made, what is left of that on its way to the disk is waited for."""
+        if prices.there(self.attempt.image, seed, size):
+            return prices.made(self.attempt.image, seed, size)
+        made = prices.made(self.attempt.image, seed, size)
+        os.sync()
+        seen = noise.wait_until_idle(self.attempt.machine, **self.attempt.plan["limits"]["idle"])
+        if not seen["idle"]:
+            raise InvalidOutput(f"the machine was not idle within {seen['waited_seconds']:.0f} s after data were made")
+        return made
 
     def _job(self, size: str, made: prices.Prices) -> dict:
         job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}")

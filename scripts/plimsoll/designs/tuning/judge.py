@@ -45,7 +45,7 @@ def job(size: str, history: dict, data: Prices, settings: dict[str, str], strate
         "before_start_seconds": (told["startTime"] - told["submitTime"]) / 1000,
         "maps": told["mapsCompleted"],
         "reduces": told["reducesCompleted"],
-        "failed_tasks": told["failedMapAttempts"] + told["failedReduceAttempts"],
+        "failed_tasks": sum(told[f"{end}{side}Attempts"] for end in ("failed", "killed") for side in ("Map", "Reduce")),
         "task_seconds": {name: told[f"avg{name.capitalize()}Time"] / 1000 for name in ("map", "shuffle", "merge", "reduce")},
         "counters": found,
         "served": served,
@@ -69,4 +69,4 @@ def problem(jobs: list[dict], lost: list[str]) -> str | None:
     if lost:
         return f"the worker {lost[0]} ended under the job, which ended well all the same"
     again = sum(one["failed_tasks"] for one in jobs)
-    return f"{again} task{'' if again == 1 else 's'} failed and ran again" if again else None
+    return f"{again} task{' was' if again == 1 else 's were'} made again" if again else None

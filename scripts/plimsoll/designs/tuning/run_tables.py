@@ -116,7 +116,7 @@ def factors_of(plan: Plan, experiment: str) -> list[str]:
     there = {
         part
         for cell in plan["cells"].values()
-        if experiment in cell["experiments"]
+        if experiment in cell["experiments"] and cell["reason"] is None
         for part in strategies.parts(cell["strategy"])
     }
     return [name for name in plan["strategies"] if name in there and name != BASELINE]

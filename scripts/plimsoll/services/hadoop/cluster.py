@@ -18,6 +18,8 @@ JOB = "CleanPrices"
 # A cluster that takes longer to be ready hangs, and so does a client that submits a job, and a history that does not come (s).
 READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
 LOOK_SECONDS = 0.1
+# The engine is asked so often whether a container has ended (s).
+ENDED_SECONDS = 1.0
 NAMENODE, RESOURCES, HISTORY = 9870, 8088, 19888
 JMX = "/jmx?qry=Hadoop:service=NameNode,name="
 # Of an application that has ended.
@@ -77,15 +79,17 @@ class Cluster:
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:
         """Until something is ready. Unavailable, with the last words of a container that has ended, if it is not in time."""
-        end, last = time.monotonic() + READY_SECONDS, "it did not answer"
+        end, last, looked = time.monotonic() + READY_SECONDS, "a part of it is missing", time.monotonic()
         while time.monotonic() < end:
             try:
                 if ready():
                     return
             except (rest.NoAnswer, ValueError) as problem:
                 last = str(problem)
+            if time.monotonic() - looked > ENDED_SECONDS:
+                looked = time.monotonic()
                 if ended := self.ended():
-                    raise Unavailable(f"{what} did not get ready: {said(ended[0])}") from problem
+                    raise Unavailable(f"{what} did not get ready: {said(ended[0])}")
             time.sleep(LOOK_SECONDS)
         raise Unavailable(f"{what} was not ready within {READY_SECONDS:g} s ({last})")
 

@@ -15,6 +15,7 @@ from plimsoll.environments.base import LABEL, output
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
+NOTED = "prices.json"
 PROGRAM = "/opt/plimsoll/bin/prices.jar"
 # To make, or to sort, a gigabyte takes no longer (s).
 SECONDS_OF_GIGABYTE = 300
@@ -34,10 +35,19 @@ class Prices(NamedTuple):
     expected: str
 
 
+def there(image: Image, seed: int, size: int) -> bool:
+    """Whether data were made before."""
+    return (_folder(image, seed, size) / NOTED).is_file()
+
+
+def _folder(image: Image, seed: int, size: int) -> Path:
+    return paths.image_store() / ".prices" / f"{image['id'].removeprefix('sha256:')[:16]}-{seed}-{size}"
+
+
 def made(image: Image, seed: int, size: int) -> Prices:
     """Data of at least `size` bytes; Unavailable if they cannot be made, or were changed since."""
-    folder = paths.image_store() / ".prices" / f"{image['id'].removeprefix('sha256:')[:16]}-{seed}-{size}"
-    noted = folder / "prices.json"
+    folder = _folder(image, seed, size)
+    noted = folder / NOTED
     if not noted.is_file():
         _make(image, seed, size, folder)
     known = json.loads(noted.read_text())
@@ -66,7 +76,7 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     # Last, and in one step: what is noted is there.
     new = folder / f".prices-{os.getpid()}.json"
     new.write_text(json.dumps(known))
-    new.rename(folder / "prices.json")
+    new.rename(folder / NOTED)
 
 
 def _sorted(file: Path, limit: float) -> tuple[int, str]:

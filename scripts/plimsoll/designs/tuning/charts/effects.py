@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from plimsoll.designs.tuning import statistics
+from plimsoll.designs.tuning.factors import BASELINE
 from plimsoll.designs.tuning.strategies import parts
 from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
@@ -51,8 +52,8 @@ class Effects(Chart):
             f"Full factorial of {len(data.options['factors'])} strategies on the small data. Circles: main effects, how much a "
             "strategy changes the mean over all settings of the others. Diamonds: interactions, how much more two strategies "
             "change it together than each alone would let expect; 0 is none. Lines: 95 % intervals of a linear model of "
-            f"logarithms with a term for each block (n = {n} runs, {degrees} residual degrees of freedom, profile "
-            f"{data.profile})."
+            f"logarithms with a term for each block (n = {n} runs, of each combination {_runs(data)}; {degrees} residual "
+            f"degrees of freedom; profile {data.profile})."
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
@@ -61,6 +62,14 @@ class Effects(Chart):
             f"{data.options['labels'].get(row.effect, row.effect)}: {style.percent(row.change)}" for row in first.itertuples()
         )
         return f"{data.title}. Main effects on {next(iter(data.metrics.values()))['label'].lower()}: {told or 'none known'}."
+
+
+def _runs(data: FigureData) -> str:
+    """The least and the most runs of a combination."""
+    first = next(iter(data.metrics))
+    own = data.observations[data.observations["metric"] == first].groupby("strategy").size()
+    own = own[[set(parts(name)) <= {BASELINE, *data.options["factors"]} for name in own.index]]
+    return f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
 
 
 CHARTS = [Effects()]
