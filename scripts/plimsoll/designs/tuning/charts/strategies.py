@@ -42,8 +42,8 @@ class Strategies(Chart):
         right.axvline(0, color="black", linewidth=0.7)
         left.set_yticks(range(len(names)), [data.options["labels"].get(name, name) for name in names])
         left.set_ylim(len(names) - 0.4, -0.6)
-        left.set_xlabel(f"{data.metrics[metric]['label']} ({data.metrics[metric]['unit']})", fontsize=7)
-        right.set_xlabel("change against baseline (%)", fontsize=7)
+        left.set_xlabel(f"job time ({data.metrics[metric]['unit']})", fontsize=7)
+        right.set_xlabel("change (%)", fontsize=7)
         for axis in (left, right):
             axis.grid(axis="x")
             axis.grid(False, axis="y")
