@@ -23,7 +23,12 @@ from tests.conftest import REFERENCE
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
-IMAGE = {"tag": "plimsoll", "id": "sha256:0123", "files": {"libmpi.so.40": {"sha256": "4" * 64, "build_id": "5" * 40}}}
+IMAGE = {
+    "tag": "plimsoll",
+    "id": "sha256:0123",
+    "files": {"libmpi.so.40": {"sha256": "4" * 64, "build_id": "5" * 40}},
+    "versions": {"Hadoop": "3"},
+}
 
 
 def verdicts_of(study: str) -> list[dict]:

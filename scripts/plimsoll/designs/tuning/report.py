@@ -37,8 +37,11 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
     for row in valid.itertuples():
         if len(found) == 2:
             break
-        recorded = record.read(record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition))
-        for job in recorded["jobs"]:
+        try:
+            recorded = record.read(record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition))
+        except record.Damaged:
+            continue
+        for job in recorded.get("jobs", []):
             found.setdefault(job["size"], {key: job[key] for key in ("size", "bytes", "records", "distinct", "maps")})
     return list(found.values())
 
