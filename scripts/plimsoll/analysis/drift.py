@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
+from plimsoll.analysis.blocks import ROUNDING
 
 # A value this many scaled median deviations from its cell's median is called an outlier (Iglewicz and Hoaglin 1993).
 FAR = 3.5
@@ -41,7 +42,7 @@ def _drift(rest: pd.Series, started: pd.Series) -> dict:
     from scipy import stats
 
     nothing = dict.fromkeys(("drift", "drift_low", "drift_high", "drift_p", "drift_p_holm"), float("nan"))
-    if len(rest) < ENOUGH or np.ptp(started) == 0:
+    if len(rest) < ENOUGH or np.ptp(started) == 0 or np.ptp(rest) < ROUNDING:
         return nothing
     line = stats.linregress((started - started.min()) / 3600, rest)
     half = line.stderr * stats.t.ppf(0.975, len(rest) - 2)
