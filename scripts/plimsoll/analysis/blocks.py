@@ -9,11 +9,15 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from plimsoll.analysis import paper_tests
+
+if TYPE_CHECKING:
+    import pandas as pd  # as in cell_paths
 
 POWER = 0.8
 MOST = 10_000  # repetitions beyond which we say only "more than"
@@ -40,6 +44,22 @@ def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
         return sample
     values = np.array([middle(sample.values[sample.blocks == block]) for block in blocks])
     return Sample(values, blocks, np.array([sample.censored[sample.blocks == block].any() for block in blocks]))
+
+
+def sample(group: "pd.DataFrame") -> Sample:
+    """Observations of one side (`value`, `repetition`), none of which hit a limit."""
+    return Sample(group["value"].to_numpy(float), group["repetition"].to_numpy(), np.zeros(len(group), bool))
+
+
+def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
+    """(relative difference, low, high) of the blocks' means from a baseline's, of the blocks that both have: from the mean of
+    the log ratios, with Student's 95 % interval. NaN where no block has both, or a mean is not positive."""
+    in_own, in_baseline = within_blocks(*(by_block(one, np.mean) for one in (own, baseline)))
+    if not len(in_own) or (in_own <= 0).any() or (in_baseline <= 0).any():
+        return (float("nan"),) * 3
+    ratios = np.log(in_own / in_baseline)
+    _, low, high = t_interval(ratios)
+    return tuple(float(value) for value in np.expm1((ratios.mean(), low, high)))
 
 
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:

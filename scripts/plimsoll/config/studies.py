@@ -19,7 +19,7 @@ def names(folder: Path) -> list[str]:
 
 def selected(wanted: str | list[str]) -> list[str]:
     """Studies that the configuration's `studies` stands for: `all`, one name, names separated by commas, or a list. A study
-    brings those that are parts of the same paper (`part_of`)."""
+    brings those that go on with its paper, which are called as it is, with a dash and more."""
     wanted = wanted.replace(",", " ").split() if isinstance(wanted, str) else wanted
     known = names(STUDIES)
     if wanted == ["all"]:
@@ -27,8 +27,7 @@ def selected(wanted: str | list[str]) -> list[str]:
     for name in wanted:
         if name not in known:
             raise PlimsollError(f"There is no study {name!r}: config/studies/ has {', '.join(known)} (or say all).")
-    parts = {name: yaml_files.keys_of(STUDIES / f"{name}.yaml").get("part_of") for name in known}
-    brought = ([name, *(part for part, whole in parts.items() if whole == name)] for name in wanted)
+    brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 
 

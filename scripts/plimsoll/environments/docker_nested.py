@@ -239,8 +239,8 @@ def wait(parents: Sequence[Spec]) -> None:
 
 def said(parent: str) -> str:
     """The last words of a parent, after a colon; nothing if it said none."""
-    words = output(["sh", "-c", f"docker logs {parent} 2>&1 || true"], 10).strip().splitlines()
-    return f": {words[-1].removeprefix('parent: ')}" if words else ""
+    words = PARENTS.last_words(parent)
+    return f": {words.removeprefix('parent: ')}" if words else ""
 
 
 ENVIRONMENTS = (DockerNested(),)

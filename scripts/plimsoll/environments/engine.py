@@ -110,6 +110,11 @@ class Engine(Environment):
         """Kill and remove containers by name; they need not be there."""
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
+    def last_words(self, name: str) -> str:
+        """The last line that a container of this host has said; nothing if it said none."""
+        said = output(["sh", "-c", f"{' '.join(self.command)} logs {name} 2>&1 || true"], 10).strip().splitlines()
+        return said[-1] if said else ""
+
     def examine(self, image: Image) -> None:
         """The launcher, the engine, the network, and room on the engine's disk. Not every run is on that network, and the
         removal of what killed runs left removes it too: it is made if it is not there."""

@@ -1,9 +1,9 @@
 """Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
 
 containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
-of their own, which other image it is built `from`, and which
-file lists the `jars` that it needs. containers/<image>/contents.yaml says what is in one: `programs` whose
-checksums are recorded beside the libraries', and `versions` of what reports name.
+of their own, which other image it is built `from`, and which file lists the `jars` that it needs.
+containers/<image>/contents.yaml says what is in one: `programs` whose checksums are recorded beside the libraries', and
+`versions` of what reports name.
 
 The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.

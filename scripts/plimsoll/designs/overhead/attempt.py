@@ -18,7 +18,7 @@ from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, 
 from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.second_host import Reached
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, cpulist, disk, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
@@ -183,11 +183,8 @@ class _Run:
 
     def _refuse_full(self) -> None:
         """Outage if what the benchmark writes would not fit where containers' files are."""
-        storage = self.engine.storage()
         needed = FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"]) + SPARE_BYTES
-        free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
-        if free < needed:
-            raise Outage(f"{storage} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")
+        disk.refuse_less(self.engine.storage(), needed)
 
     def _seen(self, node: Node) -> dict:
         """What a program may use, read where it runs; Unavailable if that is not what it should have."""

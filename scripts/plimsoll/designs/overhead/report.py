@@ -9,6 +9,7 @@ from plimsoll import workloads
 from plimsoll.designs.overhead import words
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import status
+from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "overhead/report.html.j2"
@@ -55,19 +56,13 @@ def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:
 
 def tables(folder: Path, study: dict) -> list[dict]:
     """The tables that are made from runs, or of the image, as rows for the page."""
-    shown = []
-    for name, table in study["tables"].items():
-        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
-        number = name.removeprefix("table").lstrip("0")
-        heading = f"Table {number}" if number.isdigit() else table["title"]
-        shown.append({"name": name, "kind": table["kind"], "heading": heading, "rows": readable(made).to_dict("records")})
-    return shown
+    return [{**told, "rows": readable(made).to_dict("records")} for told, made in made_tables.of_study(folder, study)]
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """A table with empty cells where there is no value, and runtimes in words."""
     told = table.assign(environment=_environments(table)) if "runtime" in table else table
-    return told.astype(object).where(told.notna(), "")
+    return made_tables.filled(told)
 
 
 def _environments(table: pd.DataFrame) -> list[str]:

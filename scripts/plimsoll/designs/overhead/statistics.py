@@ -62,7 +62,7 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
         own = OWN if cell["storage"] not in ("none", OWN) else cell["storage"]
         baseline = by_cell.get((metric, cell["benchmark"], BARE, own))
         if baseline is not None and cell["runtime"] != BARE:
-            row |= _against(sample(group), sample(baseline), row)
+            row |= _against(blocks.sample(group), blocks.sample(baseline), row)
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for _, group in table[table["storage"].isin(("none", OWN))].groupby("metric"):
@@ -73,19 +73,9 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(["metric", *FACTORS], ignore_index=True)
 
 
-def sample(group: pd.DataFrame) -> Sample:
-    """The iterations of a metric in a cell, with their blocks."""
-    return Sample(group["value"].to_numpy(float), group["repetition"].to_numpy(), np.zeros(len(group), bool))
-
-
 def _against(own: Sample, baseline: Sample, row: dict) -> dict:
     told = {"overhead": overhead(own.values.mean(), baseline.values.mean())}
-    in_own, in_baseline = blocks.within_blocks(*(blocks.by_block(one, np.mean) for one in (own, baseline)))
-    if len(in_own):
-        ratios = np.log(in_own / in_baseline)
-        _, low, high = blocks.t_interval(ratios)
-        changes = np.expm1((ratios.mean(), low, high))
-        told |= dict(zip(("change", "change_low", "change_high"), changes, strict=True))
+    told |= dict(zip(("change", "change_low", "change_high"), blocks.change(own, baseline), strict=True))
     deviation = baseline.values.std(ddof=1) if len(baseline.values) > 1 else float("nan")
     if deviation > 0 and row["sd"] == row["sd"]:
         told |= {"sd_change": row["sd"] / deviation - 1, "variability_overhead": variability_overhead(row["sd"], deviation)}

@@ -10,7 +10,7 @@ import time
 from plimsoll import environments
 from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -82,9 +82,10 @@ class _Run:
 
     def _data(self, seed: int, size: int) -> prices.Prices:
         """Data of a job. Where they had to be made, what is left of that on its way to the disk is waited for."""
-        if prices.there(self.attempt.image, seed, size):
-            return prices.made(self.attempt.image, seed, size)
+        there = prices.there(self.attempt.image, seed, size)
         made = prices.made(self.attempt.image, seed, size)
+        if there:
+            return made
         os.sync()
         seen = noise.wait_until_idle(self.attempt.machine, **self.attempt.plan["limits"]["idle"])
         if not seen["idle"]:
@@ -109,8 +110,4 @@ class _Run:
 
     def _refuse_full(self) -> None:
         """Outage if there is no room for what the cluster writes."""
-        storage = self.environment.storage()
-        needed = TIMES_THE_DATA * sum(self.cell["sizes"].values()) + SPARE_BYTES
-        free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
-        if free < needed:
-            raise Outage(f"{storage} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")
+        disk.refuse_less(self.environment.storage(), TIMES_THE_DATA * sum(self.cell["sizes"].values()) + SPARE_BYTES)

@@ -20,16 +20,17 @@ def asking(plan: TuningPlan, study: dict) -> Callable[[dict], list]:
         a, b = ({**claim.get("scope", {}), **claim.get(side, {})} for side in ("a", "b"))
         if "strategy" not in a or "strategy" not in b:
             return []
-        contrasts: dict[Contrast, None] = {}
+        # A pair is compared once, whichever side names which of its cells.
+        contrasts: dict[tuple, Contrast] = {}
         for metric in claim["metrics"]:
             size = study["metrics"].get(metric, {}).get("source", "").partition(".")[0]
             for cell in _of(cells, a, size):
                 for other in _of(cells, b, size):
-                    pair = {cell["path"], other["path"]}
-                    known = any({one.a.cell, one.b.cell} == pair and one.a.metric == metric for one in contrasts)
-                    if cell["runtime"] == other["runtime"] and len(pair) == 2 and not known:
-                        contrasts[Contrast(Side(metric, cell["path"]), Side(metric, other["path"]))] = None
-        return list(contrasts)
+                    pair = frozenset((cell["path"], other["path"]))
+                    if cell["runtime"] == other["runtime"] and len(pair) == 2:
+                        sides = Side(metric, cell["path"]), Side(metric, other["path"])
+                        contrasts.setdefault((metric, pair), Contrast(*sides))
+        return list(contrasts.values())
 
     return asked
 

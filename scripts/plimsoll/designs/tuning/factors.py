@@ -10,9 +10,8 @@ PATTERN = r"[a-z-]+/[a-z0-9_]+(?:\+[a-z0-9_]+)*"
 AND = "+"
 # No strategy: Hadoop's defaults.
 BASELINE = "baseline"
-# The sizes of the jobs' data, in the order in which a run has them. The paper's are over 2 GB and over 5 GB.
-SMALL, LARGE = "small", "large"
-SIZES_OF_DATA = (SMALL, LARGE)
+# The smaller of the two sizes of the jobs' data, which a run has first.
+SMALL = "small"
 SIZES = ("workers",)
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("jobs", "lost_workers")

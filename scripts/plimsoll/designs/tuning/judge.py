@@ -1,5 +1,6 @@
 """What a job's history comes to, and whether it counts."""
 
+from plimsoll.designs.tuning import strategies
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
 
@@ -19,12 +20,12 @@ COUNTERS = {
 ABSENT = "not set"
 
 
-def job(size: str, history: dict, data: Prices, settings: dict[str, str], strategies: dict[str, dict]) -> dict:
-    """The record's part about a job: its times (s), tasks, counters of maps and of reduces, and the `served` values of all
-    strategies' keys. InvalidOutput if the daemons did not serve the `settings`, a task failed, or records were lost."""
+def job(size: str, history: dict, data: Prices, settings: dict[str, str], known: dict[str, dict]) -> dict:
+    """The record's part about a job: its times (s), tasks, counters of maps and of reduces, and the `served` values of the
+    keys of all strategies that are `known`. InvalidOutput if the daemons did not serve the `settings`, or records were lost."""
     told, counters = history["job"], history["counters"]
-    keys = sorted({key for strategy in strategies.values() for key in strategy.get("settings", {})})
-    served = {key: text(history["conf"].get(key, ABSENT)) for key in keys}
+    keys = sorted({key for strategy in known.values() for key in strategy.get("settings", {})})
+    served = {key: strategies.text(history["conf"].get(key, ABSENT)) for key in keys}
     if differing := {key: served[key] for key, value in settings.items() if not _same(served[key], value)}:
         key, value = next(iter(differing.items()))
         raise InvalidOutput(f"the job had {key} = {value}, and was given {settings[key]}")
@@ -50,11 +51,6 @@ def job(size: str, history: dict, data: Prices, settings: dict[str, str], strate
         "counters": found,
         "served": served,
     }
-
-
-def text(value: object) -> str:
-    """A value of Hadoop's JSON as text."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _same(served: str, given: str) -> bool:

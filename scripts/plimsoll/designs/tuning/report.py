@@ -8,6 +8,7 @@ import pandas as pd
 from plimsoll.designs.tuning import words
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
+from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "tuning/report.html.j2"
@@ -48,14 +49,10 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
 
 def tables(folder: Path, study: dict) -> list[dict]:
     """The tables as rows for the page, with the names of their columns."""
-    shown = []
-    for name, table in study["tables"].items():
-        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
-        number = name.removeprefix("table").lstrip("0")
-        heading = f"Table {number}" if number.isdigit() else table["title"]
-        rows = readable(made).to_dict("records")
-        shown.append({"name": name, "kind": table["kind"], "heading": heading, "columns": list(made), "rows": rows})
-    return shown
+    return [
+        {**told, "columns": list(made), "rows": readable(made).to_dict("records")}
+        for told, made in made_tables.of_study(folder, study)
+    ]
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
@@ -63,4 +60,4 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for column in ("strategy", "effect"):
         if column in table:
             table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
-    return table.astype(object).where(table.notna(), "")
+    return made_tables.filled(table)

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis.tables import Asked
-from plimsoll.designs.tuning import statistics, strategies
+from plimsoll.designs.tuning import readings, statistics, strategies
 from plimsoll.designs.tuning.factors import BASELINE
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
@@ -11,6 +11,7 @@ from plimsoll.planning import availability
 
 # A counter has acted if it differs by more than this share from the baseline's: what a task writes about itself is counted too.
 SAME = 0.001
+COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
 
 
 def settings(asked: Asked) -> pd.DataFrame:
@@ -60,11 +61,8 @@ def acted(asked: Asked) -> pd.DataFrame:
             rows.append(
                 {"strategy": cell["strategy"], "size": size, "runs": len(jobs), **_counted(jobs), "served": _told(served)}
             )
-    table = pd.DataFrame(rows, columns=["strategy", "size", "runs", *_COUNTED, "served"])
+    table = pd.DataFrame(rows, columns=["strategy", "size", "runs", *COUNTED, "served"])
     return table.assign(acted=[_acted(table, row) for row in table.to_dict("records")])
-
-
-_COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
 
 
 def _jobs(asked: Asked, path: str, repetitions: int) -> dict[str, list[dict]]:
@@ -81,9 +79,7 @@ def _jobs(asked: Asked, path: str, repetitions: int) -> dict[str, list[dict]]:
 
 
 def _counted(jobs: list[dict]) -> dict[str, float]:
-    from plimsoll.designs.tuning.readings import values
-
-    own = pd.DataFrame([values(job) for job in jobs]).mean()
+    own = pd.DataFrame([readings.values(job) for job in jobs]).mean()
     bytes_ = {f"{name}_megabytes": own[name] / 1e6 for name in ("output", "materialized", "written")}
     return {"maps": own["maps"], "spills_per_record": own["spills"], **bytes_, "cpu_seconds": own["cpu"]}
 
@@ -97,7 +93,7 @@ def _acted(table: pd.DataFrame, row: dict) -> str:
     baseline = table[(table["strategy"] == BASELINE) & (table["size"] == row["size"])]
     if row["strategy"] == BASELINE or baseline.empty:
         return ""
-    names = [name for name in _COUNTED if name not in ("maps", "cpu_seconds")]
+    names = [name for name in COUNTED if name not in ("maps", "cpu_seconds")]
     before = baseline.iloc[0]
     differing = [name for name in names if abs(row[name] / before[name] - 1) > SAME]
     told = ", ".join(f"{name.replace('_', ' ')} {row[name] / before[name] - 1:+.0%}" for name in differing)

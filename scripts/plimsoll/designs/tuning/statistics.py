@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
-from plimsoll.analysis.blocks import Sample
 from plimsoll.designs.tuning import strategies
 from plimsoll.designs.tuning.factors import AND, BASELINE
 
@@ -28,22 +27,9 @@ def changes(observations: pd.DataFrame) -> pd.DataFrame:
         row |= {"n": len(own), "mean": own.mean(), "sd": own.std(ddof=1) if len(own) > 1 else float("nan")}
         baseline = by_cell.get((metric, runtime, BASELINE))
         if baseline is not None and strategy != BASELINE:
-            row |= dict(zip(CHANGES, _change(_sample(group), _sample(baseline)), strict=True))
+            row |= dict(zip(CHANGES, blocks.change(blocks.sample(group), blocks.sample(baseline)), strict=True))
         rows.append(row)
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _sample(group: pd.DataFrame) -> Sample:
-    return Sample(group["value"].to_numpy(float), group["repetition"].to_numpy(), np.zeros(len(group), bool))
-
-
-def _change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
-    in_own, in_baseline = blocks.within_blocks(own, baseline)
-    if not len(in_own) or (in_own <= 0).any() or (in_baseline <= 0).any():
-        return (float("nan"),) * 3
-    ratios = np.log(in_own / in_baseline)
-    _, low, high = blocks.t_interval(ratios)
-    return tuple(float(value) for value in np.expm1((ratios.mean(), low, high)))
 
 
 def effects(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:

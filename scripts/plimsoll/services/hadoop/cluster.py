@@ -20,7 +20,7 @@ READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
 LOOK_SECONDS = 0.1
 # The engine is asked so often whether a container has ended (s).
 ENDED_SECONDS = 1.0
-NAMENODE, RESOURCES, HISTORY = 9870, 8088, 19888
+RESOURCES, HISTORY = 8088, 19888
 JMX = "/jmx?qry=Hadoop:service=NameNode,name="
 # Of an application that has ended.
 ENDED = ("FINISHED", "FAILED", "KILLED")
@@ -66,8 +66,8 @@ class Cluster:
         return rest.asked(self.addresses[self.master.name], port, path)
 
     def _stores(self) -> bool:
-        (info,) = self.ask(NAMENODE, f"{JMX}NameNodeInfo")["beans"]
-        (state,) = self.ask(NAMENODE, f"{JMX}FSNamesystemState")["beans"]
+        (info,) = self.ask(rest.NAMENODE, f"{JMX}NameNodeInfo")["beans"]
+        (state,) = self.ask(rest.NAMENODE, f"{JMX}FSNamesystemState")["beans"]
         return info["Safemode"] == "" and state["NumLiveDataNodes"] == len(self.nodes) - 1
 
     def _schedules(self) -> bool:
@@ -89,15 +89,19 @@ class Cluster:
             if time.monotonic() - looked > ENDED_SECONDS:
                 looked = time.monotonic()
                 if ended := self.ended():
-                    raise Unavailable(f"{what} did not get ready: {said(ended[0])}")
+                    raise Unavailable(f"{what} did not get ready: {self._said(ended[0])}")
             time.sleep(LOOK_SECONDS)
         raise Unavailable(f"{what} was not ready within {READY_SECONDS:g} s ({last})")
 
     def ended(self) -> list[str]:
         """Names of the containers of the cluster that are not up any more."""
-        shown = ["docker", "ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
-        states = dict(line.split() for line in output(shown).splitlines())
+        listed = ["ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
+        states = dict(line.split() for line in output([*self.services.environment.command, *listed]).splitlines())
         return [node.name for node in self.nodes if states.get(node.name) != "running"]
+
+    def _said(self, name: str) -> str:
+        """The last words of a container that has ended."""
+        return self.services.environment.last_words(name) or f"{name} ended without a word"
 
     def put(self, file: Path, name: str) -> str:
         """Write a file into HDFS; SHA-256 of what was sent."""
@@ -135,7 +139,7 @@ class Cluster:
                 told = self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}")["app"]
             except rest.NoAnswer as problem:
                 if self.master.name in self.ended():
-                    raise InvalidOutput(f"the master ended under the job: {said(self.master.name)}") from problem
+                    raise InvalidOutput(f"the master ended under the job: {self._said(self.master.name)}") from problem
                 told = {"state": ""}
             if told["state"] in ENDED:
                 if told["finalStatus"] == "SUCCEEDED":
@@ -178,9 +182,3 @@ def counters(groups: list | dict) -> dict[str, dict[str, int]]:
 def several(given: list | dict) -> list:
     """A list, also where there is one element: Hadoop's JSON has that alone then."""
     return given if isinstance(given, list) else [given]
-
-
-def said(container: str) -> str:
-    """The last words of a container that has ended."""
-    words = output(["sh", "-c", f"docker logs {container} 2>&1 || true"], 10).strip().splitlines()
-    return words[-1] if words else f"{container} ended without a word"

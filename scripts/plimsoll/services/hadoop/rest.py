@@ -9,6 +9,8 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 
+# The port of the master that knows where files are.
+NAMENODE = 9870
 ANSWER_SECONDS = 10.0
 # Of a file that is written or read.
 FILE_SECONDS = 120.0
@@ -70,7 +72,7 @@ def _redirected(
 ) -> Iterator[http.client.HTTPResponse]:
     """The answer of the worker to which the master sends on whoever asks for a file."""
     try:
-        with _answered(addresses[master], 9870, method, path) as first:
+        with _answered(addresses[master], NAMENODE, method, path) as first:
             first.read()
             where = first.getheader("Location") or ""
         host, _, rest = where.removeprefix("http://").partition("/")
