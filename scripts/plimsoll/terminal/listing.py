@@ -226,7 +226,7 @@ def _lines(section: Section, width: int) -> list[str]:
 def _hang(start: str, words: str, width: int) -> list[str]:
     """Words after a start of the line, wrapped below themselves; on lines of their own where too little room is left."""
     options = {"break_long_words": False, "break_on_hyphens": False}
-    if not words or len(start) + min(LAST, len(words)) > width:
+    if not words or len(start) + max(min(LAST, len(words)), *map(len, words.split())) > width:
         below = textwrap.wrap(words, width, initial_indent=" " * 4, subsequent_indent=" " * 4, **options)
         return [start.rstrip(), *below]
     return textwrap.wrap(words, width, initial_indent=start, subsequent_indent=" " * len(start), **options)
