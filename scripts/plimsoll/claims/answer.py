@@ -16,8 +16,8 @@ from plimsoll.claims import compare, evaluate, quantities, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
 
-# What a row is set against: the study's baseline, or the first level of the last factor of the rows (one container, where the
-# row has several).
+# What a row is set against: the study's baseline, or the first level of the factor of the answer's `steps` (one container, where
+# the row has several).
 BASELINE, FIRST = "baseline", "first"
 COLUMNS = (
     *("against", "arrangement", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
@@ -70,15 +70,18 @@ def _levels(named: dict[str, list[str]]) -> list[dict[str, str]]:
 
 
 def _sides(answer: dict) -> list[tuple[str, list[tuple[dict, dict, dict]]]]:
-    """(against what, [(levels of the row, side a, side b)]): each row and the baseline; the last and the first of a factor."""
+    """(against what, [(levels of the row, side a, side b)]): each row and the baseline; the last and the first of the factor of
+    its steps."""
     rows = [(levels, _named(levels), answer["baseline"]) for levels in _levels(answer["rows"])]
-    *others, last = answer["rows"]
-    ends = answer["rows"][last]
+    if "steps" not in answer:
+        return [(BASELINE, rows)]
+    factor = answer["steps"]
+    first, last = answer["rows"][factor][0], answer["rows"][factor][-1]
     steps = [
-        ({**levels, last: ends[-1]}, _named({**levels, last: ends[-1]}), _named({**levels, last: ends[0]}))
-        for levels in _levels({factor: answer["rows"][factor] for factor in others})
+        ({**levels, factor: last}, _named({**levels, factor: last}), _named({**levels, factor: first}))
+        for levels in _levels({**answer["rows"], factor: [last]})
     ]
-    return [(BASELINE, rows), *([(FIRST, steps)] if len(ends) > 1 else [])]
+    return [(BASELINE, rows), (FIRST, steps)]
 
 
 def _named(levels: dict[str, str]) -> dict[str, list[str]]:

@@ -106,5 +106,7 @@ def _check_answer(study: dict, design: Design, refer: Refer) -> None:
         design.check.claim(
             study, levels, lambda named, *known, key=key: refer(f"answer.{key}{named.removeprefix('scope')}", *known)
         )
+    if "steps" in answer:
+        refer("answer.steps", [answer["steps"]], [factor for factor, levels in answer["rows"].items() if len(levels) > 1])
     for factor, notes in answer.get("notes", {}).items():
         refer(f"answer.notes.{factor}", list(notes), answer["rows"].get(factor, []))

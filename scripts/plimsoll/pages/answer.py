@@ -85,16 +85,18 @@ def _rows(rows: list[dict], study: Study) -> list[dict]:
 
 
 def _steps(rows: list[dict], study: Study) -> dict | None:
-    """What the last level of the rows' last factor costs against its first: a `lead`, and one sentence for each other level."""
+    """What the last level of the factor of `steps` costs against its first: a `lead`, and one sentence per level of the
+    others."""
     told = [row for row in _rows(rows, study) if any(not missing(cell["ratio"]) for cell in row["cells"])]
     if not told:
         return None
-    *others, last = study["answer"]["rows"]
-    ends, level = study["answer"]["rows"][last], study.design.report.level
+    stepped = study["answer"]["steps"]
+    others = [factor for factor in study["answer"]["rows"] if factor != stepped]
+    ends, level = study["answer"]["rows"][stepped], study.design.report.level
     for row in told:
         row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
         row["note"] = " ".join(_notes_of(study["answer"], row["levels"]))
-    first, final = level(last, ends[0]), level(last, ends[-1])
+    first, final = level(stepped, ends[0]), level(stepped, ends[-1])
     return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(told)}
 
 
