@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -124,8 +125,9 @@ class Workflow:
         return record.fingerprint({"cells": cells, "repetitions": made["repetitions"]})
 
     def priority(self, study: str, cell: str, repetition: int) -> int:
-        """Of a run: the earlier in the design's order, the higher."""
-        return FIRST - self._places[study].get((cell, repetition), 0)
+        """Of a run: the earlier in the design's order, the higher. One study comes after the other, so that runs that are to be
+        compared are not further apart than they have to be."""
+        return FIRST - self._before[study] - self._places[study].get((cell, repetition), 0)
 
     def prerequisites(self, study: str, cell: str, repetition: int) -> list[str]:
         """What a run needs to be measured; nothing once its record is there and needs no other attempt.
@@ -201,6 +203,12 @@ class Workflow:
     @cached_property
     def _places(self) -> dict[str, dict[tuple[str, int], int]]:
         return {name: {run: place for place, run in enumerate(plan["order"])} for name, plan in self.plans.items()}
+
+    @cached_property
+    def _before(self) -> dict[str, int]:
+        """How many runs the studies before each have."""
+        lengths = accumulate((len(plan["order"]) for plan in self.plans.values()), initial=0)
+        return dict(zip(self.plans, lengths, strict=False))
 
 
 def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:

@@ -44,6 +44,14 @@ def test_the_first_run_of_the_order_has_the_highest_priority(made):
     assert made.records(NAME)[0] == f"results/{NAME}/runs/{order[0][0]}/{order[0][1]}.json"
 
 
+def test_one_study_comes_after_the_other(made):
+    plan = made.plans[NAME]
+    both = Workflow([NAME, "other"], [NAME, "other"], {}, {NAME: plan, "other": plan}, {}, {})
+    order = plan["order"]
+    of_each = [both.priority(name, *run) for name in (NAME, "other") for run in order]
+    assert of_each == [FIRST - place for place in range(2 * len(order))]
+
+
 def test_a_run_needs_the_tried_environments_until_its_record_is_there(made):
     run = made.plans[NAME]["order"][0]
     assert made.prerequisites(NAME, *run) == ["results/images/hpcc.runtimes.json"]
