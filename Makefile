@@ -3,13 +3,18 @@
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
 #   make reproduce PROFILE=paper    another profile of config/profiles/
+#   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
+#   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
 #   make list                       what there is to make, how far it is, and the command for each part
+#   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make setup                      what the two commands install, and nothing else
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
 STUDIES ?=
+IMAGE ?=
+FILE ?= plimsoll-images.tar.gz
 PROFILE ?= quick
 # Set-up installs what these studies ask for.
 export STUDIES
@@ -18,10 +23,15 @@ settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list new-system notebooks reproduce precise test setup lint bench
+.PHONY: list image without new-system notebooks reproduce precise test setup lint bench
 
 reproduce: setup
+	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
 	.venv/bin/snakemake --cores 1 all --config $(settings)
+
+# What can be built here, for a machine that cannot build.
+image: setup
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(FILE) $(settings)
 
 # Quick, and without an engine: what is there, and what is not.
 list:
@@ -37,6 +47,11 @@ new-system:
 precise: setup
 	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
 	.venv/bin/snakemake --cores 1 all --config $(settings)
+
+# What cannot be had on a machine is a question that is answered once.
+without:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll without $(RUNTIMES)
 
 # Nothing is measured for it. JupyterLab wants to be told that it may run as root.
 notebooks: setup

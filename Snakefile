@@ -1,6 +1,7 @@
 """Reproduces studies of container performance on this machine: see README.md."""
 
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version
 
@@ -11,6 +12,12 @@ ready.or_refuse(sys.argv[1:])
 
 
 configfile: "config/config.yaml"
+
+
+# What is different on this machine.
+if Path("config/local.yaml").is_file():
+
+    configfile: "config/local.yaml"
 
 
 include: "rules/common.smk"

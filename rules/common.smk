@@ -14,7 +14,7 @@ from plimsoll.claims import FORMAT as CLAIMS_FORMAT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.images import settings
-from plimsoll.measuring import stop
+from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, patience, requested
 from plimsoll.terminal.ready import refuse
@@ -113,6 +113,8 @@ def alone_and_at_home():
     try:
         refuse_other_host(config)
         FOLDER_LOCK = hold(Path(".snakemake/plimsoll.lock"))
+        if left := lock.left_by_others():
+            print(f"plimsoll: {left}", file=sys.stderr, flush=True)
     except PlimsollError as problem:
         refuse(problem)
 

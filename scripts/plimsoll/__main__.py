@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
+    stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
+    taken = stage(_take_images, paths=("file",))
+    taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
     tried = stage(_runtimes, paths=("image", "output"), says="runtimes: trying each of them")
     tried.add_argument("wishes", nargs="+", help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
@@ -73,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_findings).add_argument("settings", nargs="*", help="the configuration, as after --config")
+    stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments"):
         table.add_argument(f"--{option}", type=Path)
@@ -117,6 +121,26 @@ def _image(options: argparse.Namespace) -> None:
     from plimsoll.images import builder
 
     options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
+
+
+def _image_file(options: argparse.Namespace) -> None:
+    """write the images of the selected studies into one file, for a machine that cannot build them"""
+    from plimsoll.config import configuration, studies
+    from plimsoll.images import builder, portable
+
+    config = configuration.read(options.settings)
+    names = dict.fromkeys(_study(name)["image"] for name in studies.selected(config["studies"]))
+    images = [(name, builder.build(name, config["base_image"])) for name in names]
+    portable.write(images, options.output, lambda text: print(f"images: {text}", file=sys.stderr, flush=True))
+
+
+def _take_images(options: argparse.Namespace) -> None:
+    """take images from a file, instead of building them"""
+    from plimsoll.config import configuration
+    from plimsoll.images import portable
+
+    for tag in portable.take(options.file, configuration.read(options.settings)["base_image"]):
+        print(f"images: {tag} is taken from {options.file}", file=sys.stderr, flush=True)
 
 
 def _runtimes(options: argparse.Namespace) -> None:
@@ -242,6 +266,17 @@ def _list(options: argparse.Namespace) -> None:
     from plimsoll.terminal import machine, screen
 
     screen.tell(lambda width: machine.text(designs.known(), options.settings, options.study, width))
+
+
+def _without(options: argparse.Namespace) -> None:
+    """leave runtimes out on this machine"""
+    from plimsoll import environments
+    from plimsoll.config import configuration
+
+    for name in options.runtimes:
+        environments.find(name)
+    configuration.leave_out(options.runtimes)
+    print(f"config/local.yaml leaves out {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
 
 
 def _findings(options: argparse.Namespace) -> None:

@@ -49,6 +49,18 @@ class SecondHost(TypedDict):
     reason: NotRequired[str]
 
 
+class ClusterHost(TypedDict):
+    """Another machine that a node of a cluster may run on: what it is, or the `reason` why none can."""
+
+    name: str  # ssh's
+    kernel: NotRequired[str]
+    cpu_model: NotRequired[str]
+    processors: NotRequired[int]
+    memory_bytes: NotRequired[int]
+    engine: NotRequired[str]
+    reason: NotRequired[str]
+
+
 class Topology(TypedDict):
     """A host as a plan needs it: this machine, or one that a file describes."""
 
@@ -63,7 +75,10 @@ class Topology(TypedDict):
     open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
     hypervisor: NotRequired[bool]  # whether it is a virtual machine itself
     root: NotRequired[bool]  # whether whoever measures on it is root; on a host that is only described, yes
+    cpusets: NotRequired[bool]  # whether they may make cpusets; on a host that is only described, yes
+    limits: NotRequired[bool]  # and groups with limits of processors and memory; the same
     second_host: NotRequired[SecondHost]  # that the configuration names
+    cluster_hosts: NotRequired[list[ClusterHost]]  # that it names
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
 

@@ -23,14 +23,6 @@ def image_store() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "plimsoll/images"
 
 
-def runtime_folder() -> Path:
-    """Folder for the machine's lock and marker, the same for every clone and user where the system has one."""
-    for folder in (Path("/run/lock"), Path("/tmp")):
-        if os.access(folder, os.W_OK):
-            return folder
-    raise OSError("neither /run/lock nor /tmp can be written")
-
-
 def use_this_python() -> None:
     """Make `python` in the rules the one that runs the workflow, and `plimsoll` this project's, however it was started."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

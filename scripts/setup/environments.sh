@@ -1,18 +1,31 @@
 #!/usr/bin/env bash
-# Debian's packages for the runtimes that are measured, and other steps that they need (packages.py); each runtime names its own.
-# With "all", for every runtime.
-# One that is optional and cannot be had is listed with its reason by the workflow, and its tests are skipped.
+# What the runtimes need that are measured, and nothing else: Debian's packages, and steps such as docker.sh. packages.py says
+# what each of them needs. With "all", every runtime.
+# One that is optional and cannot be had is listed with its reason by the workflow, and its tests are skipped. One that is
+# required is a question to whoever runs this.
 . "$(dirname "$0")/common.sh"
 
-PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$PROJECT/scripts/setup/packages.py" "$@" | while read -r name wish steps packages; do
-    get() {
-        need_packages "The runtime $name" $packages
-        # What a step may read is not the list of this loop.
-        for step in ${steps//[-,]/ }; do bash "$PROJECT/scripts/setup/$step" </dev/null || exit 1; done
-    }
-    if [ "$wish" = required ]; then
-        get
-    elif is_root && have apt-get; then
-        (get) || say "the runtime $name, which is optional, will not be measured"
+# What each step came to: several runtimes need the same, and its reason is said once.
+declare -A outcome
+take() {
+    if [ -z "${outcome[$1]:-}" ]; then
+        # What a step may read is not the list of the loop below.
+        if bash "$PROJECT/scripts/setup/$1" </dev/null; then outcome[$1]=done; else outcome[$1]=failed; fi
     fi
-done
+    [ "${outcome[$1]}" = done ]
+}
+get() {
+    local name=$1 steps=$2 step
+    shift 2
+    # Set-up of one runtime ends where a package is missing, and that of the others goes on.
+    [ $# -eq 0 ] || (need_packages "The runtime $name" "$@") || return 1
+    for step in ${steps//[-,]/ }; do take "$step" || return 1; done
+}
+
+lacking=()
+while read -r name wish steps packages; do
+    if get "$name" "$steps" $packages; then continue; fi
+    if [ "$wish" = required ]; then lacking+=("$name"); else say "the runtime $name, which is optional, will not be measured"; fi
+done < <(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$PROJECT/scripts/setup/packages.py" "$@")
+[ ${#lacking[@]} -eq 0 ] \
+    || die "config/config.yaml requires what cannot be had here, as said above. To go on without it: make without RUNTIMES='${lacking[*]}'"

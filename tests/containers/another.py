@@ -15,8 +15,18 @@ from plimsoll.environments.base import output
 
 NAME, NAMESPACE, NEAR = "another", "plimsoll-test", "plimsoll-test"
 HERE, THERE, PORT = "10.213.0.1", "10.213.0.2", 2022
-# The server looks for keys in root's own folder: it has another one there.
-SERVED = 'mount --bind "$1" /root/.ssh && exec nsenter --net="$2" dropbear -F -E -s -r "$1/host" -p "$3"'
+# The server looks for keys in root's own folder: it has another one there, a lock of its own, and its own engine if it has one.
+SERVED = """
+mount --bind "$1" /root/.ssh && mount -t tmpfs -o mode=1777 none /run/lock || exit 1
+[ ! -S "$1/docker.sock" ] || mount --bind "$1/docker.sock" /run/docker.sock || exit 1
+exec nsenter --net="$2" dropbear -F -E -s -r "$1/host" -p "$3"
+"""
+# An engine that makes no network: its containers are on the namespace's.
+ENGINE = "dockerd --bridge=none --iptables=false --ip6tables=false --log-level=error"
+# What Docker's client calls to reach an engine by ssh.
+CLIENT = """#!/bin/sh
+exec {ssh} -F {folder}/config "$@"
+"""
 CONFIGURATION = """\
 Host {name}
     HostName {address}
@@ -35,8 +45,9 @@ def missing() -> str | None:
 
 
 @contextlib.contextmanager
-def another(folder: Path) -> Iterator[tuple[str, ...]]:
-    """The words of an ssh that reaches it by its NAME, while it is there."""
+def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
+    """The words of an ssh that reaches it by its NAME, while it is there; with an `engine`, Docker runs on it, and the folder
+    has an `ssh` for Docker's client."""
     Path("/root/.ssh").mkdir(mode=0o700, exist_ok=True)
     output(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", str(folder / "key")])
     (folder / "authorized_keys").write_text((folder / "key.pub").read_text())
@@ -59,13 +70,33 @@ def another(folder: Path) -> Iterator[tuple[str, ...]]:
             ["link", "set", "lo", "up"],
         ):
             output(["ip", "-n", NAMESPACE, *words])
-        with _served(folder):
+        with _engine(folder) if engine else contextlib.nullcontext(), _served(folder):
             yield ("ssh", "-F", str(folder / "config"))
     finally:
         # A server that has not heard that its link was cut keeps the namespace.
         output(["sh", "-c", f"ip netns pids {NAMESPACE} | xargs --no-run-if-empty kill -9"])
         output(["ip", "netns", "delete", NAMESPACE])
         output(["sh", "-c", f"ip link delete {NEAR} || true"])
+
+
+@contextlib.contextmanager
+def _engine(folder: Path) -> Iterator[None]:
+    client = folder / "ssh"
+    client.write_text(CLIENT.format(ssh=shutil.which("ssh"), folder=folder))
+    client.chmod(0o755)
+    places = {"data-root": folder / "data", "exec-root": folder / "run", "pidfile": folder / "docker.pid"}
+    socket = folder / "docker.sock"
+    words = [*ENGINE.split(), f"--host=unix://{socket}", *(f"--{key}={path}" for key, path in places.items())]
+    with open(folder / "engine.log", "w") as log:
+        started = [*("nsenter", f"--net=/run/netns/{NAMESPACE}"), *words]
+        process = subprocess.Popen(started, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    try:
+        output(["sh", "-c", f"until docker --host unix://{socket} info >/dev/null 2>&1; do sleep 0.1; done"], 60)
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+        shutil.rmtree(folder / "data", ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -1,18 +1,17 @@
 """Real containers: the runtimes that work here, the image, and runs of a tiny HPC Challenge through the workflow's own code."""
 
 import contextlib
-import fcntl
 import json
 import os
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, measure, paths
+from plimsoll import environments, measure
 from plimsoll.config import studies
 from plimsoll.designs.splitting.factors import SplittingRecord
 from plimsoll.environments.base import LABEL
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, inventory
+from plimsoll.host import cgroup, inventory, machine_lock
 from plimsoll.images import builder
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
@@ -98,8 +97,7 @@ def container_of_the_run() -> str:
 @contextlib.contextmanager
 def alone():
     """With the machine's lock held nothing is there of another workflow's runs; nothing is swept."""
-    with open(paths.runtime_folder() / "plimsoll.lock", "a+") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with machine_lock.held(lambda holder: None):
         yield
 
 

@@ -13,7 +13,9 @@ from plimsoll import environments, measure
 from plimsoll.config import studies
 from plimsoll.designs.tuning import readings
 from plimsoll.designs.tuning.factors import TuningRecord
+from plimsoll.environments import docker_elsewhere
 from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.networks import second_host
 from plimsoll.host import inventory
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
@@ -21,6 +23,7 @@ from plimsoll.planning import planner
 from plimsoll.services.hadoop import cluster
 
 from tests.conftest import built, unlike
+from tests.containers import another
 
 SMALL = {"small": 4 * 2**20}
 LISTED = ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"]
@@ -140,6 +143,35 @@ def test_a_cluster_that_cannot_start_says_why_at_once(workspace, monkeypatch):
     found = workspace.run()
     assert found["status"] == "failed" and "a daemon of the master ended" in found["reason"]
     assert time.monotonic() - begun < 60
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Another machine with an engine of its own, as a plan knows it."""
+    if lacking := another.missing():
+        pytest.skip(lacking)
+    folder = tmp_path / "ssh"
+    folder.mkdir()
+    with another.another(folder, engine=True) as ssh:
+        monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
+        monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield docker_elsewhere.look(another.NAME)
+
+
+def test_a_worker_may_be_on_another_machine_and_nothing_stays_there(workspace, machine):
+    engine = docker_elsewhere.DockerElsewhere(machine["name"])
+    parameters = {**workspace.plan["cells"]["docker/baseline"]["parameters"], "hosts": [machine]}
+    with docker_elsewhere.held(machine["name"]):
+        found = workspace.run(sizes=SMALL, workers=1, parameters=parameters)
+    assert found["status"] == "failed" and "another workflow is measuring on another" in found["reason"]
+    found = workspace.run(sizes=SMALL, workers=1, parameters=parameters)
+    assert found["status"] == "valid", found["reason"]
+    assert found["settled"][0]["idle"] and found["jobs"][0]["maps"] >= 1
+    assert engine.left() == []
+    # What the worker and its tasks said is here.
+    assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/nodemanager.log"))
+    assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/tasks/*/*/syslog"))
 
 
 def test_a_job_has_a_limit(workspace):

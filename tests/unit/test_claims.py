@@ -489,7 +489,15 @@ def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
 
 @pytest.mark.parametrize(("of_second", "expected"), [("", ""), (verdicts.OPPOSITE, verdicts.OPPOSITE)])
 def test_the_size_of_a_part_that_does_not_decide_is_not_the_sentence_s(of_second, expected):
-    common = {"reason": "", "comparisons": 1, "transferred": False, "left_out": 0, "substitutes": [], "needed": None}
+    common = {
+        "reason": "",
+        "comparisons": 1,
+        "transferred": False,
+        "left_out": 0,
+        "substitutes": [],
+        "unwatched": 0,
+        "needed": None,
+    }
     first = {**common, "verdict": verdicts.INCONCLUSIVE, "size": verdicts.AS_LARGE}
     second = {**common, "verdict": verdicts.CONTRADICTED, "size": of_second}
     rows = [{"verdict": part["verdict"], "effect": 0.1, "n": 5} for part in (first, second)]

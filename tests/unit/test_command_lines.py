@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from plimsoll import environments
 from plimsoll.environments import apptainer
-from plimsoll.environments.base import Place
+from plimsoll.environments.base import LABEL, LABELLED, Place
 from plimsoll.host import cgroup
 from plimsoll.mpi.job import Job
 from plimsoll.services.kept import Services
@@ -76,6 +76,7 @@ def machine(tmp_path, monkeypatch):
 def forget():
     """Nothing of what engines said before, or in here, is remembered."""
     apptainer.executable.cache_clear()
+    apptainer.privileged.cache_clear()
     for environment in environments.known().values():
         environment.__dict__.pop("_facts", None)
 
@@ -88,7 +89,7 @@ def asked(machine: Path) -> list[list[str]]:
 
 def shown(found, machine: Path):
     """Without what differs between machines."""
-    text = json.dumps(found).replace(str(machine), "TMP")
+    text = json.dumps(found).replace(str(machine), "TMP").replace(LABELLED, LABEL)
     text = re.sub(rf"{PROJECT}/[a-z/]*/([a-z-]+\.sh)", r"PROJECT/\1", text)
     return json.loads(text.replace('"-w"', '"--workdir"'))
 

@@ -62,6 +62,17 @@ def test_limits_are_where_the_papers_have_them(plan_of):
     assert shared["block_io_weight"] is None and limited["block_io_weight"] == 500
 
 
+def test_who_may_make_no_group_has_the_limits_on_a_container_alone(plan_of, small_host):
+    usual, user = plan_of()["cells"], plan_of(host={**small_host, "limits": False})["cells"]
+    reasons = {path: cell["reason"] for path, cell in user.items() if cell["reason"]}
+    assert reasons and {path.split("/")[0] for path in reasons} == {"3a"}
+    assert set(reasons.values()) == {
+        "two containers that share a limit of memory need a cgroup around them, which this user may not make"
+    }
+    differ = {path for path in usual if user[path]["fingerprint"] != usual[path]["fingerprint"]}
+    assert differ == set(usual) and not user["1/stream/docker/free"]["grouped"]
+
+
 def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, config, small_host):
     made = plan_of("paper")["cells"]
     assert made["1/linpack/docker/free"]["iterations"] == 50

@@ -202,15 +202,22 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
         text = subprocess.run(command, env=where, capture_output=True, text=True, check=True).stdout
         return [line.split() for line in text.splitlines()]
 
-    podman = list(environments.find("podman").packages)
-    assert told() == []
-    assert told(podman="required") == [["podman", "required", "-", *podman]]
-    switch = ["docker-open-vswitch", "optional", "-", "openvswitch-switch", "ethtool"]
-    machines = [[name, "optional", "guest.sh", *environments.find(name).packages] for name in ("vm", "vm-emulated")]
-    assert told("all") == [switch, ["podman", "optional", "-", *podman], *machines]
+    engines = [[name, "required", "docker.sh"] for name in ("docker", "docker-ptrace")]
+    usual = [*engines, ["singularity", "required", "apptainer.sh"]]
+    usual += [[name, "optional", "apptainer.sh"] for name in ("singularity-cgroup", "singularity-instance")]
+    assert told() == told(studies="no_such_study") == usual
+    # Nothing is asked for that is not measured.
+    off = dict.fromkeys(("docker", "docker-ptrace"), "off")
+    assert told(**off) == usual[2:]
+    podman = ["podman", "required", "-", *environments.find("podman").packages]
+    assert podman in told(podman="required")
     # Studies ask for what the configuration has off.
-    assert told(studies="amaral2015") == [switch, *machines]
-    assert told(studies="plimsoll2026") == told(studies="no_such_study") == []
+    switch = ["docker-open-vswitch", "optional", "docker.sh", "openvswitch-switch", "ethtool"]
+    machines = [[name, "optional", "guest.sh", *environments.find(name).packages] for name in ("vm", "vm-emulated")]
+    asked = [one for one in told(studies="amaral2015") if one not in usual]
+    assert asked == [["docker-nested", "optional", "docker.sh"], switch, *machines]
+    assert ["singularity-user", "optional", "apptainer.sh"] in told(studies="plimsoll2026")
+    assert {name for name, *_ in told("all")} == set(environments.known()) - {"bare"}
 
 
 def test_every_environment_can_be_named_shown_and_planned(liu2020):

@@ -92,6 +92,15 @@ def test_stolen_time_disturbs():
     assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15)["disturbed"]
 
 
+def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
+    busy = [(snapshot(), snapshot(when=1.0, machine=2.0))]
+    found = noise.neighbours(busy, 2, 0.03, 0.15, apart=False)
+    assert not found["apart"] and found["neighbour_seconds"] is found["neighbour_share"] is None and not found["disturbed"]
+    assert noise.neighbours(busy, 2, 0.03, 0.15)["disturbed"] and noise.neighbours(busy, 2, 0.03, 0.15)["apart"]
+    stolen = noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=False)
+    assert noise.disturbed(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
+
+
 def test_the_accounting_group_is_not_scheduled_as_one():
     """Where the cpu controller reaches version 2, the group would be: then there is none."""
     found = cgroup.mounts()

@@ -50,7 +50,7 @@ def verdicts_of(study: str) -> list[dict]:
     for row in table[table["study"] == study].to_dict("records"):
         known = {key: None if pd.isna(value) else value for key, value in row.items()}
         told = {key: json.loads(value) if key in nested and value else value for key, value in known.items()}
-        found.append({"substitutes": [], **told})
+        found.append({"substitutes": [], "unwatched": 0, **told})
     return found
 
 

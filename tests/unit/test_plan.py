@@ -54,6 +54,17 @@ def test_hosts_have_the_keys_that_are_written_down():
     assert all(unlike(cache, Cache) == set() for cache in (*described["caches"], *topology.discover()["caches"]))
 
 
+def test_who_may_make_no_cpuset_is_told_which_levels_take_one(make, small_host):
+    found = make({**small_host, "cpusets": False})["cells"].values()
+    refused = [cell for cell in found if "take cpusets, which this user may not make" in (cell["reason"] or "")]
+    assert {cell["runtime"] for cell in refused} == {"bare", "singularity", "singularity-instance", "singularity-cgroup"}
+    assert all(len({place["cpus"] for place in cell["places"]}) > 1 for cell in refused)
+    # Engines confine their containers, and a binding keeps programs that share processors on these.
+    usual = make(small_host)["cells"]
+    more = {cell["path"] for cell in found if cell["reason"]} - {path for path, cell in usual.items() if cell["reason"]}
+    assert more == {cell["path"] for cell in refused}
+
+
 def test_two_cores_give_every_runtime_and_scheme(make, small_host):
     made = make(small_host)
     measurable = [cell for cell in made["cells"].values() if cell["reason"] is None]

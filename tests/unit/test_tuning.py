@@ -14,7 +14,7 @@ from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.images import jars
-from plimsoll.planning import planner
+from plimsoll.planning import configured, planner
 from plimsoll.services.hadoop import cluster, configuration
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
@@ -87,6 +87,36 @@ def test_a_host_without_the_memory_says_so(plan_of):
         == "a cluster of 4 workers would need 16.0 GiB of this host's 16.0 GiB of memory"
     )
     assert cells["docker/baseline"]["reason"] is None
+
+
+def test_each_worker_may_have_a_machine_of_its_own(plan_of):
+    def other(name, memory=8 * GIB, **more):
+        return {"name": name, "kernel": "Linux 6.1", "cpu_model": "x", "processors": 4, "memory_bytes": memory, **more}
+
+    here = host_of(1, 2, memory=4 * GIB)
+    usual, apart = (
+        plan_of(host=host_of(1, 2, memory=24 * GIB)),
+        plan_of(host={**here, "cluster_hosts": [other("a"), other("b")]}),
+    )
+    cell = apart["cells"]["docker/baseline"]
+    assert cell["reason"] is None and [one["name"] for one in cell["parameters"]["hosts"]] == ["a", "b"]
+    assert cell["fingerprint"] != usual["cells"]["docker/baseline"]["fingerprint"]
+    assert apart["cells"]["docker/double_slaves"]["reason"] == (
+        "each of 4 workers needs a machine of its own, and cluster_hosts names 2"
+    )
+    small = plan_of(host={**here, "cluster_hosts": [other("a"), other("b", memory=4 * GIB)]})
+    assert small["cells"]["docker/baseline"]["reason"] == "a worker would need 3.6 GiB of the memory of b"
+    assert {key for one in apart["cells"].values() for key in unlike(one, TuningCell)} == set()
+    assert unlike(apart, TuningPlan) == set()
+
+
+def test_a_machine_that_cannot_be_reached_ends_the_workflow(plan_of):
+    host = {**host_of(1, 2), "cluster_hosts": [{"name": "a", "reason": "the cluster's host a cannot be used: no route"}]}
+    plan = plan_of(host=host)
+    with pytest.raises(
+        PlimsollError, match="^The cluster's host a cannot be used: no route. Mend that, or set cluster_hosts to"
+    ):
+        configured.refuse_out_of_reach(host, [plan])
 
 
 def test_values_are_written_as_hadoop_writes_them(study):

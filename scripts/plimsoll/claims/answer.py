@@ -16,8 +16,8 @@ from plimsoll.claims import compare, evaluate, quantities, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
 
-# What a row is set against: the study's baseline, or the first level of the factor of the answer's `steps` (one container, where
-# the row has several).
+# What a row is set against: the study's baseline, or the first level of the factor of `steps` (one container, where the row has
+# several).
 BASELINE, FIRST = "baseline", "first"
 COLUMNS = (
     *("against", "arrangement", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),

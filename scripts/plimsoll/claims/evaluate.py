@@ -137,16 +137,14 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
         for row, one in zip(rows, possible, strict=True):
             row["pair"] = pairs[one]
     judged = judging.judge(claim, quantity, rows, levels)
-    summary = findings.summary(rows, len(asked) - len(possible), _substitutes(measured.plan, possible))
+    cells = {path for one in possible for side in (one if isinstance(one, list) else [one]) for path in side.cells}
+    known = {"substitutes": _substitutes(measured.plan, cells), "unwatched": len(cells & measured.unwatched)}
+    summary = {**findings.summary(rows, len(asked) - len(possible)), **known}
     result = {**findings.of(claim, judged["verdict"], ""), **summary, **judged}
     result["asked"]["holds"] = judged["holds"]
     return result, rows
 
 
-def _substitutes(plan: Plan, asked: list) -> list[str]:
-    """What stands in for a program of the paper in the cells that were compared, in words."""
-    sides = [side for one in asked for side in (one if isinstance(one, list) else [one])]
-    substitutes = {
-        name for side in sides for path in side.cells for name in plan["cells"][path].get("substitutes", {}).values()
-    }
-    return sorted(substitutes)
+def _substitutes(plan: Plan, cells: set[str]) -> list[str]:
+    """What stands in for a program of the paper in cells that were compared, in words."""
+    return sorted({name for path in cells for name in plan["cells"][path].get("substitutes", {}).values()})

@@ -38,6 +38,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "transferred": False,
         "counted_in": None,
         "substitutes": [],
+        "unwatched": 0,
         "arrangements": {},
         "left_out": 0,
         "comparisons": 0,
@@ -116,11 +117,14 @@ def _agreed(sizes: set[str]) -> str:
 
 def _summary_of(tested: list[dict], rows: list[dict]) -> dict:
     """The `summary` of comparisons that belong to several results."""
-    substitutes = sorted({name for result in tested for name in result["substitutes"]})
-    return summary(rows, sum(result["left_out"] for result in tested), substitutes)
+    known = {
+        "substitutes": sorted({name for result in tested for name in result["substitutes"]}),
+        "unwatched": max(result["unwatched"] for result in tested),
+    }
+    return {**summary(rows, sum(result["left_out"] for result in tested)), **known}
 
 
-def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:
+def summary(rows: list[dict], left_out: int) -> dict:
     """What a claim's comparisons come to: counts, ranges, and how many repetitions the undecided ones would take."""
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.ON_COMPARISON}
     effects = [row["effect"] for row in rows if np.isfinite(row.get("effect", np.nan))]
@@ -134,7 +138,6 @@ def summary(rows: list[dict], left_out: int, substitutes: list[str]) -> dict:
         "effect_most": max(effects, default=np.nan),
         "needed": max((row["needed"] for row in open_rows if "needed" in row), default=None),
         "left_out": left_out,
-        "substitutes": substitutes,
     }
 
 

@@ -1,5 +1,6 @@
 """What was observed of a study, as claims ask for it."""
 
+from collections.abc import Set
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +18,10 @@ EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 
 
 class Measured:
-    """What was observed of a study: samples by side, and what carried the messages by cell."""
+    """What was observed of a study: samples by side, what carried the messages by cell, and the cells that are `unwatched`:
+    what neighbours used could not be told apart from a run of theirs."""
+
+    unwatched: Set[str] = frozenset()
 
     def __init__(self, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
@@ -31,6 +35,7 @@ class Measured:
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])
+        self.unwatched = _unwatched(runs, plan["factors"])
         self.transports = (
             valid["transport"].groupby(cell_paths.of_table(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
         )
@@ -63,6 +68,12 @@ class Measured:
     def sample(self, side: Side) -> Sample:
         """What a side is about, one value per block, by the side's quantity."""
         return quantities.find(side.quantity).sample(self, side)
+
+
+def _unwatched(runs: pd.DataFrame, factors: list[str]) -> set[str]:
+    if "neighbours_apart" not in runs or runs.empty:
+        return set()
+    return set(cell_paths.of_table(runs[runs["neighbours_apart"].astype(str) == "False"], factors))
 
 
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:

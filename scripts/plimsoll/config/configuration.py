@@ -1,6 +1,7 @@
-"""The configuration as the stages of the command line read it: config/config.yaml and `key=value` settings over it."""
+"""The configuration as the stages of the command line read it: config/config.yaml, over it config/local.yaml if that is there,
+and `key=value` settings over both."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -10,16 +11,22 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 
 FILE = paths.PROJECT / "config/config.yaml"
-SCHEMA, SOURCE = "config", "config/config.yaml or --config"
+# What is true of one machine or user alone; no part of the project.
+LOCAL = paths.PROJECT / "config/local.yaml"
+SCHEMA = "config"
+LOCAL_BEGINS = "# What is different on this machine. It goes over config.yaml; whoever deletes it takes all of it back.\n"
 
 
-def read(settings: list[str], file: Path = FILE) -> dict:
-    """The configuration of a file with settings (`profile=paper`, `runtimes={docker: off}`) over it, checked.
+def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
+    """The configuration of a file, with that of another one over it if it is there, and settings (`profile=paper`,
+    `runtimes={docker: off}`) over both, checked.
 
-    As Snakemake reads the same words after --config: a mapping is merged into the file's, anything else replaces its value.
-    Raises PlimsollError for something that is no file or no setting, and for a key or a value that the schema does not know.
+    As Snakemake reads the same files and words: a mapping is merged, anything else replaces its value. Raises PlimsollError for
+    something that is no file or no setting, and for a key or a value that the schema does not know.
     """
     content = yaml_files.keys_of(file)
+    if local.is_file():
+        _merge(content, yaml_files.keys_of(local))
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
@@ -29,12 +36,24 @@ def read(settings: list[str], file: Path = FILE) -> dict:
     return content
 
 
+def leave_out(runtimes: Iterable[str], local: Path = LOCAL) -> None:
+    """Note that runtimes are not measured on this machine. PlimsollError for one that the configuration does not know."""
+    names = list(runtimes)
+    read([f"runtimes={{{name}: off}}" for name in names], local=local)
+    content = yaml_files.keys_of(local) if local.is_file() else {}
+    _merge(content, {"runtimes": dict.fromkeys(names, "off")})
+    temporary = local.with_name(f".{local.name}")
+    temporary.write_text(LOCAL_BEGINS + yaml.safe_dump(content, sort_keys=False))
+    temporary.rename(local)
+
+
 def settle(settings: dict) -> None:
     """Read a runtime's `off` as the word, which YAML takes for false. PlimsollError for a key or a value that is not known."""
     runtimes = settings.get("runtimes")
     if isinstance(runtimes, dict):
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
-    yaml_files.check(dict(settings), SCHEMA, SOURCE)
+    there = ["config/config.yaml", *(["config/local.yaml"] if LOCAL.is_file() else [])]
+    yaml_files.check(dict(settings), SCHEMA, f"{', '.join(there)} or --config")
 
 
 def _value(text: str) -> object:

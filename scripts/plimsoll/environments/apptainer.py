@@ -1,6 +1,8 @@
 """Plain Singularity (Apptainer): `apptainer exec` of every program, in the host's namespaces and the host's cgroup."""
 
+import os
 import shutil
+import stat
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -38,15 +40,45 @@ def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
     return files
 
 
+@cache
+def privileged() -> bool:
+    """Whether Apptainer runs containers with privileges: root's, or those of its set-user-ID starter."""
+    if not os.geteuid():
+        return True
+    found = output([executable(), "buildcfg"], 10).splitlines()
+    told = dict(line.split("=", 1) for line in found if "=" in line)
+    starter = Path(told.get("LIBEXECDIR", "/nonexistent")) / "apptainer/bin/starter-suid"
+    try:
+        return bool(starter.stat().st_mode & stat.S_ISUID)
+    except OSError:
+        return False
+
+
+class UserNamespace(Node):
+    """The node that it is on, in a user namespace that all programs of one starter share: they may read each other's memory
+    there, as they may outside."""
+
+    kind = "user namespace"
+    separate = False
+
+    def __init__(self, on: Node):
+        super().__init__(on.name, on)
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        where = ["env", f"--chdir={folder}"] if folder else []
+        return ["unshare", "--user", "--map-root-user", *where, *hidden(without), *program]
+
+
 class ExecNode(Node):
-    """Nothing is up before a program: each brings its own container, with the cgroup file if there is one."""
+    """Nothing is up before a program: each brings its own container, with the cgroup file if there is one. With `form` it is of
+    another form of the image than its SIF."""
 
     kind = "singularity"
     separate = False
 
-    def __init__(self, spec: Spec, on: Node, file: Path | None = None):
+    def __init__(self, spec: Spec, on: Node, file: Path | None = None, form: str | None = None):
         super().__init__(spec.name, on, spec=spec)
-        self.file = file
+        self.file, self.form = file, form
 
     @property
     def strays(self) -> bool:
@@ -54,7 +86,8 @@ class ExecNode(Node):
         return self.file is not None
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        prefix = execute(self.spec, *(["--apply-cgroups", str(self.file)] if self.file else []))
+        options = ["--apply-cgroups", str(self.file)] if self.file else []
+        prefix = execute(self.spec, *options, image=self.spec.image[self.form] if self.form else None)
         return [*hidden(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
 
 
@@ -62,6 +95,7 @@ class Apptainer(Environment):
     """What all environments of Apptainer need. With `unpacked` their nodes have the image's unpacked files, and not the SIF."""
 
     unpacked = False
+    steps = ("apptainer.sh",)
 
     def versions(self) -> dict[str, str]:
         return {"Apptainer": output([executable(), "--version"]).strip()}
@@ -81,25 +115,46 @@ class Apptainer(Environment):
 
 
 class Singularity(Apptainer):
-    """Plain Singularity."""
+    """Plain Singularity. Where it has no privileges all containers of a run are in one user namespace, from the unpacked image:
+    an image file can be mounted only with privileges, or with FUSE."""
 
     name = "singularity"
     label = "Singularity"
     colour, hatch = "#009e73", "//"
 
+    @property
+    def unpacked(self) -> bool:
+        """Whether its nodes have the image's unpacked files."""
+        return not privileged()
+
     def check(self) -> str:
-        """What the executable calls itself."""
-        return output([executable(), "--version"]).strip()
+        """What the executable calls itself, and whether it has no privileges; Unavailable if it can do nothing without."""
+        version = output([executable(), "--version"]).strip()
+        if privileged():
+            return version
+        refuse_without_user_namespaces()
+        return f"{version}, without privileges"
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Make the cpuset that all share, or a cgroup file for each if they are apart."""
         if len({spec.place for spec in specs}) > 1:
             return [ExecNode(spec, on, file) for spec, file in zip(specs, cgroup_files(specs), strict=True)]
         home, _ = confine(specs, on)
-        return [ExecNode(spec, home) for spec in specs]
+        if privileged():
+            return [ExecNode(spec, home) for spec in specs]
+        shared = UserNamespace(home)
+        return [ExecNode(spec, shared, form="rootfs") for spec in specs]
 
     def stop(self, nodes) -> None:
         release(nodes)
+
+
+def refuse_without_user_namespaces() -> None:
+    """Unavailable if no user namespace can be made here."""
+    try:
+        output(["unshare", "--user", "--map-root-user", "true"], 10)
+    except Unavailable as reason:
+        raise Unavailable(f"this kernel or its settings allow no user namespace ({reason})") from reason
 
 
 ENVIRONMENTS = (Singularity(),)

@@ -98,14 +98,20 @@ class SingularityInstance(Apptainer):
             stop([instance["pid"] for instance in listed(prefix)])
             raise
         mounted = cgroup.mounts()
-        groups = {name: [group] if (group := cgroup.of_process(pid, mounted)) else [] for name, pid in up.items()}
+        # Without privileges an instance stays in the group of whoever starts it, which counts others too.
+        own = cgroup.of_process(os.getpid(), mounted)
+        found = {name: cgroup.of_process(pid, mounted) for name, pid in up.items()}
+        groups = {name: [group] if group and group != own else [] for name, group in found.items()}
         return [InstanceNode(spec, on, groups[spec.name], up[spec.name]) for spec in specs]
 
     def _command(self, spec, more: list[str]) -> list[str]:
-        network = spec.network or self.network
-        options = ["--writable-tmpfs", "--no-home", "--net", "--network", network.name, "--bind", str(spec.folder)]
-        named = ["--hostname", spec.name, spec.image["sif"], spec.name]
+        options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
+        named = ["--hostname", spec.name, spec.image["rootfs" if self.unpacked else "sif"], spec.name]
         return [executable(), "instance", "start", *options, *more, *named]
+
+    def apart(self, spec) -> list[str]:
+        """Options for the instance's network."""
+        return ["--net", "--network", (spec.network or self.network).name]
 
     def stop(self, nodes) -> None:
         stop([node.pid for node in nodes])

@@ -8,8 +8,9 @@ import contextlib
 import os
 from pathlib import Path
 
-from plimsoll.environments.apptainer import ExecNode, Singularity, execute
+from plimsoll.environments.apptainer import ExecNode, Singularity, executable, execute, refuse_without_user_namespaces
 from plimsoll.environments.base import HOST, SHARED_MEMORY, Node, hidden, output
+from plimsoll.environments.confined import confine
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 
@@ -51,17 +52,15 @@ class SingularityUser(Singularity):
 
     def check(self) -> str:
         """What the executable calls itself, if user namespaces can be made here."""
-        try:
-            output(["unshare", "--user", "true"], 10)
-        except Unavailable as reason:
-            raise Unavailable(f"this kernel or its settings allow no user namespace ({reason})") from reason
-        return super().check()
+        refuse_without_user_namespaces()
+        return output([executable(), "--version"]).strip()
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Nodes that are entered in user namespaces; all must be at one place."""
         if len({spec.place for spec in specs}) > 1:
             raise Unavailable("without privileges no container can be confined to a place of its own")
-        return [self.node(node.spec, node.on) for node in super().start(specs, on)]
+        home, _ = confine(specs, on)
+        return [self.node(spec, home) for spec in specs]
 
 
 class SingularitySharens(SingularityUser):

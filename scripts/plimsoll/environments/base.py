@@ -16,6 +16,9 @@ BINDING = Path(__file__).with_name("with-binding.sh")
 JOIN = Path(__file__).with_name("join-cgroup.sh")
 # Everything that a run leaves on the machine carries this name.
 LABEL = "plimsoll"
+# What an engine notes of each container, and by which those are found that this user may remove: root may remove everybody's.
+LABELLED = f"{LABEL}={os.geteuid()}"
+REMOVABLE = LABELLED if os.geteuid() else LABEL
 # The memory of a virtual machine, if nobody asks for more.
 GUEST_BYTES = 256 * 2**20
 # Where programs on this host, and in containers that have its IPC, share memory as files.
@@ -48,8 +51,9 @@ class Spec(NamedTuple):
 
     With `place` None the node may use all processors and memory nodes, with `memory_bytes` None all memory. `block_io_weight`
     is the weight of its block I/O. `capabilities` are added to the environment's. With `network` None the node is on the
-    environment's own; `parent_network` is that of its parent, where it is nested. `group` is the cgroup in which the node's
-    own is made (`Environment.group_of`). `user` is UID:GID, `command` is what keeps a container up.
+    environment's own, and `known` are names that it finds at addresses; `parent_network` is that of its parent, where it is
+    nested. `group` is the cgroup in which the node's own is made (`Environment.group_of`). `user` is UID:GID, `command` is what
+    keeps a container up.
     """
 
     run: str
@@ -66,6 +70,7 @@ class Spec(NamedTuple):
     capabilities: tuple[str, ...] = ()
     network: Network | None = None
     parent_network: Network | None = None
+    known: Mapping[str, str] = MappingProxyType({})
     group: str | None = None
     user: str | None = None
     temporary: Path | None = None
@@ -92,7 +97,8 @@ class Node(ABC):
     binding. With `private_users` each program has a user namespace of its own. One with `own_kernel` is another machine to what
     runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
     bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word.
-    `interface` is the network interface that its programs have to use, where they see others too.
+    `interface` is the network interface that its programs have to use, where they see others too. Of one that is `uncounted`
+    nobody says how much processor time its programs use: they are neither their starter's children nor in a group of their own.
     """
 
     kind: str
@@ -102,6 +108,7 @@ class Node(ABC):
     private_users = False
     own_kernel = False
     whole = False
+    uncounted = False
     root = Path("/")
     interface: str | None = None
 
@@ -152,10 +159,11 @@ class Environment(ABC):
     Studies and the configuration call it `name`, people call it `label`. `colour` and `hatch` are its signs in figures; None
     leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
     run become one container. With `nested` each node is in a container of its own, its parent; with `own_kernels` nodes are
-    virtual machines. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs started
-    in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that it needs
-    besides those that set-up installs for all, and `steps` the scripts of set-up. An environment that is another one with
-    something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
+    virtual machines. With `own_places` what runs the nodes confines each to its place; otherwise that takes cpusets, which not
+    every user may make. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs
+    started in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that
+    it needs besides those that set-up installs for all, and `steps` the scripts of set-up. An environment that is another one
+    with something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
     nothing about speed.
     """
 
@@ -166,7 +174,7 @@ class Environment(ABC):
     containers = True
     merged = False
     nested = False
-    services = False
+    own_places = services = False
     daemons: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import LABEL, gone, join, output
+from plimsoll.environments.base import LABEL, LABELLED, REMOVABLE, gone, join, output
 from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Outage, Unavailable
@@ -26,6 +26,7 @@ class Docker(Engine):
     colour, hatch = "#0072b2", ""
     command = ("docker",)
     network = EngineBridge(command)
+    steps = ("docker.sh",)
     daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
     facts = "{{.CgroupDriver}} {{.DockerRootDir}}"
     parents = ("docker", "system.slice")
@@ -50,7 +51,7 @@ class Docker(Engine):
         """A folder of this host where the engine stores what containers write, for what runs in none of them: a volume that no
         container has. It stays until it is removed."""
         name = self._volume(run)
-        output([*self.command, "volume", "create", "--label", LABEL, name])
+        output([*self.command, "volume", "create", "--label", LABELLED, name])
         return Path(output([*self.command, "volume", "inspect", "--format", "{{.Mountpoint}}", name]).strip())
 
     def remove_folder(self, run: str) -> None:
@@ -64,7 +65,7 @@ class Docker(Engine):
         """Folders go too."""
         super().sweep()
         if shutil.which(self.command[0]):
-            listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={LABEL}"]
+            listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
             if names := output(listed).split():
                 output([*self.command, "volume", "rm", "--force", *names], 60)
 

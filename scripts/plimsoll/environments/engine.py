@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, Environment, Node, Spec, all_of, output
+from plimsoll.environments.base import HOST, LABEL, LABELLED, REMOVABLE, Environment, Node, Spec, all_of, output
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
@@ -21,6 +21,7 @@ class EngineNode(Node):
     def __init__(self, spec, on, groups, command: tuple[str, ...], interface: str | None = None):
         super().__init__(spec.name, on, groups, spec)
         self.command, self.interface = command, interface
+        self.uncounted = not groups
         self.kind = command[0]
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
@@ -36,7 +37,7 @@ class Engine(Environment):
     one of `scopes` below one of `parents`, as engines call it differently with and without systemd. `remedy` says what to do
     about an engine that does not answer."""
 
-    services = True
+    own_places = services = True
     remedy = "install it again (make setup does)"
     command: tuple[str, ...]
     network: Network
@@ -78,9 +79,9 @@ class Engine(Environment):
     def words(self, spec: Spec) -> list[str]:
         """What follows `docker run` for a node: options, its image, and what runs in it."""
         network = spec.network or self.network
-        words = ["--init", *self.options, "--label", LABEL, "--network", network.name]
+        words = ["--init", *self.options, "--label", LABELLED, "--network", network.name]
         words += ["--cgroup-parent", spec.group] if spec.group else []
-        words += ["--volume", f"{spec.folder}:{spec.folder}"]
+        words += self.shared(spec)
         for capability in (*self.capabilities, *spec.capabilities):
             words += ["--cap-add", capability]
         words += ["--user", spec.user] if spec.user else []
@@ -89,12 +90,17 @@ class Engine(Environment):
             words += ["--cpuset-cpus", spec.place.cpus, "--cpuset-mems", spec.place.nodes]
         if spec.memory_bytes:
             words += ["--memory", str(spec.memory_bytes), "--memory-swap", str(spec.memory_bytes)]
-        for folder, inside in spec.mounts:
-            words += ["--volume", f"{folder}:{inside}:ro"]
+        for name, address in spec.known.items():
+            words += ["--add-host", f"{name}:{address}"]
         for place in spec.volumes:
             words += ["--volume", place]
         words += ["--blkio-weight", str(spec.block_io_weight)] if spec.block_io_weight else []
         return [*words, self.image_of(spec), *spec.command]
+
+    def shared(self, spec: Spec) -> list[str]:
+        """Options for the folders of this host that a node has."""
+        folders = [f"{spec.folder}:{spec.folder}", *(f"{folder}:{inside}:ro" for folder, inside in spec.mounts)]
+        return [word for folder in folders for word in ("--volume", folder)]
 
     def _groups(self, spec: Spec, identity: str) -> list[Path]:
         root = cgroup.accounting_folder(cgroup.mounts())
@@ -164,13 +170,13 @@ class Engine(Environment):
         return Path(self._facts[1])
 
     def left(self) -> list[str]:
-        """Containers that carry the workflow's label."""
+        """Containers of the workflow, of this user's or, for root, of everybody's."""
         if not shutil.which(self.command[0]):
             return []
-        return output([*self.command, "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()
+        return output([*self.command, "ps", "--all", "--quiet", "--filter", f"label={REMOVABLE}"]).split()
 
     def sweep(self) -> None:
-        """Remove every container that carries the workflow's label, and then the network."""
+        """Remove every such container, and then the network."""
         if names := self.left():
             self.remove(names)
         if shutil.which(self.command[0]):

@@ -212,6 +212,12 @@ def make_cpusets(parent: str, places: list[dict], mounted: dict[str, Path]) -> l
     return groups
 
 
+def may_make(controller: str, mounted: dict[str, Path]) -> bool:
+    """Whether this user may make groups with a controller."""
+    root = _root_of(controller, mounted)
+    return root is not None and os.access(root, os.W_OK)
+
+
 def _root_of(controller: str, mounted: dict[str, Path]) -> Path | None:
     """Where a controller's groups are; version 2 is not asked where version 1 has the controllers."""
     return mounted.get(controller) or (None if "cpu" in mounted else mounted.get("unified"))

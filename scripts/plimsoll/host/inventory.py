@@ -14,8 +14,11 @@ from plimsoll.interchange import Host, Topology
 
 
 def here() -> Topology:
-    """What a plan for this machine is made from: its topology, and what can be counted on it."""
-    return {**topology.discover(), "root": not os.geteuid(), "events": capabilities.counters()}
+    """What a plan for this machine is made from: its topology, what this user may do, and what can be counted on it."""
+    mounted = cgroup.mounts()
+    cpusets = cgroup.may_make("cpuset", mounted)
+    allowed = {"root": not os.geteuid(), "cpusets": cpusets, "limits": cpusets and cgroup.may_make("memory", mounted)}
+    return {**topology.discover(), **allowed, "events": capabilities.counters()}
 
 
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:

@@ -1,4 +1,4 @@
-"""Builds an image once and gives every runtime the same files: a Docker image, a SIF and an unpacked file system.
+"""Builds an image once and gives every runtime the same files: an image of Docker or Podman, a SIF and an unpacked file system.
 
 containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
 of their own, which other image it is built `from`, and which file lists the `jars` that it needs.
@@ -20,31 +20,27 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll import environments, paths
-from plimsoll.environments.apptainer import executable
-from plimsoll.environments.base import LABEL, output
+from plimsoll import paths
+from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import contents, settings, store
+from plimsoll.images import client, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 from plimsoll.measuring import record
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
 SUITE = "bookworm"
-# To look into an image; without a network, which it does not need and which not every engine has by default.
-LOOK = ("docker", "run", "--rm", "--label", LABEL, "--network", "none")
-# An image without its stages.
-ALONE = "alone.tar"
-DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
-# A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
-# a second per run.
-AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
-UNCOMPRESSED = ("--mksquashfs-args", " ".join(AS_IT_IS))
+ELSEWHERE = (
+    "One that was built elsewhere does as well: `make image` there, and make reproduce IMAGE=plimsoll-images.tar.gz here."
+)
+# To look into an image; without a network, which it does not need and which not every engine has by default. Without the label
+# of runs too: another workflow's sweep must not remove it.
+LOOK = ("run", "--rm", "--network", "none")
 
 
 def identity(name: str, base: str) -> str:
     """Names an image by what it is built from: the files of containers/<name>/, the base, the image that it is built on, and
     how the SIF is packed."""
-    digest = hashlib.sha256("\0".join([base, *UNCOMPRESSED]).encode())
+    digest = hashlib.sha256("\0".join([base, *forms.UNCOMPRESSED]).encode())
     if below := settings.of(name)["from"]:
         digest.update(identity(below["image"], base).encode())
     for path in sorted((paths.PROJECT / "containers" / name).iterdir()):
@@ -55,9 +51,10 @@ def identity(name: str, base: str) -> str:
 
 
 def build(name: str, base: str) -> Image:
-    """Build containers/<name>/ unless that is done, and return its description.
+    """Build containers/<name>/ unless that is done, and return its description. One that was brought in a file
+    (plimsoll.images.portable) is not built, and needs no engine.
 
-    The description has `tag`, `id` (Docker's digest of the image), `versions`, and `files` (path in the image, sha256 and
+    The description has `tag`, `id` (the engine's digest of the image), `versions`, and `files` (path in the image, sha256 and
     build identifier of each program and library); `sif` and `rootfs` (paths) unless only Docker runs it, and then `stages`
     (tag and id by name) and `bits` (sha256 of each program, the same in all stages). `archive` is the image alone as a file for
     an engine that has no registry, and `disk` the same files as a read-only file system for a virtual machine, where these are
@@ -67,31 +64,45 @@ def build(name: str, base: str) -> Image:
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = store.folder_of({"tag": tag})
     try:
-        # Before anything that takes time: all three forms come from a Docker build.
-        environments.find("docker").check()
+        if brought := _brought(folder / forms.DESCRIPTION):
+            return brought
         if given["forms"] == ["docker"]:
-            description = _docker_only(name, base, tag, given["stages"], folder / "image.json")
+            description = _docker_only(name, base, tag, given["stages"], folder / forms.DESCRIPTION)
         else:
             stages = _stages(name, base, tag, given["stages"])
             made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
-            description = _noted(folder / "image.json", made)
-            if not description or _lacks_disk(description, given["forms"]):
-                description = unpack(tag, folder, stages)
+            description = _noted(folder / forms.DESCRIPTION, made)
+            if not description or forms.lacking(description, given["forms"]):
+                _say(f"unpacking {tag} for what is no engine")
+                description = forms.unpack(tag, folder, stages)
         store.keep(description)
     except Unavailable as problem:
-        raise PlimsollError(f"The image {name} could not be built: {problem}.") from problem
+        raise PlimsollError(f"The image {name} could not be built: {problem}. {ELSEWHERE}") from problem
     return description
+
+
+def _brought(path: Path) -> dict | None:
+    """The description of an image that was made before, where no engine works that could make it; the engine has it again
+    where one works."""
+    description = json.loads(path.read_text()) if path.is_file() else None
+    if description is None or not _engine():
+        return description if description and "rootfs" in description else None
+    if all(client.image_id(each) is None for each in store.tags(description)):
+        store.load(description)
+    return None
+
+
+def _engine() -> bool:
+    try:
+        return bool(client.command())
+    except Unavailable:
+        return False
 
 
 def _noted(path: Path, made: dict) -> dict | None:
     """The description of an image that was made before; None if there is none or Docker has another image now."""
     description = json.loads(path.read_text()) if path.is_file() else {}
     return description if made == {key: description.get(key) for key in made} else None
-
-
-def _lacks_disk(description: dict, forms: list[str]) -> bool:
-    """Whether an image has no disk for virtual machines and can get one: what makes it came later."""
-    return "disk" in forms and "disk" not in description and shutil.which(DISK_MAKER) is not None
 
 
 def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path) -> dict:
@@ -120,7 +131,7 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = output([*LOOK, tag, "cat", "/opt/plimsoll/versions.txt"])
+    noted = client.asked(*LOOK, tag, "cat", "/opt/plimsoll/versions.txt")
     return {
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
@@ -130,8 +141,8 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
 
 def _programs(tag: str) -> dict[str, str]:
     """sha256 of each of our programs in an image, by its path."""
-    command = [*LOOK, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*"]
-    rows = (line.split() for line in output(command).splitlines())
+    told = client.asked(*LOOK, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*")
+    rows = (line.split() for line in told.splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
 
 
@@ -139,27 +150,19 @@ def _say(text: str) -> None:
     print(f"images: {text}", file=sys.stderr, flush=True)
 
 
-def image_id(tag: str) -> str | None:
-    """Docker's digest of an image; None if it does not have it."""
-    try:
-        return output(["docker", "image", "inspect", "--format", "{{.Id}}", tag]).strip()
-    except Unavailable:
-        return None
-
-
 def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
-    """Docker's digest of an image, which is built unless it is there."""
-    if built := image_id(tag):
+    """The engine's digest of an image, which is built unless it is there."""
+    if built := client.image_id(tag):
         return built
     _build(name, base, tag, stage)
-    return image_id(tag)
+    return client.image_id(tag)
 
 
 def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     given_base = base
     if base == "bootstrap":
         base = BOOTSTRAP_TAG
-        if not image_id(base):
+        if not client.image_id(base):
             _bootstrap()
     arguments = {"BASE": base}
     if below := settings.of(name)["from"]:
@@ -171,7 +174,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     # The classic builder is there in every engine and takes a base image that no registry has.
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
     command = [
-        "docker",
+        *client.command(),
         "build",
         "--quiet",
         *(word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")),
@@ -183,7 +186,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
         done = subprocess.run([*command, str(folder)], capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.stderr.write(done.stdout + done.stderr)
-        raise Unavailable(f"'docker build' of containers/{name} failed; its output is above")
+        raise Unavailable(f"'{client.command()[0]} build' of containers/{name} failed; its output is above")
 
 
 @contextlib.contextmanager
@@ -214,7 +217,7 @@ def _bootstrap() -> None:
     try:
         options = ["--quiet", "--variant=minbase", "--include=ca-certificates", SUITE]
         output(["mmdebstrap", *options, str(temporary), *sources], 900)
-        output(["docker", "import", "--change", 'CMD ["/bin/sh"]', str(temporary), BOOTSTRAP_TAG], 300)
+        client.asked("import", "--change", 'CMD ["/bin/sh"]', str(temporary), BOOTSTRAP_TAG, seconds=300)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -227,52 +230,3 @@ def _apt_sources() -> list[str]:
         return []
     mirrors = [line.split()[2] for line in targets.splitlines() if line.startswith("Debian main ")]
     return mirrors[:1]
-
-
-def unpack(tag: str, folder: Path, stages: dict[str, StageOfImage]) -> dict:
-    """The other forms of an image than Docker's, made together and moved into place together; the image's description."""
-    _say(f"unpacking {tag} for what is not Docker")
-    name = tag.partition(":")[0].rpartition("/")[2]
-    stated, forms = contents.stated(name), settings.of(name)["forms"]
-    new = folder.with_name(f".{folder.name}-{os.getpid()}")
-    shutil.rmtree(new, ignore_errors=True)
-    (new / "rootfs").mkdir(parents=True)
-    try:
-        container = output(["docker", "create", "--label", "plimsoll", tag]).strip()
-        try:
-            with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
-                tar = ["tar", "--extract", "--directory", str(new / "rootfs"), "--exclude", "dev/*"]
-                if subprocess.run(tar, stdin=export.stdout).returncode or export.wait():
-                    raise Unavailable("the image's file system could not be unpacked")
-        finally:
-            output(["docker", "rm", container])
-        description: dict = {"tag": tag, "id": image_id(tag), **({"stages": stages} if stages else {})}
-        output(["docker", "save", "--output", str(new / store.ARCHIVE), *store.tags(description)], 300)
-        if "sif" in forms:
-            _pack(new / store.ARCHIVE, new / "image.sif")
-            description["sif"] = str(folder / "image.sif")
-        if "archive" in forms:
-            output(["docker", "save", "--output", str(new / ALONE), tag], 300)
-            description["archive"] = str(folder / ALONE)
-        # Only virtual machines need it, and they need more that not every host has.
-        if "disk" in forms and shutil.which(DISK_MAKER):
-            output([DISK_MAKER, str(new / "rootfs"), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
-            description["disk"] = str(folder / DISK)
-        description |= {
-            "rootfs": str(folder / "rootfs"),
-            "files": contents.files(new / "rootfs", stated["programs"]),
-            "versions": contents.versions(new / "rootfs", stated["versions"]),
-        }
-        (new / "image.json").write_text(json.dumps(description, indent=1))
-        shutil.rmtree(folder, ignore_errors=True)
-        new.rename(folder)
-        return description
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def _pack(archive: Path, sif: Path) -> None:
-    """The SIF of a Docker archive; compressed where this Singularity cannot do otherwise."""
-    known = UNCOMPRESSED[0] in output([executable(), "build", "--help"])
-    options = ["--force", "--disable-cache", *(UNCOMPRESSED if known else ())]
-    output([executable(), "build", *options, str(sif), f"docker-archive://{archive}"], 900)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import output
+from plimsoll.environments.base import gone
+from plimsoll.images import client
 from plimsoll.interchange import Image
 
 ARCHIVE = "image.tar"
@@ -15,17 +16,32 @@ def folder_of(image: Image) -> Path:
 
 
 def keep(image: Image) -> None:
-    """Put a copy of a Docker image and of its stages into the store, unless there is one. Unavailable if that fails."""
+    """Put a copy of an engine's image and of its stages into the store, unless there is one. Unavailable if that fails."""
     path = folder_of(image) / ARCHIVE
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{ARCHIVE}")
     try:
-        output(["docker", "save", "--output", str(temporary), *tags(image)], 300)
+        save(temporary, tags(image))
         temporary.rename(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def save(path: Path, named: list[str]) -> None:
+    """Write images of the engine, by their tags, to a file as Docker writes it; Unavailable if that fails."""
+    # Podman leaves out all but the first unless it is told.
+    several = ("--multi-image-archive",) if "podman" in client.command() and len(named) > 1 else ()
+    client.asked("save", *several, "--output", str(path), *named, seconds=300)
+
+
+def load(image: Image) -> None:
+    """Give the engine an image, and those of its stages, from the copy; Outage if there is none, Unavailable if that fails."""
+    archive = folder_of(image) / ARCHIVE
+    if not archive.is_file():
+        raise gone(image, f"and {archive} is not there")
+    client.asked("load", "--quiet", "--input", str(archive), seconds=300)
 
 
 def tags(image: Image) -> list[str]:

@@ -1,7 +1,6 @@
 """One measurement at a time on a machine, and a clean start after a killed one."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import signal
@@ -11,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from plimsoll import paths
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, machine_lock
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -32,28 +30,41 @@ class Sweepable(Protocol):
 
 @contextlib.contextmanager
 def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
-    """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if the last holder was killed.
+    """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if this user's last measurement was
+    killed; root sweeps after everybody's.
 
     `environments` gives those that it may have left nodes of. They are asked for only then.
     """
-    folder = paths.runtime_folder()
-    with open(folder / "plimsoll.lock", "a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(
-                "plimsoll: another workflow is measuring on this machine; waiting for it.",
-                file=sys.stderr,
-                flush=True,
-            )
-            fcntl.flock(file, fcntl.LOCK_EX)
-        marker = folder / "plimsoll.measuring"
-        if marker.exists():
+    with machine_lock.held(_say_whose):
+        if left := [mark for mark in machine_lock.marks() if machine_lock.owned(mark)]:
             sweep(environments().values())
-        marker.touch()
-        # Not in a finally: after an error the marker stays, and the next start sweeps.
+            for mark in left:
+                mark.unlink(missing_ok=True)
+        mine = machine_lock.mine()
+        mine.touch()
+        # Not in a finally: after an error the mark stays, and the next start sweeps.
         yield
-        marker.unlink(missing_ok=True)
+        mine.unlink(missing_ok=True)
+
+
+def _say_whose(holder: str) -> None:
+    print(
+        f"plimsoll: another workflow is measuring on this machine ({holder}); waiting for it.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def left_by_others() -> str:
+    """What is to be said of measurements of other users that were killed, if what they left is not this user's to remove."""
+    others = {user for mark, user in machine_lock.marks().items() if not machine_lock.owned(mark)}
+    if not others or not machine_lock.free():
+        return ""
+    whose = ", ".join(sorted(others))
+    return (
+        f"a measurement of {whose} on this machine was killed. What it left keeps nobody from measuring, unless it is still at "
+        "work; it goes when its user, or root, measures again."
+    )
 
 
 def sweep(environments: Iterable[Sweepable]) -> None:

@@ -167,26 +167,30 @@ def _in_groups(process: str, groups: list[Path]) -> bool:
     return any(f"/{group.name}" in of_process for group in groups)
 
 
-def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float) -> dict:
+def neighbours(
+    spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, apart: bool = True
+) -> dict:
     """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
     run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much. What
     is seen below some 0.1 s is not neighbours but clock ticks, and the short-lived helpers through which container engines
-    start a process.
+    start a process. Where the run's own time cannot be told `apart` from others', both are None, and only what was stolen
+    disturbs: records say so, and so do verdicts.
     """
     took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in TIMES}
     capacity = took["when"] * processors
     own = took["launched"] + took["containers"] + sum(_by_helpers(before, after) for before, after in spans)
-    used, stolen = max(0.0, took["machine"] - own), took["stolen"]
+    used, stolen = max(0.0, took["machine"] - own) if apart else None, took["stolen"]
     return {
         "seconds": round(took["when"], 4),
         "own_seconds": round(own, 4),
-        "neighbour_seconds": round(used, 4),
-        "neighbour_share": round(used / capacity, 4),
+        "neighbour_seconds": None if used is None else round(used, 4),
+        "neighbour_share": None if used is None else round(used / capacity, 4),
         "stolen_seconds": round(stolen, 2),
         "threshold": {"share": share, "seconds": seconds},
-        "disturbed": any(time > seconds and time / capacity > share for time in (used, stolen)),
+        "apart": apart,
+        "disturbed": any(time > seconds and time / capacity > share for time in (used or 0.0, stolen)),
     }
 
 
@@ -198,5 +202,7 @@ def _by_helpers(before: Snapshot, after: Snapshot) -> float:
 def disturbed(during: dict) -> dict:
     """Status and reason of a disturbed run, from what others used beside it (`neighbours`)."""
     used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
-    reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    reason = f"a hypervisor stole {stolen:.2f} s of processor time during the run"
+    if used is not None:
+        reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
     return {"status": status.DISTURBED, "reason": reason}

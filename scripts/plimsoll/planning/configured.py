@@ -1,38 +1,50 @@
 """What the configuration says of planning: for which host, and how a study is planned for it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
-from plimsoll.interchange import Plan, SecondHost, Topology
+from plimsoll.interchange import ClusterHost, Plan, SecondHost, Topology
 from plimsoll.planning import planner, repetitions
+
+Other = TypeVar("Other", SecondHost, ClusterHost)
 
 
 def host(config: dict) -> Topology:
-    """The host that is planned for: the one that `host_file` describes, or this machine, with its second host."""
+    """The host that is planned for: the one that `host_file` describes, or this machine, with its second host and those of
+    clusters."""
     if described := config.get("host_file"):
         return topology.described(yaml_files.load(Path(described), "host"))
-    second = config.get("second_host")
-    return {**inventory.here(), "second_host": _looked_at(second)} if second else inventory.here()
+    host = inventory.here()
+    # Imported here, because few configurations name one.
+    if second := config.get("second_host"):
+        from plimsoll.environments.networks import second_host
+
+        host["second_host"] = _looked_at("second host", second, second_host.look)
+    if others := config.get("cluster_hosts"):
+        from plimsoll.environments import docker_elsewhere
+
+        host["cluster_hosts"] = [_looked_at("cluster's host", name, docker_elsewhere.look) for name in others]
+    return host
 
 
-def _looked_at(name: str) -> SecondHost:
-    # Here, because few configurations name one.
-    from plimsoll.environments.networks import second_host
-
+def _looked_at(what: str, name: str, look: Callable[[str], Other]) -> Other:
     try:
-        return second_host.look(name)
+        return look(name)
     except Unavailable as problem:
-        return {"name": name, "reason": f"the second host {name} cannot be used: {problem}"}
+        return {"name": name, "reason": f"the {what} {name} cannot be used: {problem}"}
 
 
 def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
-    """PlimsollError if a second host that the plans need cannot be used."""
-    reason = host.get("second_host", {}).get("reason")
-    if reason and any(cell["reason"] == reason for plan in plans for cell in plan["cells"].values()):
-        raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Mend that, or set second_host to null in config/config.yaml.")
+    """PlimsollError if another machine that the plans need cannot be used."""
+    reasons = {cell["reason"] for plan in plans for cell in plan["cells"].values() if cell["reason"]}
+    named = {"second_host to null": [host.get("second_host", {})], "cluster_hosts to []": host.get("cluster_hosts", [])}
+    for remedy, others in named.items():
+        for reason in (other["reason"] for other in others if other.get("reason") in reasons):
+            raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Mend that, or set {remedy} in config/config.yaml.")
 
 
 def plans(

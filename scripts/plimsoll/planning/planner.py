@@ -86,7 +86,7 @@ def impossible(plan: Plan) -> dict[str, int]:
 
 def settings(values: dict) -> str:
     """The part of the configuration that a plan is made from, as one JSON argument."""
-    keys = ("profile", "seed", "repetitions", "runtimes", "programs", "second_host")
+    keys = ("profile", "seed", "repetitions", "runtimes", "programs", "second_host", "cluster_hosts")
     return json.dumps(
         {key: value for key, value in values.items() if key in keys},
         sort_keys=True,

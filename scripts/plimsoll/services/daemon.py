@@ -29,10 +29,15 @@ def settled(far: Reached, image: dict, processor: int, idle: dict) -> dict:
     if it was not as `idle` in time as a plan's limits say."""
     far.hold(image)
     far.processor = processor
+    return idle_there(far, idle)
+
+
+def idle_there(far: Reached, idle: dict) -> dict:
+    """How idle another machine was. InvalidOutput if it was not as `idle` in time as a plan's limits say."""
     seen = noise.wait_until_idle(far, **{**idle, "window_seconds": SETTLED})
     if not seen["idle"]:
         busy = f"{seen['busy_share']:.0%} of its processors' time"
-        raise InvalidOutput(f"the second host {far.name} was not idle within {seen['waited_seconds']:.0f} s ({busy})")
+        raise InvalidOutput(f"the machine {far.name} was not idle within {seen['waited_seconds']:.0f} s ({busy})")
     return seen
 
 

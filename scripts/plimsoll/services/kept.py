@@ -1,4 +1,4 @@
-"""The containers that a run keeps up, in one group of their own."""
+"""The containers that a run keeps up, in one group of their own where this user may make one."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,8 @@ class Services:
 
     def __init__(self, environment: Environment, run: str, folder: Path):
         self.environment, self.run, self.folder = environment, run, folder
-        self.group = environment.group_of(run)
+        # One that an engine makes for a user stays: the user may not remove it.
+        self.group = environment.group_of(run) if cgroup.may_make("memory", cgroup.mounts()) else None
         self._up: dict[str, Node] = {}
         self._groups: list[Path] = []
 
@@ -36,7 +37,8 @@ class Services:
 
     def spec(self, what: str, image: Mapping[str, str], **more) -> Spec:
         """A container of the run; `more` is the Spec's."""
-        return Spec(run=self.run, name=self.name(what), image=image, folder=self.folder, group=self.group, **more)
+        usual = {"folder": self.folder, "group": self.group}
+        return Spec(run=self.run, name=self.name(what), image=image, **{**usual, **more})
 
     def start(self, specs: Sequence[Spec]) -> list[Node]:
         """Start containers side by side; Unavailable if one does not start, with none of them left."""
@@ -60,7 +62,7 @@ class Services:
     def groups(self) -> list[Path]:
         """The cgroups that count the containers' processor time. The group of a container that is gone no longer tells its
         time, so the group of all containers is taken where its time is accounted: it keeps it."""
-        root = cgroup.accounting_folder(cgroup.mounts())
+        root = cgroup.accounting_folder(cgroup.mounts()) if self.group else None
         group = root / self.group.strip("/") if root else None
         return [group] if group and group.is_dir() else self._groups
 
@@ -77,7 +79,8 @@ class Services:
     def take_down(self) -> None:
         """Stop what is up, and remove the group; Unavailable if that fails."""
         self.stop_all()
-        cgroup.remove(self.group.strip("/"))
+        if self.group:
+            cgroup.remove(self.group.strip("/"))
 
 
 def wait_for(node: Node, role: Role) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from plimsoll.analysis.tables import of_runs
+from plimsoll.config import studies
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
@@ -179,12 +180,18 @@ KINDS = (
 
 
 def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> Section:
-    """Each study as a whole, with the time that is left to measure."""
+    """Each study as a whole, with the command that measures it, and the time that this still takes: it brings a paper's other
+    study, if there is one."""
     rows, chosen = [], "" if profile == USUAL_PROFILE else f" PROFILE={profile}"
+
+    def left(name: str) -> float:
+        runs = [run for run in plans[name]["order"] if there[name].get(run) in standing.LEFT]
+        return requested.seconds(plans[name], runs) if runs else 0.0
+
     for name, plan in plans.items():
-        left = [run for run in plan["order"] if there[name].get(run) in standing.LEFT]
         words = state(plan["order"], there[name]) if plan["order"] else NOT_HERE
-        length = requested.duration(requested.seconds(plan, left)) if left else ""
+        seconds = sum(left(brought) for brought in studies.selected(name) if brought in plans)
+        length = requested.duration(seconds) if seconds else ""
         rows.append((name, words, length, f"make reproduce STUDIES={name}{chosen}"))
     return Section(("studies", "runs", "left", "command"), rows)
 

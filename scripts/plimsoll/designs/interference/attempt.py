@@ -84,7 +84,8 @@ class _Run:
     def measure(self) -> dict:
         """The record's part of the attempt."""
         begun = time.monotonic()
-        self.services.limit(self.cell["host_limits"])
+        if self.cell["grouped"]:
+            self.services.limit(self.cell["host_limits"])
         try:
             self._serve()
             device = self._device_bytes()
@@ -118,7 +119,7 @@ class _Run:
         for number, container in enumerate(self.cell["containers"]):
             members = [self.members[place] for place in container["members"]]
             image = self._image(members[0].stage) if len(members) == 1 else self.attempt.image
-            limits = container["limits"]
+            limits = container["limits"] or (None if self.cell["grouped"] else self.cell["host_limits"])
             spec = self.services.spec(
                 f"c{number}{suffix}",
                 image,

@@ -47,11 +47,20 @@ def wanted(
             for case, members, placement in _levels(experiment):
                 cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
                 cell["host"] = topology.identity(host)
-                cell["reason"] = of_host["reason"] or unavailable.get(runtime)
+                cell["grouped"] = host.get("limits", True)
+                cell["reason"] = of_host["reason"] or unavailable.get(runtime) or _ungrouped(cell)
                 if not of_host["reason"]:
                     cell["fingerprint"] = fingerprint(cell)
                 cells.append((name, cell))
     return cells
+
+
+def _ungrouped(cell: dict) -> str | None:
+    """Why the containers of a cell cannot have the memory that they should have together; None if they can. One container can
+    have it as a limit of its own."""
+    if cell["grouped"] or len(cell["containers"]) == 1 or cell["containers"][0]["limits"]:
+        return None
+    return "two containers that share a limit of memory need a cgroup around them, which this user may not make"
 
 
 def _levels(experiment: dict) -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -162,7 +171,7 @@ def _limits(cores: list[dict], memory: int) -> dict:
 def fingerprint(cell: InterferenceCell) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
     keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
-    keys += ["parameters", "iterations", "window_seconds"]
+    keys += ["parameters", "iterations", "window_seconds", *([] if cell["grouped"] else ["grouped"])]
     return record.fingerprint([cell[key] for key in keys])
 
 

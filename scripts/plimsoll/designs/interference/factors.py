@@ -32,6 +32,7 @@ class InterferenceCell(interchange.Cell):
     bindings: list[list[int] | None]  # of each member: processors of its client and its server, None if they are free
     containers: list[dict]  # each with the places of its `members` in the pair, and its `limits` or None
     host_limits: dict  # of all containers together
+    grouped: bool  # whether a cgroup around the containers sets them; otherwise one that is alone has them as its own
     block_io_weight: int | None
     substitutes: dict[str, str]  # what stands in for a program that was not supplied
     iterations: int | None  # of a microservice alone

@@ -67,7 +67,8 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
     seconds["run"] = round(after.when - before.when, 4)
-    during = noise.neighbours([(before, after)], machine.processors, **attempt.limits)
+    apart = not any(node.uncounted for node in nodes)
+    during = noise.neighbours([(before, after)], machine.processors, apart=apart, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     return {"command": command, "exit_code": code, **_judge(job, cell, benchmark, instrument, code, during)}
 

@@ -72,9 +72,21 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
                     _refuse_outside(cell["path"], places, host)
                     _refuse_binding(cell["path"], places, row)
                     cell.update(_details(study, profile, host, setting, cell, places, row))
+                    cell["reason"] = cell["reason"] or _unplaceable(cell, host)
                     cell["fingerprint"] = fingerprint(cell)
             cells.append(cell)
     return cells
+
+
+def _unplaceable(cell: dict, host: Topology) -> str | None:
+    """Why the nodes of a cell cannot be confined to their places by whoever measures here; None if they can. Processors that
+    all nodes share take no cpuset."""
+    environment = environments.find(cell["runtime"])
+    places = {(place["cpus"], place["nodes"]) for place in cell["places"]}
+    shared = len(places) == 1 and all(nodes == cell["everything"]["nodes"] for _, nodes in places)
+    if not cell["restricted"] or environment.own_places or host.get("cpusets", True) or shared:
+        return None
+    return f"{environment.label}: processors of its own for each container take cpusets, which this user may not make"
 
 
 def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:

@@ -4,17 +4,22 @@ Every run has a cluster of its own, so that no job finds what another one has wa
 one first.
 """
 
+import contextlib
 import os
 import time
 
 from plimsoll import environments
 from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
+from plimsoll.environments import docker_elsewhere
+from plimsoll.environments.docker_elsewhere import DockerElsewhere
+from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
+from plimsoll.images import store
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.services import counted
+from plimsoll.services import counted, daemon
 from plimsoll.services.hadoop import prices
 from plimsoll.services.hadoop.cluster import Cluster
 from plimsoll.services.kept import Services
@@ -36,7 +41,7 @@ def attempt(attempt: Attempt) -> dict:
     except Unavailable as problem:
         return {**run.found(), "status": status.FAILED, "reason": str(problem)}
     finally:
-        attempt.notes["seconds"]["remove"] = lock.take_down(run.services.take_down, environments.known().values())
+        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
     during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
     attempt.notes["noise"]["during"] = during
@@ -57,10 +62,14 @@ class _Run:
         self.environment = environments.find(self.cell["runtime"])
         self.services = Services(self.environment, attempt.identity, attempt.folder)
         node_megabytes = self.cell["parameters"]["node_megabytes"]
-        self.cluster = Cluster(self.services, attempt.image, attempt.folder, self.cell["workers"], node_megabytes)
+        self.engines = [DockerElsewhere(host["name"]) for host in self.cell["parameters"].get("hosts", [])]
+        known = attempt.image, attempt.folder, self.cell["workers"], node_megabytes
+        self.cluster = Cluster(self.services, *known, self.engines)
         self.jobs: list[dict] = []
         self.lost: list[str] = []
         self.device: str | None = None
+        self.settled: list[dict] = []
+        self.held = contextlib.ExitStack()
         self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
 
     def measure(self) -> None:
@@ -69,6 +78,8 @@ class _Run:
         seed = self.cell["parameters"]["seed"]
         data = {name: self._data(seed, size) for name, size in self.cell["sizes"].items()}
         self.device = disk.device_of(self.environment.storage())
+        for engine in self.engines:
+            self._settle(engine)
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
@@ -79,6 +90,18 @@ class _Run:
                     raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
                 self.jobs.append(self._job(name, made))
             self.spans.append((before, snapshot()))
+
+    def _settle(self, engine: DockerElsewhere) -> None:
+        """Have another machine for this run alone, with the image, with nothing of a killed run, and idle."""
+        self.held.enter_context(docker_elsewhere.held(engine.host))
+        engine.sweep()
+        engine.hold(self.attempt.image, store.folder_of(self.attempt.image) / store.ARCHIVE)
+        self.settled.append(daemon.idle_there(Reached(engine.host), self.attempt.plan["limits"]["idle"]))
+
+    def take_down(self) -> None:
+        """Remove the cluster, and then give other machines back."""
+        with self.held:
+            self.cluster.take_down()
 
     def _data(self, seed: int, size: int) -> prices.Prices:
         """Data of a job. Where they had to be made, what is left of that on its way to the disk is waited for."""
@@ -106,7 +129,8 @@ class _Run:
 
     def found(self) -> dict:
         """What the record says of the jobs so far."""
-        return {"jobs": self.jobs, "lost": self.lost, "device": self.device}
+        told = {"jobs": self.jobs, "lost": self.lost, "device": self.device}
+        return {**told, "settled": self.settled} if self.engines else told
 
     def _refuse_full(self) -> None:
         """Outage if there is no room for what the cluster writes."""

@@ -28,8 +28,10 @@ def wanted(
                 continue
             for strategy in _strategies(experiment, profile["tuning"]):
                 cell = _cell(study, runtime, strategy, profile["tuning"], config["seed"])
+                if others := host.get("cluster_hosts"):
+                    cell["parameters"]["hosts"] = others[: cell["workers"]]
                 cell["host"] = topology.identity(host)
-                cell["reason"] = unavailable.get(runtime) or _too_large(cell, host)
+                cell["reason"] = unavailable.get(runtime) or _unreachable(cell) or _too_large(cell, host)
                 cell["fingerprint"] = fingerprint(cell)
                 cells.append((name, cell))
     return cells
@@ -65,20 +67,36 @@ def _cell(study: dict, runtime: str, strategy: str, sizes: dict, seed: int) -> T
     return {**cell, "repetitions": sizes["beside"]["repetitions"]} if fewer else cell
 
 
+def worker_bytes(cell: TuningCell) -> int:
+    """What a worker may take of its host's memory, with as many tasks as it may have."""
+    return WORKER_BYTES + cell["parameters"]["node_megabytes"] * 2**20
+
+
 def memory_bytes(cell: TuningCell) -> int:
-    """What a cluster may take of the host's memory, with as many tasks as its workers may have."""
-    return MASTER_BYTES + cell["workers"] * (WORKER_BYTES + cell["parameters"]["node_megabytes"] * 2**20)
+    """What a cluster may take of the host's memory, where all of it is on one."""
+    return MASTER_BYTES + cell["workers"] * worker_bytes(cell)
+
+
+def _unreachable(cell: TuningCell) -> str | None:
+    """Why the machines that the configuration names cannot have the workers, one each."""
+    others = cell["parameters"].get("hosts")
+    if others is None:
+        return None
+    if reason := next((other["reason"] for other in others if "reason" in other), None):
+        return reason
+    if len(others) < cell["workers"]:
+        return f"each of {cell['workers']} workers needs a machine of its own, and cluster_hosts names {len(others)}"
+    small = [other for other in others if worker_bytes(cell) > MEMORY_SHARE * other["memory_bytes"]]
+    return f"a worker would need {worker_bytes(cell) / 2**30:.1f} GiB of the memory of {small[0]['name']}" if small else None
 
 
 def _too_large(cell: TuningCell, host: Topology) -> str | None:
-    """Why the host's memory cannot hold the cluster."""
-    needed = memory_bytes(cell)
+    """Why the host's memory cannot hold the cluster, or its master."""
+    apart = "hosts" in cell["parameters"]
+    what, needed = ("the master", MASTER_BYTES) if apart else (f"a cluster of {cell['workers']} workers", memory_bytes(cell))
     if needed <= MEMORY_SHARE * host["memory_bytes"]:
         return None
-    return (
-        f"a cluster of {cell['workers']} workers would need {needed / 2**30:.1f} GiB of this host's "
-        f"{host['memory_bytes'] / 2**30:.1f} GiB of memory"
-    )
+    return f"{what} would need {needed / 2**30:.1f} GiB of this host's {host['memory_bytes'] / 2**30:.1f} GiB of memory"
 
 
 def fingerprint(cell: TuningCell) -> str:
@@ -92,8 +110,9 @@ def repetitions(profile: dict) -> int:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The strategies."""
-    return {"strategies": study["strategies"]}
+    """The strategies, and the machines that the configuration names for workers."""
+    named = {"cluster_hosts": host["cluster_hosts"]} if "cluster_hosts" in host else {}
+    return {"strategies": study["strategies"], **named}
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[TuningCell]:

@@ -32,6 +32,7 @@ class TuningPlan(interchange.Plan):
     """A plan of this design."""
 
     strategies: dict[str, dict]  # as the study has them
+    cluster_hosts: NotRequired[list[interchange.ClusterHost]]  # that the workers are on
 
 
 class TuningRecord(interchange.Record):
@@ -39,5 +40,6 @@ class TuningRecord(interchange.Record):
 
     jobs: NotRequired[list[dict]]  # in the order in which they ran
     lost: NotRequired[list[str]]  # workers that ended under a job
+    settled: NotRequired[list[dict]]  # how idle each other machine was before the cluster was started
     device: NotRequired[str | None]  # the block device under the nodes' volumes, by its name on this host
     bits: NotRequired[dict[str, str]]  # sha256 of each of our programs

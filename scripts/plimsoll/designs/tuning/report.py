@@ -25,6 +25,7 @@ def content(
         "programs": image["files"],
         "versions": image["versions"],
         "node_megabytes": next((cell["parameters"]["node_megabytes"] for cell in measurable), None),
+        "cluster_hosts": plan.get("cluster_hosts", []),
         "data": data(sources.plan.parent, runs),
         "tables": tables(sources.tables, study),
         "statistics": readable(tests).to_dict("records"),

@@ -3,7 +3,7 @@
 import contextlib
 import ipaddress
 
-from plimsoll.environments.base import HOST, LABEL, Node, output
+from plimsoll.environments.base import HOST, LABEL, LABELLED, Node, output
 from plimsoll.environments.networks.base import Network, Plug
 from plimsoll.errors import Unavailable
 
@@ -32,7 +32,7 @@ class EngineBridge(Network):
         from plimsoll.environments.networks.subnets import free_subnet
 
         subnet = free_subnet(f"a network of the study's own ({' '.join(self.command)})", self.first, on)
-        create = ["network", "create", "--label", LABEL, "--subnet", str(subnet), self.name]
+        create = ["network", "create", "--label", LABELLED, "--subnet", str(subnet), self.name]
         output(on.inside([*self.command, *create]))
 
     def plug(self) -> Plug:

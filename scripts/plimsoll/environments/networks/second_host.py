@@ -224,9 +224,19 @@ def _here() -> list[str]:
     return ours(output(["sh", "-c", TELLS]))
 
 
+def address_here(address: str) -> str:
+    """The address of this host from which another one is reached."""
+    return _route(address)["prefsrc"]
+
+
+def _route(address: str) -> dict:
+    (route,) = json.loads(output(["ip", "-json", "route", "get", address]))
+    return route
+
+
 def _link(address: str) -> dict:
     """The speed of the card of this host by which an address is reached, as `megabits` per second; nothing if it has none."""
-    (route,) = json.loads(output(["ip", "-json", "route", "get", address]))
+    route = _route(address)
     speed = read(Path(f"/sys/class/net/{route['dev']}/speed"))
     return {"megabits": int(speed)} if speed.isdigit() else {}
 

@@ -1,11 +1,17 @@
-"""A cluster in containers: a master (NameNode, ResourceManager, history server) and workers (DataNode, NodeManager)."""
+"""A cluster in containers: a master (NameNode, ResourceManager, history server) and workers (DataNode, NodeManager).
+
+All are on one network of this host, or the workers are on another machine each, and all on their machines' networks.
+"""
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import Node, all_of, output
+from plimsoll.environments.base import Node, all_of
+from plimsoll.environments.docker_elsewhere import DockerElsewhere
+from plimsoll.environments.networks import second_host
+from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within
@@ -27,13 +33,23 @@ ENDED = ("FINISHED", "FAILED", "KILLED")
 
 
 class Cluster:
-    """A cluster of the `services` of a run, with `workers` workers; `folder` takes its configuration and its logs."""
+    """A cluster of the `services` of a run, with `workers` workers; `folder` takes its configuration and its logs. With
+    `engines` each worker is in a container of another one of these."""
 
-    def __init__(self, services: Services, image: Image, folder: Path, workers: int, node_megabytes: int):
-        self.services, self.image, self.folder = services, image, folder
+    def __init__(
+        self,
+        services: Services,
+        image: Image,
+        folder: Path,
+        workers: int,
+        node_megabytes: int,
+        engines: Sequence[DockerElsewhere] = (),
+    ):
+        self.services, self.image, self.folder, self.engines = services, image, folder, engines
         self.node_megabytes = node_megabytes
         self.names = ["master", *(f"worker{number}" for number in range(1, workers + 1))]
         self.nodes: list[Node] = []
+        # Of nodes by host name. On a network of this host they are known when the nodes are up.
         self.addresses: dict[str, str] = {}
 
     @property
@@ -48,18 +64,43 @@ class Cluster:
     def start(self) -> None:
         """Start the containers, and wait until the daemons say that all is up; Unavailable if one does not start."""
         configuration.write(self._configuration, self.services.name("master"), self.node_megabytes)
-        self.nodes = self.services.start([self._spec(name) for name in self.names])
-        told = all_of([node.inside(["hostname", "-i"]) for node in self.nodes])
-        self.addresses = {node.name: text.split()[0] for node, text in zip(self.nodes, told, strict=True)}
+        if self.engines:
+            self._start_on_machines()
+        else:
+            self.nodes = self.services.start([self._spec(name) for name in self.names])
+            told = all_of([node.inside(["hostname", "-i"]) for node in self.nodes])
+            self.addresses = {node.name: text.split()[0] for node, text in zip(self.nodes, told, strict=True)}
         for what, ready in (("HDFS", self._stores), ("YARN", self._schedules), ("the history server", self._remembers)):
             self._wait(what, ready)
 
-    def _spec(self, name: str):
+    def _start_on_machines(self) -> None:
+        """The master here, and each worker on a machine of its own. Names are found at the machines' addresses."""
+        there = [second_host.address_of(engine.host) for engine in self.engines]
+        here = {second_host.address_here(address) for address in there}
+        if len(here) > 1:
+            raise Unavailable(f"the workers' machines reach this one at different addresses ({', '.join(sorted(here))})")
+        self.addresses = dict(zip(map(self.services.name, self.names), [*here, *there], strict=True))
+        more = {"known": self.addresses, "network": HostNetwork()}
+        master, *workers = [self._spec(name, **more) for name in self.names]
+        self.nodes = self.services.start([master])
+        for engine, spec in zip(self.engines, workers, strict=True):
+            self.nodes += engine.start([spec._replace(network=None, group=None)])
+
+    def take_down(self) -> None:
+        """Remove all nodes, wherever they are; Unavailable if one stays."""
+        try:
+            for engine, node in zip(self.engines, self.nodes[1:], strict=False):
+                engine.stop([node])
+        finally:
+            self.services.take_down()
+
+    def _spec(self, name: str, **more):
         logs = self.folder / name
         logs.mkdir()
         role = "master" if name == "master" else "worker"
+        more |= {"folder": logs, "mounts": ((str(self._configuration), str(self._configuration)),)}
         command = (PROGRAM, role, str(self._configuration), str(logs))
-        return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,))
+        return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,), **more)
 
     def ask(self, port: int, path: str) -> dict:
         """What a daemon of the master says at a path; rest.NoAnswer if it does not."""
@@ -96,12 +137,15 @@ class Cluster:
     def ended(self) -> list[str]:
         """Names of the containers of the cluster that are not up any more."""
         listed = ["ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
-        states = dict(line.split() for line in output([*self.services.environment.command, *listed]).splitlines())
+        told = all_of([[*engine.command, *listed] for engine in (self.services.environment, *self.engines)])
+        states = dict(line.split() for text in told for line in text.splitlines())
         return [node.name for node in self.nodes if states.get(node.name) != "running"]
 
     def _said(self, name: str) -> str:
         """The last words of a container that has ended."""
-        return self.services.environment.last_words(name) or f"{name} ended without a word"
+        homes = [self.services.environment, *(self.engines or [self.services.environment] * len(self.nodes))]
+        said = {node.name: home for node, home in zip(self.nodes, homes, strict=False)}[name].last_words(name)
+        return said or f"{name} ended without a word"
 
     def put(self, file: Path, name: str) -> str:
         """Write a file into HDFS; SHA-256 of what was sent."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import paths
-from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.base import LABELLED, output
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
@@ -62,7 +62,7 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prices"
     mounts = ["--volume", f"{folder}:{folder}", "--network", "none"]
-    words = ["docker", "run", "--rm", "--label", LABEL, *mounts, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
+    words = ["docker", "run", "--rm", "--label", LABELLED, *mounts, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
     limit = SECONDS_OF_GIGABYTE * (1 + size / 2**30)
     told = dict(word.split("=", 1) for word in output([*words, str(seed), str(size), str(file)], limit).split())
     distinct, expected = _sorted(file, limit)

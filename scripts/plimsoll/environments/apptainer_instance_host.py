@@ -1,0 +1,32 @@
+"""Singularity instances on the host's network: what is left of instances where making a network takes root."""
+
+from plimsoll.environments.apptainer import Singularity
+from plimsoll.environments.apptainer_instance import SingularityInstance
+from plimsoll.environments.networks.base import HostNetwork
+
+
+class SingularityInstanceOnHost(SingularityInstance):
+    """Singularity instances with one thing changed: they have no network namespace of their own. Without privileges each is in
+    a user namespace of its own, from the unpacked image."""
+
+    name = "singularity-instance-host-network"
+    label = "Singularity instance on the host's network"
+    colour, hatch = "#8c6d1f", "|"
+    network = HostNetwork()
+    variant_of = "singularity-instance"
+
+    @property
+    def unpacked(self) -> bool:
+        """Whether its nodes have the image's unpacked files."""
+        return Singularity().unpacked
+
+    def check(self) -> str:
+        """As plain Singularity's: nothing takes root."""
+        return Singularity().check()
+
+    def apart(self, spec) -> list[str]:
+        """None."""
+        return []
+
+
+ENVIRONMENTS = (SingularityInstanceOnHost(),)

@@ -1,0 +1,130 @@
+"""The lock that one workflow of a machine holds while it measures, whoever its user is, and the mark of each user who does.
+
+Nobody writes into the lock's file, so that everybody can hold that of whoever made it. A mark that is there while nobody holds
+the lock is that of a measurement that was killed.
+"""
+
+import contextlib
+import fcntl
+import os
+import pwd
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError
+
+LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
+# All users of a machine must come to the same one, so what this user may write does not matter.
+FOLDERS = (Path("/run/lock"), Path("/tmp"))
+FOR_ALL = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
+
+
+def folder() -> Path:
+    """The first folder in which every user may make files, and none may remove another's. PlimsollError if there is none."""
+    for path in FOLDERS:
+        with contextlib.suppress(OSError):
+            if path.stat().st_mode & FOR_ALL == FOR_ALL:
+                return path
+    named = " nor ".join(map(str, FOLDERS))
+    raise PlimsollError(f"Neither {named} is a folder in which every user may make files: give one of them the mode 1777.")
+
+
+@contextlib.contextmanager
+def held(waiting: Callable[[str], None]) -> Iterator[None]:
+    """Hold the machine's lock. If another process has it, `waiting` is told which in words, and it is waited for. PlimsollError
+    if the file cannot be opened."""
+    path = folder() / LOCK
+    while True:
+        descriptor = _opened(path)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting(holder(descriptor))
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            # One that was removed meanwhile keeps nobody out.
+            if _is_at(path, descriptor):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of the lock's file, for which reading suffices; it is made if it is not there."""
+    while True:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                # Whatever this user's umask is.
+                os.fchmod(descriptor, 0o644)
+                return descriptor
+        except OSError as problem:
+            reason = f"{path} cannot be read ({problem.strerror}), which every workflow on this machine has to"
+            raise PlimsollError(f"{reason}: have it removed by {_owner(path)} or by root.") from problem
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def holder(descriptor: int) -> str:
+    """Who holds the lock of an open file, in words, as far as the kernel tells."""
+    of_file = os.fstat(descriptor)
+    wanted = f"{os.major(of_file.st_dev):02x}:{os.minor(of_file.st_dev):02x}:{of_file.st_ino}"
+    for line in Path("/proc/locks").read_text().splitlines():
+        words = line.split()
+        if words[1] == "FLOCK" and words[5] == wanted:
+            return f"{_owner(Path('/proc') / words[4])}, process {words[4]}"
+    return "a user whom the kernel does not name"
+
+
+def free() -> bool:
+    """Whether nobody holds the lock."""
+    try:
+        descriptor = _opened(folder() / LOCK)
+    except PlimsollError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def mine() -> Path:
+    """The mark of this user."""
+    return folder() / f"{MARK}.{os.geteuid()}"
+
+
+def marks() -> dict[Path, str]:
+    """Every user's mark that is there, with the user's name."""
+    return {path: _owner(path) for path in sorted(folder().glob(f"{MARK}*"))}
+
+
+def owned(path: Path) -> bool:
+    """Whether what is behind a mark is this user's to remove; root may remove everybody's."""
+    try:
+        return os.geteuid() in (0, path.lstat().st_uid)
+    except OSError:
+        return False
+
+
+def _owner(path: Path) -> str:
+    """The name of the user whose a file is."""
+    try:
+        number = path.lstat().st_uid
+    except OSError:
+        return "its user"
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

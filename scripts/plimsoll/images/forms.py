@@ -1,0 +1,102 @@
+"""The forms of an image that are files: made together from what the engine built, and moved into place together."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from plimsoll.environments.apptainer import executable
+from plimsoll.environments.base import output
+from plimsoll.errors import Unavailable
+from plimsoll.images import client, contents, settings, store
+from plimsoll.interchange import StageOfImage
+
+# An image without its stages.
+ALONE = "alone.tar"
+SIF, ROOTFS, DESCRIPTION = "image.sif", "rootfs", "image.json"
+DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
+# A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
+# a second per run.
+AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
+UNCOMPRESSED = ("--mksquashfs-args", " ".join(AS_IT_IS))
+# A container from which an image is unpacked carries it, with the number of the process that unpacks. It does not carry the
+# label of runs: another workflow's sweep must not remove it.
+UNPACKING = "plimsoll-unpacking"
+
+
+def lacking(description: Mapping, wanted: list[str]) -> bool:
+    """Whether an image lacks a form that can be made by now: what makes it may have come later."""
+    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": _packs}
+    return any(form in wanted and form not in description and can() for form, can in makers.items())
+
+
+def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
+    """The forms that are files of an image that the engine has; the image's description. Unavailable if a step fails."""
+    name = tag.partition(":")[0].rpartition("/")[2]
+    stated, forms = contents.stated(name), settings.of(name)["forms"]
+    new = folder.with_name(f".{folder.name}-{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    (new / ROOTFS).mkdir(parents=True)
+    try:
+        _unpack(tag, new / ROOTFS)
+        description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
+        store.save(new / store.ARCHIVE, store.tags(description))
+        # Nobody who has no Apptainer needs it.
+        if "sif" in forms and _packs():
+            _pack(new / store.ARCHIVE, new / SIF)
+            description["sif"] = str(folder / SIF)
+        if "archive" in forms:
+            store.save(new / ALONE, [tag])
+            description["archive"] = str(folder / ALONE)
+        # Only virtual machines need it, and they need more that not every host has.
+        if "disk" in forms and shutil.which(DISK_MAKER):
+            output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
+            description["disk"] = str(folder / DISK)
+        description |= {
+            "rootfs": str(folder / ROOTFS),
+            "files": contents.files(new / ROOTFS, stated["programs"]),
+            "versions": contents.versions(new / ROOTFS, stated["versions"]),
+        }
+        (new / DESCRIPTION).write_text(json.dumps(description, indent=1))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+        return description
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _unpack(tag: str, rootfs: Path) -> None:
+    _remove_abandoned()
+    container = client.asked("create", "--label", f"{UNPACKING}={os.getpid()}", tag).strip()
+    try:
+        with subprocess.Popen([*client.command(), "export", container], stdout=subprocess.PIPE) as export:
+            tar = ["tar", "--extract", "--directory", str(rootfs), "--exclude", "dev/*"]
+            if subprocess.run(tar, stdin=export.stdout).returncode or export.wait():
+                raise Unavailable("the image's file system could not be unpacked")
+    finally:
+        client.asked("rm", container)
+
+
+def _remove_abandoned() -> None:
+    """Remove the containers of unpackings that were killed."""
+    form = f'{{{{.ID}}}} {{{{.Label "{UNPACKING}"}}}}'
+    listed = client.asked("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
+    for container, process in (line.split() for line in listed.splitlines()):
+        if not Path(f"/proc/{process}").exists():
+            client.asked("rm", container)
+
+
+def _packs() -> bool:
+    try:
+        return bool(executable())
+    except Unavailable:
+        return False
+
+
+def _pack(archive: Path, sif: Path) -> None:
+    """The SIF of a Docker archive; compressed where this Singularity cannot do otherwise."""
+    known = UNCOMPRESSED[0] in output([executable(), "build", "--help"])
+    options = ["--force", "--disable-cache", *(UNCOMPRESSED if known else ())]
+    output([executable(), "build", *options, str(sif), f"docker-archive://{archive}"], 900)

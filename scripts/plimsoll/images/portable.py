@@ -1,0 +1,205 @@
+"""Images in one file: what was built on one machine, for another one that cannot build, or need not.
+
+The file is a tar archive, compressed by gzip. Its first member says what follows (config/schemas/images.yaml): the files of
+each image's folder in the store, with their checksums. The unpacked image is a tar archive in it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from plimsoll import paths
+from plimsoll.config import yaml_files
+from plimsoll.errors import PlimsollError
+from plimsoll.images import builder, contents, forms, store
+from plimsoll.interchange import Image
+
+FORMAT, MANIFEST, PACKED = 1, "images.json", "rootfs.tar"
+# What it says of itself is no longer (bytes).
+LONGEST_MANIFEST = 1 << 20
+PART_BYTES = 1 << 20
+
+
+def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], None]) -> None:
+    """Write images, each with its name, into a file, in one step. `say` is told what goes on. PlimsollError if that fails."""
+    new = target.with_name(f".{target.name}-{os.getpid()}")
+    try:
+        with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=".file-") as temporary:
+            listed, members = [], []
+            for name, image in images:
+                say(f"reading {image['tag']}")
+                found = _files(image, Path(temporary))
+                checked = {file: {"sha256": _sha256(path), "bytes": path.stat().st_size} for file, path in found.items()}
+                listed.append({"name": name, "tag": image["tag"], "id": image["id"], "files": checked})
+                members += [(f"{store.folder_of(image).name}/{file}", path) for file, path in found.items()]
+            manifest = Path(temporary) / MANIFEST
+            manifest.write_text(json.dumps({"format": FORMAT, "images": listed}, indent=1))
+            say(f"writing {target}")
+            with tarfile.open(new, "w:gz", compresslevel=1) as archive:
+                for name, path in [(MANIFEST, manifest), *members]:
+                    archive.add(path, name, filter=_nobody_s)
+        new.rename(target)
+    except OSError as problem:
+        raise PlimsollError(f"{target} could not be written: {problem.strerror}.") from problem
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _files(image: Image, temporary: Path) -> dict[str, Path]:
+    """The files of an image's folder, by name; its unpacked files as an archive in a folder `temporary`."""
+    folder = store.folder_of(image)
+    found = {path.name: path for path in sorted(folder.iterdir()) if path.is_file()}
+    if (folder / forms.ROOTFS).is_dir():
+        packed = temporary / f"{folder.name}.tar"
+        command = ["tar", "--create", "--numeric-owner", "--file", str(packed), "--directory", str(folder), forms.ROOTFS]
+        if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+            raise PlimsollError(f"The files in {folder / forms.ROOTFS} could not all be read: build the image as their owner.")
+        found[PACKED] = packed
+    return found
+
+
+def _nobody_s(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mode = 0o644
+    return member
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def take(source: Path, base: str) -> list[str]:
+    """Put the images of a file into the store; the tags of those that were not there. `base` is the configuration's.
+
+    PlimsollError for a file that is damaged or holds something else, and for an image of another version of the project.
+    """
+    made: dict[Path, Path] = {}
+    try:
+        with tarfile.open(source, "r:gz") as archive:
+            manifest = _manifest(archive, source)
+            taken = []
+            for image in manifest["images"]:
+                _refuse_other_version(image, base, source)
+                folder = store.folder_of(image)
+                if _there(folder, image):
+                    _skip(archive, folder.name, image, source)
+                else:
+                    made[folder] = folder.with_name(f".{folder.name}-{os.getpid()}")
+                    made[folder].mkdir(parents=True)
+                    _take(archive, made[folder], folder, image, source)
+                    taken.append(image["tag"])
+            if archive.next() is not None:
+                raise PlimsollError(f"{source} holds more than it says: it is no file that `make image` made.")
+        for folder, new in made.items():
+            shutil.rmtree(folder, ignore_errors=True)
+            new.rename(folder)
+        return taken
+    except (tarfile.TarError, EOFError, zlib.error) as problem:
+        raise PlimsollError(f"{source} is damaged, or no file of images: copy it again, or make it again.") from problem
+    except OSError as problem:
+        raise PlimsollError(f"{source} cannot be read: {problem.strerror or problem}.") from problem
+    finally:
+        for new in made.values():
+            shutil.rmtree(new, ignore_errors=True)
+
+
+def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
+    first = archive.next()
+    if first is None or first.name != MANIFEST or not first.isreg() or first.size > LONGEST_MANIFEST:
+        raise PlimsollError(f"{source} is no file that `make image` made.")
+    try:
+        manifest = json.loads(archive.extractfile(first).read())
+    except ValueError as problem:
+        raise PlimsollError(f"{source} is damaged: what it says of itself is no JSON.") from problem
+    if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
+        raise PlimsollError(f"{source} has the format {manifest.get('format')}, and this version reads {FORMAT}.")
+    yaml_files.check(manifest, "images", str(source))
+    return manifest
+
+
+def _refuse_other_version(image: dict, base: str, source: Path) -> None:
+    """PlimsollError for an image that this version of the project, with its configuration, would not build."""
+    if not (paths.PROJECT / "containers" / image["name"]).is_dir():
+        raise PlimsollError(f"{source} has an image {image['name']}, which this version of the project does not know.")
+    wanted = f"plimsoll/{image['name']}:{builder.identity(image['name'], base)}"
+    if image["tag"] != wanted:
+        raise PlimsollError(
+            f"{source} has {image['tag']}, and this version of the project, with its base_image, needs {wanted}: make the file "
+            "with the same version and configuration."
+        )
+
+
+def _there(folder: Path, image: dict) -> bool:
+    try:
+        return json.loads((folder / forms.DESCRIPTION).read_text())["id"] == image["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _members(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> Iterator[tuple[str, BinaryIO]]:
+    """The name of each file of an image with what can be read of it, in the order in which the manifest has them."""
+    for name, known in image["files"].items():
+        member = archive.next()
+        if member is None or member.name != f"{folder}/{name}" or not member.isreg() or member.size != known["bytes"]:
+            raise PlimsollError(f"{source} is damaged: {folder}/{name} is not where it should be.")
+        yield name, archive.extractfile(member)
+
+
+def _skip(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> None:
+    for _ in _members(archive, folder, image, source):
+        pass
+
+
+def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source: Path) -> None:
+    """Put the files of an image into a new folder, which is to become `folder`. PlimsollError unless every file is what the
+    manifest says."""
+    for name, content in _members(archive, folder.name, image, source):
+        if _copied(content, new / name) != image["files"][name]["sha256"]:
+            raise PlimsollError(f"{source} is damaged: {folder.name}/{name} is not what was written.")
+    if (new / PACKED).exists():
+        command = ["tar", "--extract", "--no-same-owner", "--file", str(new / PACKED), "--directory", str(new)]
+        if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+            raise PlimsollError(f"{source}: {folder.name}/{PACKED} could not be unpacked.")
+        (new / PACKED).unlink()
+    description = _settled(new, folder, image, source)
+    (new / forms.DESCRIPTION).write_text(json.dumps(description, indent=1))
+
+
+def _copied(content: BinaryIO, path: Path) -> str:
+    """SHA-256 of what was copied."""
+    digest = hashlib.sha256()
+    with open(path, "wb") as file:
+        while part := content.read(PART_BYTES):
+            digest.update(part)
+            file.write(part)
+    return digest.hexdigest()
+
+
+def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
+    """The image's description with the paths that its files have here; PlimsollError if its unpacked files are not those of the
+    description."""
+    try:
+        description = json.loads((new / forms.DESCRIPTION).read_text())
+        if (description["tag"], description["id"]) != (image["tag"], image["id"]):
+            raise ValueError
+        for form in ("sif", "rootfs", "archive", "disk"):
+            if form in description:
+                description[form] = str(folder / Path(description[form]).name)
+                if not (new / Path(description[form]).name).exists():
+                    raise ValueError
+        stated = contents.stated(image["name"])["programs"]
+        if "rootfs" in description and contents.files(new / forms.ROOTFS, stated) != description["files"]:
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise PlimsollError(f"{source} is damaged: what it says of {image['tag']} is not what it holds.") from problem
+    return description

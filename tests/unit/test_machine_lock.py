@@ -1,0 +1,130 @@
+"""The machine's lock and the marks of those who measure, between processes and users."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from plimsoll.errors import PlimsollError
+from plimsoll.host import machine_lock
+from plimsoll.measuring import lock
+
+from tests.conftest import PROJECT
+
+NOBODY = 65534
+HOLDS = """
+import sys
+from pathlib import Path
+from plimsoll.host import machine_lock
+machine_lock.FOLDERS = (Path(sys.argv[1]),)
+with machine_lock.held(lambda holder: print("waits for", holder, flush=True)):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    for path in (tmp_path, *tmp_path.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o711)
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(lock, "kill_strays", lambda: None)
+    monkeypatch.setattr(lock, "remove_folders", lambda: None)
+    return tmp_path
+
+
+def another(folder: Path) -> subprocess.Popen:
+    """A process that holds the lock until its standard input is closed, or waits for it."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
+    words = [sys.executable, "-c", HOLDS, str(folder)]
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_one_holds_it_and_the_next_is_told_whom_it_waits_for(folder):
+    first = another(folder)
+    assert first.stdout.readline() == "held\n"
+    assert not machine_lock.free()
+    second = another(folder)
+    assert second.stdout.readline() == f"waits for {machine_lock._owner(Path('/proc/self'))}, process {first.pid}\n"
+    first.communicate()
+    assert second.stdout.readline() == "held\n"
+    second.communicate()
+    assert machine_lock.free()
+
+
+def test_reading_is_enough_and_a_private_file_is_made_readable_by_its_owner(folder, monkeypatch):
+    before = os.umask(0o077)
+    try:
+        with machine_lock.held(pytest.fail):
+            assert (folder / machine_lock.LOCK).stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(folder):
+    first = another(folder)
+    first.stdout.readline()
+    (folder / machine_lock.LOCK).unlink()
+    with machine_lock.held(pytest.fail):
+        assert (folder / machine_lock.LOCK).exists()
+    first.communicate()
+
+
+def test_a_link_is_no_lock(folder):
+    (folder / machine_lock.LOCK).symlink_to(folder / "elsewhere")
+    with (
+        pytest.raises(PlimsollError, match="cannot be read .* have it removed by root|by .* or by root"),
+        machine_lock.held(pytest.fail),
+    ):
+        pass
+
+
+def test_a_folder_that_not_everybody_may_write_is_passed_over(tmp_path, monkeypatch):
+    private, public = tmp_path / "private", tmp_path / "public"
+    private.mkdir(0o755)
+    public.mkdir()
+    public.chmod(0o1777)
+    monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path / "missing", private, public))
+    assert machine_lock.folder() == public
+    monkeypatch.setattr(machine_lock, "FOLDERS", (private,))
+    with pytest.raises(PlimsollError, match=r"private is a folder .* mode 1777"):
+        machine_lock.folder()
+
+
+class Noted:
+    containers = True
+    swept = 0
+
+    def sweep(self):
+        self.swept += 1
+
+
+def test_what_a_killed_measurement_left_is_swept_once(folder):
+    noted = Noted()
+    machine_lock.mine().touch()
+    with lock.machine(lambda: {"noted": noted}):
+        assert machine_lock.mine().exists()
+    assert noted.swept == 1 and not machine_lock.marks()
+    with pytest.raises(KeyError), lock.machine(lambda: {"noted": noted}):
+        raise KeyError
+    assert noted.swept == 1 and list(machine_lock.marks()) == [machine_lock.mine()]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
+def test_another_user_s_mark_is_told_and_left_and_root_sweeps_it(folder, monkeypatch):
+    theirs = folder / f"{machine_lock.MARK}.{NOBODY}"
+    theirs.touch()
+    os.chown(theirs, NOBODY, NOBODY)
+    noted = Noted()
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_lock.os, "geteuid", lambda: 12345)
+        assert "a measurement of nobody on this machine was killed" in lock.left_by_others()
+        with lock.machine(lambda: {"noted": noted}):
+            pass
+        assert noted.swept == 0 and theirs.exists()
+    assert lock.left_by_others() == ""
+    with lock.machine(lambda: {"noted": noted}):
+        pass
+    assert noted.swept == 1 and not theirs.exists()

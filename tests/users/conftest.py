@@ -1,0 +1,93 @@
+"""Users other than root, each with an empty home and a copy of the project in it, and the workflow as they run it."""
+
+import grp
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.project import Project
+
+# Root's environment, which no user may read where it is, is at its place in the user's copy of the project.
+WITH_PYTHON = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+
+
+class User:
+    """A user of this machine with a copy of the project; `groups` are those besides the user's own."""
+
+    def __init__(self, name: str, groups: tuple[str, ...] = ()):
+        self.name, self.groups = name, groups
+        subprocess.run(["useradd", "--create-home", "--shell", "/bin/bash", name], check=True)
+        for group in groups:
+            subprocess.run(["usermod", "--append", "--groups", group, name], check=True)
+        known = pwd.getpwnam(name)
+        self.number, self.home = known.pw_uid, Path(known.pw_dir)
+        self.project = Project(self.home / "plimsoll")
+        (self.project.folder / ".venv").mkdir()
+        self.own(self.project.folder)
+
+    def own(self, folder: Path) -> None:
+        """Give the user a folder with all that is in it."""
+        subprocess.run(["chown", "--recursive", f"{self.name}:", str(folder)], check=True)
+
+    def command(self, *words: str) -> list[str]:
+        """A command of root's that runs one as this user."""
+        groups = ",".join(str(grp.getgrnam(group).gr_gid) for group in self.groups)
+        rights = [f"--groups={groups}"] if groups else ["--clear-groups"]
+        python = ["sh", "-c", WITH_PYTHON, "sh", str(PROJECT / ".venv"), str(self.project.folder / ".venv")]
+        become = ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights]
+        return ["unshare", "--mount", *python, *become, *words]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a fresh login has, and where the project is."""
+        own = {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name, "LANG": "C.UTF-8"}
+        path = f"{self.project.folder}/.venv/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        return {**own, "PATH": path, "PYTHONPATH": str(self.project.folder / "scripts")}
+
+    def run(self, *words: str, seconds: float = 600, **more: str) -> subprocess.CompletedProcess:
+        """Run a command in the project's folder, to its end."""
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.project.folder,
+            env={**self.environment, **more},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+
+    def python(self, *words: str, **more) -> subprocess.CompletedProcess:
+        """Run the project's Python."""
+        return self.run(f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}", *words, **more)
+
+    def snakemake(self, *words: str, config: tuple[str, ...] = Project.settings, **more) -> subprocess.CompletedProcess:
+        """Run the workflow."""
+        return self.python("-m", "snakemake", "--cores", "1", *words, "--config", *config, **more)
+
+    def remove(self) -> None:
+        """The user with all processes and files."""
+        subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)])
+        subprocess.run(["userdel", "--remove", self.name], capture_output=True, check=True)
+
+
+@pytest.fixture(scope="session")
+def new_user():
+    """A function that makes a user, who is removed at the end."""
+    if os.geteuid():
+        pytest.skip("only root can become somebody else")
+    if not shutil.which("useradd"):
+        pytest.skip("useradd is not installed")
+    made = []
+
+    def new_user(name: str, *groups: str) -> User:
+        made.append(User(f"plimsoll-{name}", groups))
+        return made[-1]
+
+    yield new_user
+    for user in made:
+        user.remove()
