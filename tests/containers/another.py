@@ -105,6 +105,8 @@ def _served(folder: Path) -> Iterator[None]:
     with open(folder / "server.log", "w") as log:
         server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     try:
+        reached = f"ssh -F {folder}/config -o BatchMode=yes {NAME} true 2>/dev/null"
+        output(["sh", "-c", f"until {reached}; do sleep 0.05; done"], 20)
         yield
     finally:
         server.terminate()
