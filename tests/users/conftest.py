@@ -4,6 +4,7 @@ import grp
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +14,32 @@ import pytest
 from tests.conftest import PROJECT
 from tests.project import Project
 
-# Root's environment, which no user may read where it is, is at its place in the user's copy of the project.
-WITH_PYTHON = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+# Root's environment is at its place in the user's copy of the project. Python itself may lie in a folder that only root may
+# enter: then an empty folder covers that, with nothing in it but Python.
+WITH_PYTHON = """
+mount --bind "$1" "$2" || exit 1
+if [ -n "$4" ]; then
+    mount --bind "$3" /mnt && mount -t tmpfs -o mode=755 none "$4" && mkdir -p "$3" && mount --move /mnt "$3" || exit 1
+fi
+hidden=$5
+shift 5
+for program in $hidden; do mount --bind /dev/null "$(command -v "$program")" || exit 1; done
+exec "$@"
+"""
+
+
+def closed(path: Path) -> str:
+    """The first folder on the way to a path that others than its owner may not enter; nothing if they may enter all."""
+    return next((str(folder) for folder in reversed(path.parents) if not folder.stat().st_mode & stat.S_IXOTH), "")
 
 
 class User:
-    """A user of this machine with a copy of the project; `groups` are those besides the user's own."""
+    """A user of this machine with a copy of the project; `groups` are those besides the user's own, and `hidden` programs that
+    are not installed for this user."""
 
-    def __init__(self, name: str, groups: tuple[str, ...] = ()):
+    def __init__(self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = ()):
         self.name, self.groups = name, groups
+        self.hidden = tuple(filter(shutil.which, hidden))
         subprocess.run(["useradd", "--create-home", "--shell", "/bin/bash", name], check=True)
         for group in groups:
             subprocess.run(["usermod", "--append", "--groups", group, name], check=True)
@@ -39,8 +57,10 @@ class User:
         """A command of root's that runs one as this user."""
         groups = ",".join(str(grp.getgrnam(group).gr_gid) for group in self.groups)
         rights = [f"--groups={groups}"] if groups else ["--clear-groups"]
-        python = ["sh", "-c", WITH_PYTHON, "sh", str(PROJECT / ".venv"), str(self.project.folder / ".venv")]
-        become = ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights]
+        base = Path(sys.base_prefix)
+        mounts = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base), " ".join(self.hidden)]
+        python = ["sh", "-c", WITH_PYTHON, "sh", *mounts]
+        become = ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights, "--inh-caps=-all"]
         return ["unshare", "--mount", *python, *become, *words]
 
     @property
@@ -84,8 +104,8 @@ def new_user():
         pytest.skip("useradd is not installed")
     made = []
 
-    def new_user(name: str, *groups: str) -> User:
-        made.append(User(f"plimsoll-{name}", groups))
+    def new_user(name: str, *groups: str, hidden: tuple[str, ...] = ()) -> User:
+        made.append(User(f"plimsoll-{name}", groups, hidden))
         return made[-1]
 
     yield new_user

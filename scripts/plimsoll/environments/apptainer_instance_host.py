@@ -1,8 +1,12 @@
 """Singularity instances on the host's network: what is left of instances where making a network takes root."""
 
+from pathlib import Path
+
 from plimsoll.environments.apptainer import Singularity
 from plimsoll.environments.apptainer_instance import SingularityInstance
 from plimsoll.environments.networks.base import HostNetwork
+
+START = Path(__file__).with_name("instance-start.sh")
 
 
 class SingularityInstanceOnHost(SingularityInstance):
@@ -25,8 +29,8 @@ class SingularityInstanceOnHost(SingularityInstance):
         return Singularity().check()
 
     def apart(self, spec) -> list[str]:
-        """None."""
-        return []
+        """None for a network; an unpacked image gets what Apptainer's own images have."""
+        return ["--bind", f"{START}:/.singularity.d/actions/start"] if self.unpacked else []
 
 
 ENVIRONMENTS = (SingularityInstanceOnHost(),)

@@ -193,6 +193,10 @@ class Environment(ABC):
         """Names or paths of these programs on this host."""
         return ()
 
+    def network_seen(self) -> str:
+        """What the network of nodes that are up is made of, where its parts are not the host's; otherwise nothing."""
+        return ""
+
     @abstractmethod
     def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
         """Start the nodes of a run, side by side; Unavailable if one does not start, with nothing left behind."""

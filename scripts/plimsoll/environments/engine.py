@@ -48,6 +48,10 @@ class Engine(Environment):
     parents: tuple[str, ...]
     scopes: tuple[str, ...]
 
+    def check_building(self) -> str:
+        """As `check`, of what building an image needs."""
+        return self.check()
+
     def start(self, specs, on=HOST) -> list[Node]:
         """`docker run` of every container, side by side."""
         networks = [spec.network or self.network for spec in specs]

@@ -60,7 +60,8 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
         program = ["/bin/sh", str(folder / PROBE.name)]
         inside = [_told(node, parse(output(node.inside(node.of_image(program))))) for node in nodes]
         # While the nodes are up: their interfaces' other ends are on the host.
-        return compare(inside, _host(), _bridges())
+        seen = compare(inside, _host(), _bridges())
+        return {**seen, "network": environment.network_seen() or seen["network"]}
     finally:
         environment.stop(nodes)
 

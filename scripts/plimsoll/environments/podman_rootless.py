@@ -3,6 +3,7 @@
 It has storage of its own, beside the user's other containers: a driver that was chosen for these stays theirs.
 """
 
+import contextlib
 import os
 import shutil
 from functools import cached_property
@@ -16,9 +17,14 @@ from plimsoll.errors import Unavailable
 
 TUN = Path("/dev/net/tun")
 # Of paths: those of sockets must be short.
-STORAGE, RUNNING = paths.image_store().parent / "containers", Path(f"/tmp/.plimsoll-podman-{os.geteuid()}")
-# The smallest number of further user IDs that files of Debian's packages take.
-SUBORDINATE = 65536
+STORAGE, RUNROOT = paths.image_store().parent / "containers", Path(f"/tmp/.plimsoll-podman-{os.geteuid()}")
+# What leads from a user's own network to the host's; one of them runs while a container is up.
+OUTWARD = ("slirp4netns", "pasta")
+# Programs, each in Debian's package of that name but one.
+BUILDING = {"podman": "podman", "runc": "runc", "newuidmap": "uidmap"}
+RUNNING = {"slirp4netns": "slirp4netns", "netavark": "netavark", "aardvark-dns": "aardvark-dns"}
+# Where Podman finds helpers, besides the PATH.
+HELPERS = "/usr/libexec/podman:/usr/local/libexec/podman:/usr/lib/podman:/usr/local/lib/podman"
 
 
 class PodmanRootless(Podman):
@@ -28,33 +34,57 @@ class PodmanRootless(Podman):
     label = "Podman without root"
     colour, hatch = "#e7a17a", "++"
     command = (
-        *("podman", "--root", str(STORAGE), "--runroot", str(RUNNING), "--storage-driver", "overlay"),
+        *("podman", "--root", str(STORAGE), "--runroot", str(RUNROOT), "--storage-driver", "overlay"),
         *("--runtime", "runc", "--cgroup-manager", "cgroupfs"),
     )
     network = EngineBridge(command, first=177)
-    daemons = (*Podman.daemons, "slirp4netns", "pasta", "fuse-overlayfs")
+    daemons = (*Podman.daemons, *OUTWARD, "fuse-overlayfs")
+    steps = ("devices.sh",)
     packages = (*Podman.packages, "uidmap", "slirp4netns")
     variant_of = "podman"
     own_places = False
 
     def check(self) -> str:
         """Version of Podman and what runs its containers; Unavailable with what it lacks for this user."""
-        if not os.geteuid():
-            raise Unavailable("Podman without root is for other users than root")
-        if not shutil.which("podman"):
-            raise Unavailable("podman is not installed")
-        if not shutil.which("newuidmap"):
-            raise Unavailable("newuidmap is not installed (Debian's package uidmap)")
+        version = self.check_building()
+        _refuse_missing(RUNNING)
         if not os.access(TUN, os.R_OK | os.W_OK):
             raise Unavailable(f"this user may not use {TUN}, which the network of its containers takes")
-        return output(
-            [*self.command, "info", "--format", "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"], 60
-        ).strip()
+        return version
+
+    def check_building(self) -> str:
+        """The same without a network of its own, which a build does without."""
+        if not os.geteuid():
+            raise Unavailable("it is for other users than root")
+        _refuse_missing(BUILDING)
+        asked = "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"
+        return output([*self.command, "info", "--format", asked], 60).strip()
+
+    def network_seen(self) -> str:
+        """A bridge in a network namespace of the user's, and which program leads out of that."""
+        running = [name for name in OUTWARD if _runs(name)]
+        return f"bridge {self.network.name} in the user's own network, {' and '.join(running) or 'nothing'} to the outside"
 
     @cached_property
     def options(self) -> tuple[str, ...]:
         """Files that it writes are this user's on the host."""
         return (*super().options, "--userns", "keep-id")
+
+
+def _runs(name: str) -> bool:
+    """Whether this user has a process of that name."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == os.geteuid() and (folder / "comm").read_text().strip() == name:
+                return True
+    return False
+
+
+def _refuse_missing(programs: dict[str, str]) -> None:
+    """Unavailable if one of the programs is not installed; each is named with its package."""
+    for program, package in programs.items():
+        if not shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", ""), HELPERS])):
+            raise Unavailable(f"{program} is not installed (Debian's package {package})")
 
 
 ENVIRONMENTS = (PodmanRootless(),)

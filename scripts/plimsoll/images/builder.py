@@ -66,6 +66,8 @@ def build(name: str, base: str) -> Image:
     try:
         if brought := _brought(folder / forms.DESCRIPTION):
             return brought
+        # Before anything that takes time.
+        client.command()
         if given["forms"] == ["docker"]:
             description = _docker_only(name, base, tag, given["stages"], folder / forms.DESCRIPTION)
         else:
@@ -176,6 +178,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     command = [
         *client.command(),
         "build",
+        *client.build_options(),
         "--quiet",
         *(word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")),
         "--tag",

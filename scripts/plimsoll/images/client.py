@@ -17,11 +17,17 @@ def command() -> tuple[str, ...]:
     for name in ENGINES:
         environment = environments.find(name)
         try:
-            environment.check()
+            environment.check_building()
             return environment.command
         except Unavailable as reason:
             reasons.append(f"{environment.label}: {reason}")
     raise Unavailable(f"nothing that builds images works here ({'; '.join(reasons)})")
+
+
+def build_options() -> tuple[str, ...]:
+    """What a build needs so that its steps reach the network."""
+    # The network of containers without root takes a device that not every user may use.
+    return ("--network", "host") if "podman" in command() else ()
 
 
 def asked(*words: str, seconds: float = 60) -> str:
