@@ -21,10 +21,10 @@ BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singul
 class Project:
     """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
 
-    Two runtimes are off, for time: tests/containers has all of them.
+    Singularity's runtimes are off, for time: tests/containers has all of them, and tests/users plain Singularity in a workflow.
     """
 
-    settings = ("profile=ci", "repetitions=1", "runtimes={singularity-instance: off, singularity-cgroup: off}")
+    settings = ("profile=ci", "repetitions=1", BARE_AND_DOCKER)
 
     def __init__(self, folder: Path):
         self.folder = folder

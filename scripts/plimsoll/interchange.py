@@ -79,6 +79,7 @@ class Topology(TypedDict):
     limits: NotRequired[bool]  # and groups with limits of processors and memory; the same
     second_host: NotRequired[SecondHost]  # that the configuration names
     cluster_hosts: NotRequired[list[ClusterHost]]  # that it names
+    perf_event_paranoid: NotRequired[str]  # the kernel's setting of who may count what
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting
+from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, users
 from tests.bench.calibration import halves, known, rejudge, same, simulation
 
 BENCHES = {
@@ -12,6 +12,7 @@ BENCHES = {
     "analysis": analysis.main,
     "precise": precise.main,
     "creation": creation.main,
+    "users": users.main,
 }
 LONG = {
     "instruments": instruments.main,

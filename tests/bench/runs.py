@@ -39,8 +39,10 @@ class Runner:
     def run(self, cell: str, environment: Environment | None = None) -> dict[str, float] | None:
         """Values of the cell's metrics from one run, as `measured`; of studies of splitting."""
         values = self.measured(cell, environment)
-        if values is None:
-            return None
+        return None if values is None else self.values(cell, values)
+
+    def values(self, cell: str, values: dict) -> dict[str, float]:
+        """Values of the cell's metrics from what its run printed."""
         section = self.plan["cells"][cell]["section"]
         metrics = {
             name: m

@@ -6,7 +6,7 @@ import pytest
 from plimsoll.mpi import launch
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
-OURS = ("podman", "docker-host-network", "docker-shared", "docker-shared-daemon")
+OURS = ("podman", "docker-host-network", "docker-shared", "docker-shared-daemon", "singularity-instance-host-network")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
 

@@ -14,9 +14,10 @@ PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup"
 NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
 SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
-CONTAINERS = (*PRINTED, "podman", "docker-host-network", *SHARING, *UNPRIVILEGED)
+ON_HOST = ("docker-host-network", "singularity-instance-host-network")
+CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPRIVILEGED)
 # Those whose ranks in two containers are not neighbours to Open MPI.
-ISOLATED = {"docker", "singularity-instance", "podman", "docker-host-network", "docker-shared-daemon"}
+ISOLATED = {"docker", "singularity-instance", "podman", *ON_HOST, "docker-shared-daemon"}
 # Those whose containers have host names, and those whose ranks are in the host's cgroup.
 NAMED = ISOLATED | set(SHARING)
 UNGROUPED = {"singularity", *UNPRIVILEGED}

@@ -18,7 +18,7 @@ from tests.containers.conftest import alone, container_of_the_run
 
 CONTAINERS = (
     *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
-    *("docker-shared", "docker-shared-daemon", "singularity-user", "singularity-sharens"),
+    *("singularity-instance-host-network", "docker-shared", "docker-shared-daemon", "singularity-user", "singularity-sharens"),
 )
 # Those that start from the image's own form; the others run its unpacked files, as bare metal does.
 FROM_IMAGE = CONTAINERS[:-2]

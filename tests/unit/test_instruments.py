@@ -170,7 +170,13 @@ def test_what_a_host_does_not_count_is_named():
 
 
 def test_a_host_without_perf_cannot_count_and_one_that_is_described_can():
-    assert "perf is not installed" in events.Events.settings({"events": {}, "nodes": [0]})["reason"]
+    assert events.Events.settings({"events": {}, "nodes": [0]})["reason"] == "perf is not installed"
+    nothing = {"events": {"cycles": None}, "nodes": [0]}
+    assert events.Events.settings(nothing)["reason"] == "perf counts nothing here"
+    user = events.Events.settings({**nothing, "root": False, "perf_event_paranoid": "2"})["reason"]
+    assert user == (
+        "perf may not count over all processors for this user (kernel.perf_event_paranoid is 2; root may, or everybody at 0)"
+    )
     assert set(events.Events.settings({"nodes": [0]})["events"]) == set(events.COUNTERS)
     assert instruments.find("plain").settings({}) == {}
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import apptainer_user, base, docker_nested
+from plimsoll.environments import apptainer, apptainer_user, base, docker_nested
 from plimsoll.environments.base import HOST, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
@@ -244,6 +244,34 @@ def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing
     assert asked.startswith("docker exec ") and asked.endswith(f"--workdir {tmp_path} c0 /bin/rank two words")
     assert "--env OMPI_COMM_WORLD_RANK" in asked and "--env PMIX_NAMESPACE" in asked
     assert "OPAL_PREFIX" not in asked and "SECRET" not in asked
+
+
+def test_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_namespace(tmp_path, monkeypatch, engines):
+    monkeypatch.setattr(apptainer, "privileged", lambda: False)
+    job = job_of_two(tmp_path)
+    command = job.command(environments.find("singularity").start(job.specs), ["/bin/true"])
+    assert command[:3] == ["unshare", "--user", "--map-root-user"] and command.count("unshare") == 1
+    words = " ".join(command)
+    # Ranks copy as root's do, from files that take no privileges to mount.
+    assert "single_copy" not in words and job.image["sif"] not in words and job.image["rootfs"] in words
+    asked = environments.find("singularity-instance-host-network")._command(job.specs[0], [])
+    assert job.image["rootfs"] in asked and not {"--net", "--network"} & set(asked)
+    assert any(word.endswith(":/.singularity.d/actions/start") for word in asked)
+
+
+def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch):
+    def refused(command, *_):
+        if command[0] == "unshare":
+            raise Unavailable("'unshare --user' failed: unshare failed: No space left on device")
+        return "apptainer version 1.4.5"
+
+    monkeypatch.setattr(apptainer, "privileged", lambda: False)
+    monkeypatch.setattr(apptainer, "output", refused)
+    for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
+        with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
+            environments.find(name).check()
+    monkeypatch.setattr(apptainer, "privileged", lambda: True)
+    assert environments.find("singularity").check() == "apptainer version 1.4.5"
 
 
 def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):

@@ -76,6 +76,8 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
     found = records(with_docker)
     assert {name.split()[0] for name in found} == {"bare", "docker", "docker-ptrace"}
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
+    assert "kernel.perf_event_paranoid is" in plan["instruments"]["events"]["reason"] or plan["instruments"]["events"]["events"]
     assert not machine_lock.mine().with_name(f"{machine_lock.MARK}.{with_docker.number}").exists()
 
 

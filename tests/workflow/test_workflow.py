@@ -95,7 +95,7 @@ def test_every_output_is_there(project, everything):
         *("against yielding enabled", "against docker"),
     }
     features = pd.read_csv(results / "tables/table05.csv")
-    assert len(features) == 4
+    assert len(features) == 3
     schemes = pd.read_csv(results / "tables/table04.csv", keep_default_na=False)
     assert set(schemes["containers (paper)"]) - {""} == {"1", "2", "4", "8", "16"}
 

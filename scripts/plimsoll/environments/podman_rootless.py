@@ -65,6 +65,15 @@ class PodmanRootless(Podman):
         running = [name for name in OUTWARD if _runs(name)]
         return f"bridge {self.network.name} in the user's own network, {' and '.join(running) or 'nothing'} to the outside"
 
+    def left(self) -> list[str]:
+        """Containers of this user, who has none before the first one was asked for."""
+        return super().left() if os.geteuid() and STORAGE.is_dir() else []
+
+    def sweep(self) -> None:
+        """The same."""
+        if os.geteuid() and STORAGE.is_dir():
+            super().sweep()
+
     @cached_property
     def options(self) -> tuple[str, ...]:
         """Files that it writes are this user's on the host."""

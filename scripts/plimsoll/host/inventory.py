@@ -18,7 +18,8 @@ def here() -> Topology:
     mounted = cgroup.mounts()
     cpusets = cgroup.may_make("cpuset", mounted)
     allowed = {"root": not os.geteuid(), "cpusets": cpusets, "limits": cpusets and cgroup.may_make("memory", mounted)}
-    return {**topology.discover(), **allowed, "events": capabilities.counters()}
+    paranoid = read(Path("/proc/sys/kernel/perf_event_paranoid"))
+    return {**topology.discover(), **allowed, "perf_event_paranoid": paranoid, "events": capabilities.counters()}
 
 
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:

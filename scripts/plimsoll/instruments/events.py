@@ -43,8 +43,7 @@ class Events(Instrument):
         many memory nodes it has."""
         events = host.get("events", {name: events[0] for name, events in COUNTERS.items()})
         counted = {name: event for name, event in events.items() if event}
-        reason = None if counted else "perf is not installed, or counts nothing here"
-        return {"events": counted, "nodes": len(host["nodes"]), "reason": reason}
+        return {"events": counted, "nodes": len(host["nodes"]), "reason": None if counted else _nothing(events, host)}
 
     @staticmethod
     def missing(source: str, settings: dict) -> str | None:
@@ -163,6 +162,16 @@ def local_share(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> 
     local = sum(b[0] - a[0] for a, b in zip(before, after, strict=True))
     other = sum(b[1] - a[1] for a, b in zip(before, after, strict=True))
     return local / (local + other) if local + other else None
+
+
+def _nothing(events: dict, host: Topology) -> str:
+    """Why perf counts nothing on a host."""
+    if not events:
+        return "perf is not installed"
+    if not host.get("root", True):
+        setting = f"kernel.perf_event_paranoid is {host.get('perf_event_paranoid', 'not known')}"
+        return f"perf may not count over all processors for this user ({setting}; root may, or everybody at 0)"
+    return "perf counts nothing here"
 
 
 INSTRUMENTS = (Events,)
