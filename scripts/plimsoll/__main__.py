@@ -136,11 +136,18 @@ def _image_file(options: argparse.Namespace) -> None:
 
 def _take_images(options: argparse.Namespace) -> None:
     """take images from a file, instead of building them"""
+    from plimsoll import environments
     from plimsoll.config import configuration
     from plimsoll.images import portable
+    from plimsoll.measuring import lock
 
-    for tag in portable.take(options.file, configuration.read(options.settings)["base_image"]):
-        print(f"images: {tag} is taken from {options.file}", file=sys.stderr, flush=True)
+    base = configuration.read(options.settings)["base_image"]
+    # Nobody measures what is put in another's place.
+    with lock.machine(environments.known):
+        for tag in portable.take(options.file, base):
+            # It described the one before.
+            Path(f"results/images/{tag.partition(':')[0].rpartition('/')[2]}.json").unlink(missing_ok=True)
+            print(f"images: {tag} is taken from {options.file}", file=sys.stderr, flush=True)
 
 
 def _runtimes(options: argparse.Namespace) -> None:

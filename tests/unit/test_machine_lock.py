@@ -101,19 +101,44 @@ class Noted:
         self.swept += 1
 
 
+def own() -> Path:
+    return machine_lock.folder() / f"{machine_lock.MARK}.{os.geteuid()}"
+
+
 def test_what_a_killed_measurement_left_is_swept_once(folder):
     noted = Noted()
-    machine_lock.mine().touch()
+    machine_lock.mark()
     with lock.machine(lambda: {"noted": noted}):
-        assert machine_lock.mine().exists()
+        assert own().exists()
     assert noted.swept == 1 and not machine_lock.marks()
     with pytest.raises(KeyError), lock.machine(lambda: {"noted": noted}):
         raise KeyError
-    assert noted.swept == 1 and list(machine_lock.marks()) == [machine_lock.mine()]
+    assert noted.swept == 1 and machine_lock.marks() == {os.geteuid(): own()}
+
+
+def test_what_another_has_called_like_a_mark_is_none_and_is_told_where_it_is_in_the_way(folder):
+    noted = Noted()
+    (folder / f"{machine_lock.MARK}.x").mkdir()
+    (folder / f"{machine_lock.MARK}.4242").touch()
+    with lock.machine(lambda: {"noted": noted}):
+        pass
+    assert noted.swept == 0 and machine_lock.marks() == {}
+    (folder / "elsewhere").touch()
+    for stands_in_the_way in (lambda: own().mkdir(), lambda: own().symlink_to(folder / "elsewhere")):
+        stands_in_the_way()
+        with pytest.raises(PlimsollError, match="cannot be made .* have it removed by its owner, or by root"), lock.machine():
+            pass
+        own().unlink() if own().is_symlink() else own().rmdir()
+
+
+def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
+    os.mkfifo(folder / machine_lock.LOCK)
+    with pytest.raises(PlimsollError, match="cannot be read .it is no file."), machine_lock.held(pytest.fail):
+        pass
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
-def test_another_user_s_mark_is_told_and_left_and_root_sweeps_it(folder, monkeypatch):
+def test_another_user_s_mark_is_told_and_left_and_root_sweeps_what_root_can(folder, monkeypatch):
     theirs = folder / f"{machine_lock.MARK}.{NOBODY}"
     theirs.touch()
     os.chown(theirs, NOBODY, NOBODY)
@@ -121,10 +146,34 @@ def test_another_user_s_mark_is_told_and_left_and_root_sweeps_it(folder, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(machine_lock.os, "geteuid", lambda: 12345)
         assert "a measurement of nobody on this machine was killed" in lock.left_by_others()
+        assert machine_lock.to_sweep() == []
+    assert "a measurement of nobody" in lock.left_by_others()
+    for _ in range(2):
         with lock.machine(lambda: {"noted": noted}):
             pass
-        assert noted.swept == 0 and theirs.exists()
-    assert lock.left_by_others() == ""
-    with lock.machine(lambda: {"noted": noted}):
-        pass
-    assert noted.swept == 1 and not theirs.exists()
+        assert noted.swept == 1 and lock.left_by_others() == ""
+    # What only they can remove, they do when they measure again.
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_lock.os, "geteuid", lambda: NOBODY)
+        assert [path.name for path in machine_lock.to_sweep()] == [f"{machine_lock.SWEPT}.{NOBODY}"]
+        machine_lock.swept(machine_lock.to_sweep())
+        assert machine_lock.to_sweep() == []
+
+
+def test_a_folder_that_another_has_made_is_not_taken_for_one_s_own(tmp_path, monkeypatch):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
+    elsewhere.mkdir(mode=0o700)
+    (elsewhere / "kept").touch()
+    folder.symlink_to(elsewhere)
+    monkeypatch.setattr(lock, "TEMPORARY", folder)
+    with pytest.raises(PlimsollError, match="is not a folder of this user's alone"):
+        lock.temporary_folder("x")
+    lock.remove_folders()
+    assert (elsewhere / "kept").exists()
+    folder.unlink()
+    folder.mkdir()
+    folder.chmod(0o755)
+    with pytest.raises(PlimsollError, match="is not a folder of this user's alone"):
+        lock.temporary_folder("x")
+    folder.rmdir()
+    assert lock.temporary_folder("x").stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700

@@ -7,9 +7,11 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from plimsoll.host import machine_lock
 
 from tests.conftest import PROJECT
 from tests.project import Project
@@ -91,8 +93,15 @@ class User:
 
     def remove(self) -> None:
         """The user with all processes and files."""
-        subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)])
-        subprocess.run(["userdel", "--remove", self.name], capture_output=True, check=True)
+        end = time.monotonic() + 20
+        while subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)]).returncode == 0:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        subprocess.run(["userdel", "--remove", "--force", self.name], capture_output=True)
+        for left in (f"/tmp/.plimsoll-{self.number}", f"/tmp/.plimsoll-podman-{self.number}"):
+            shutil.rmtree(left, ignore_errors=True)
+        for left in (f"/dev/shm/libpod_rootless_lock_{self.number}", *machine_lock.folder().glob(f"*.{self.number}")):
+            Path(left).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,7 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
     assert "kernel.perf_event_paranoid is" in plan["instruments"]["events"]["reason"] or plan["instruments"]["events"]["events"]
-    assert not machine_lock.mine().with_name(f"{machine_lock.MARK}.{with_docker.number}").exists()
+    assert with_docker.number not in machine_lock.marks()
 
 
 def test_a_user_of_docker_measures_microservices_but_where_a_group_is_needed(with_docker):
@@ -184,24 +184,26 @@ def test_one_user_waits_for_another_and_is_told_what_a_killed_one_left(with_dock
     )
     told = waiting.stderr.readline()
     assert f"another workflow is measuring on this machine ({without_docker.name}, process " in told
-    output(["pkill", "--signal", "KILL", "--uid", str(without_docker.number)])
+    # What it has started goes on.
+    output(["pkill", "--signal", "KILL", "--uid", str(without_docker.number), "--full", "import lock"])
     assert waiting.stdout.readline() == "held\n"
     waiting.communicate()
-    # Its mark is there. Others measure all the same, and are told; root sweeps it.
-    mark = machine_lock.folder() / f"{machine_lock.MARK}.{without_docker.number}"
-    assert mark.exists()
+    left = ["pgrep", "--uid", str(without_docker.number), "--full", "sleep 4242"]
+    assert without_docker.number in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 0
+    # Others measure all the same, and are told; root sweeps.
     done = with_docker.snakemake(TARGET, "--forcerun", "complete")
     assert done.returncode == 0 and f"a measurement of {without_docker.name} on this machine was killed" in done.stderr
-    assert mark.exists()
+    assert without_docker.number in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 0
     with lock.machine(environments.known):
         pass
-    assert not mark.exists()
+    assert without_docker.number not in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 1
 
 
 HOLDS = """
-import sys
+import subprocess, sys
 from plimsoll.measuring import lock
-with lock.machine():
+with lock.machine(), lock.run("test"):
+    subprocess.Popen(["sleep", "4242"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -216,25 +218,10 @@ print(docker.left())
 
 
 def test_nobody_sweeps_another_user_s_containers(with_docker):
-    output(
-        [
-            "docker",
-            "run",
-            "--detach",
-            "--label",
-            f"{LABEL}=4242",
-            "--name",
-            "plimsoll-test-other",
-            builder.BOOTSTRAP_TAG,
-            "sleep",
-            "60",
-        ]
-    )
+    labelled = ["--label", f"{LABEL}=4242", "--name", "plimsoll-test-other"]
+    output(["docker", "run", "--detach", *labelled, builder.BOOTSTRAP_TAG, "sleep", "60"])
     try:
-        swept = (
-            "from plimsoll import environments; environments.find('docker').sweep(); print(environments.find('docker').left())"
-        )
-        done = with_docker.python("-c", swept)
+        done = with_docker.python("-c", SWEEPS)
         assert done.returncode == 0 and done.stdout.strip() == "[]", done.stderr
         assert len(output(DOCKER).split()) == 1
         environments.find("docker").sweep()

@@ -1,6 +1,8 @@
 """Plain Singularity (Apptainer): `apptainer exec` of every program, in the host's namespaces and the host's cgroup."""
 
+import contextlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Sequence
@@ -27,7 +29,14 @@ def execute(spec: Spec, *options: str, image: str | None = None) -> list[str]:
     """`apptainer exec` of the node's image in its folder, up to where the program begins; `image` is another form of the image
     than its SIF."""
     folder = str(spec.folder)
-    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, image or spec.image["sif"]]
+    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, image or form_of(spec.image, "sif")]
+
+
+def form_of(image: Image, form: str) -> str:
+    """Where a form of an image lies; Unavailable if the image lacks it."""
+    if form not in image:
+        raise Unavailable(f"the image {image['tag']} has no {form}: it was made where Apptainer is not")
+    return image[form]
 
 
 def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
@@ -47,11 +56,13 @@ def privileged() -> bool:
         return True
     found = output([executable(), "buildcfg"], 10).splitlines()
     told = dict(line.split("=", 1) for line in found if "=" in line)
-    starter = Path(told.get("LIBEXECDIR", "/nonexistent")) / "apptainer/bin/starter-suid"
-    try:
-        return bool(starter.stat().st_mode & stat.S_ISUID)
-    except OSError:
-        return False
+    for kind in ("apptainer", "singularity"):
+        with contextlib.suppress(OSError, KeyError):
+            starter = Path(told["LIBEXECDIR"]) / kind / "bin/starter-suid"
+            configured = (Path(told["SYSCONFDIR"]) / kind / f"{kind}.conf").read_text()
+            set_user = starter.stat().st_mode & stat.S_ISUID and not os.statvfs(starter).f_flag & os.ST_NOSUID
+            return bool(set_user) and starter.stat().st_uid == 0 and not re.search(r"^allow setuid\s*=\s*no", configured, re.M)
+    return False
 
 
 class UserNamespace(Node):
@@ -119,6 +130,7 @@ class Singularity(Apptainer):
     an image file can be mounted only with privileges, or with FUSE."""
 
     name = "singularity"
+    bound = True
     label = "Singularity"
     colour, hatch = "#009e73", "//"
 
@@ -134,6 +146,11 @@ class Singularity(Apptainer):
             return version
         refuse_without_user_namespaces()
         return f"{version}, without privileges"
+
+    def refuse(self, features) -> None:
+        """Ranks in user namespaces of their own cannot read each other's memory, and hang."""
+        if privileged() and "user" in features["namespaces"]:
+            raise Unavailable("Apptainer makes a user namespace for each program, although its starter has privileges")
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Make the cpuset that all share, or a cgroup file for each if they are apart."""

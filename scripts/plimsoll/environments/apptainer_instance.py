@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable
+from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
@@ -106,7 +106,7 @@ class SingularityInstance(Apptainer):
 
     def _command(self, spec, more: list[str]) -> list[str]:
         options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
-        named = ["--hostname", spec.name, spec.image["rootfs" if self.unpacked else "sif"], spec.name]
+        named = ["--hostname", spec.name, form_of(spec.image, "rootfs" if self.unpacked else "sif"), spec.name]
         return [executable(), "instance", "start", *options, *more, *named]
 
     def apart(self, spec) -> list[str]:

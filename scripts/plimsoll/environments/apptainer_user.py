@@ -55,6 +55,9 @@ class SingularityUser(Singularity):
         refuse_without_user_namespaces()
         return output([executable(), "--version"]).strip()
 
+    def refuse(self, features) -> None:
+        """User namespaces are what it is about."""
+
     def start(self, specs, on=HOST) -> list[Node]:
         """Nodes that are entered in user namespaces; all must be at one place."""
         if len({spec.place for spec in specs}) > 1:

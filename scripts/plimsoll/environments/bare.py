@@ -35,6 +35,7 @@ class Bare(Environment):
     label = "Bare metal"
     colour, hatch = "#4d4d4d", ""
     containers = False
+    bound = True
 
     def check(self) -> str:
         """The kernel's release."""

@@ -160,11 +160,11 @@ class Environment(ABC):
     leaves them to the figures. `containers` is false where nodes are not contained, and `merged` is true where the nodes of a
     run become one container. With `nested` each node is in a container of its own, its parent; with `own_kernels` nodes are
     virtual machines. With `own_places` what runs the nodes confines each to its place; otherwise that takes cpusets, which not
-    every user may make. With `services` its nodes stay up by themselves, with limits, so that one can be kept and programs
-    started in it. `daemons` names the processes that work for the nodes outside them. `packages` are the Debian packages that
-    it needs besides those that set-up installs for all, and `steps` the scripts of set-up. An environment that is another one
-    with something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
-    nothing about speed.
+    every user may make. With `bound` nodes that are all at one place can be bound to its processors without one. With
+    `services` its nodes stay up by themselves, with limits, so that one can be kept and programs started in it. `daemons` names
+    the processes that work for the nodes outside them. `packages` are the Debian packages that it needs besides those that
+    set-up installs for all, and `steps` the scripts of set-up. An environment that is another one with something changed names
+    that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say nothing about speed.
     """
 
     name: str
@@ -174,7 +174,7 @@ class Environment(ABC):
     containers = True
     merged = False
     nested = False
-    own_places = services = False
+    own_places = bound = services = False
     daemons: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
@@ -192,6 +192,9 @@ class Environment(ABC):
     def programs(self) -> tuple[str, ...]:
         """Names or paths of these programs on this host."""
         return ()
+
+    def refuse(self, features: Mapping) -> None:  # noqa: B027 - of most nothing is known beforehand
+        """Unavailable if what was seen from inside two nodes is not what runs in them need."""
 
     def network_seen(self) -> str:
         """What the network of nodes that are up is made of, where its parts are not the host's; otherwise nothing."""

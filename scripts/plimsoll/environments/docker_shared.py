@@ -6,6 +6,8 @@ its own by the number of the process that made it, and two containers have the s
 launcher by the loopback.
 """
 
+import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,10 +82,13 @@ class DockerSharedPtrace(DockerShared):
 
 
 def remove_segments(hosts: Sequence[str]) -> None:
-    """Remove Open MPI's segments of memory of ranks whose host names begin so: their containers are gone."""
+    """Remove Open MPI's segments of memory of ranks whose host names begin so: their containers are gone. Another user's are
+    left."""
     for host in hosts:
         for segment in SHARED_MEMORY.glob(SEGMENTS.format(host)):
-            segment.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                if os.geteuid() in (0, segment.lstat().st_uid):
+                    segment.unlink()
 
 
 ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon())

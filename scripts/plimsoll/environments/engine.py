@@ -21,7 +21,6 @@ class EngineNode(Node):
     def __init__(self, spec, on, groups, command: tuple[str, ...], interface: str | None = None):
         super().__init__(spec.name, on, groups, spec)
         self.command, self.interface = command, interface
-        self.uncounted = not groups
         self.kind = command[0]
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
@@ -38,6 +37,8 @@ class Engine(Environment):
     about an engine that does not answer."""
 
     own_places = services = True
+    # Whether it may be that no group counts its containers. Otherwise one whose group is not found is taken for a neighbour.
+    uncountable = False
     remedy = "install it again (make setup does)"
     command: tuple[str, ...]
     network: Network
@@ -66,6 +67,7 @@ class Engine(Environment):
             ]
             for node, network in zip(nodes, networks, strict=True):
                 network.connect(node)
+                node.uncounted = self.uncountable and not node.groups
         except Unavailable:
             self.remove([spec.name for spec in specs], on)
             raise

@@ -25,16 +25,14 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
                 continue
             environment = environments.find(name)
             try:
-                results[name] = {
-                    "works": True,
-                    "version": environment.check(),
-                    "features": observe(environment, image),
-                }
+                version, features = environment.check(), observe(environment, image)
+                environment.refuse(features)
+                results[name] = {"works": True, "version": version, "features": features}
             except Unavailable as reason:
                 if wish == "required":
                     raise PlimsollError(
                         f"The runtime {name} does not work here: {reason}. Mend that (make setup installs what it can), "
-                        f"or set runtimes.{name} to optional or off in config/config.yaml."
+                        f"or go on without it: make without RUNTIMES={name}."
                     ) from reason
                 results[name] = {"works": False, "reason": str(reason)}
     return results

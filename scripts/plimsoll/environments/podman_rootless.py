@@ -14,6 +14,7 @@ from plimsoll.environments.base import output
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup, private
 
 TUN = Path("/dev/net/tun")
 # Of paths: those of sockets must be short.
@@ -43,6 +44,7 @@ class PodmanRootless(Podman):
     packages = (*Podman.packages, "uidmap", "slirp4netns")
     variant_of = "podman"
     own_places = False
+    uncountable = True
 
     def check(self) -> str:
         """Version of Podman and what runs its containers; Unavailable with what it lacks for this user."""
@@ -57,6 +59,7 @@ class PodmanRootless(Podman):
         if not os.geteuid():
             raise Unavailable("it is for other users than root")
         _refuse_missing(BUILDING)
+        private.make(RUNROOT)
         asked = "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"
         return output([*self.command, "info", "--format", asked], 60).strip()
 
@@ -64,6 +67,13 @@ class PodmanRootless(Podman):
         """A bridge in a network namespace of the user's, and which program leads out of that."""
         running = [name for name in OUTWARD if _runs(name)]
         return f"bridge {self.network.name} in the user's own network, {' and '.join(running) or 'nothing'} to the outside"
+
+    def _groups(self, spec, identity) -> list[Path]:
+        """The group of a container's first process, unless it is that of whoever started it: then nobody counts it."""
+        mounted = cgroup.mounts()
+        process = output([*self.command, "inspect", "--format", "{{.State.Pid}}", spec.name]).strip()
+        group, own = cgroup.of_process(int(process), mounted), cgroup.of_process(os.getpid(), mounted)
+        return [group] if group and group != own else []
 
     def left(self) -> list[str]:
         """Containers of this user, who has none before the first one was asked for."""

@@ -245,7 +245,8 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
 
 
 def remove(parent: str, seconds: float = 5) -> None:
-    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them.
+    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them. What this user
+    may not remove is left.
 
     They are removed from every hierarchy, as container engines make the parents of their groups in all of them.
     """
@@ -265,6 +266,8 @@ def _remove(root: Path, parent: str, seconds: float) -> None:
         for folder, _, _ in os.walk(root / parent, topdown=False):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+        if not os.access(root / parent, os.W_OK):
+            return
         if time.monotonic() > end:
             raise Unavailable(f"the cgroup {root / parent} cannot be removed: a process is in it")
         if (root / parent).is_dir():

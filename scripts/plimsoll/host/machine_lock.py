@@ -5,6 +5,7 @@ the lock is that of a measurement that was killed.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import pwd
@@ -15,6 +16,8 @@ from pathlib import Path
 from plimsoll.errors import PlimsollError
 
 LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
+# A mark of a user after whom root has swept.
+SWEPT = "plimsoll.swept"
 # All users of a machine must come to the same one, so what this user may write does not matter.
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 FOR_ALL = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
@@ -55,7 +58,11 @@ def _opened(path: Path) -> int:
     """A descriptor of the lock's file, for which reading suffices; it is made if it is not there."""
     while True:
         try:
-            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.close(descriptor)
+                raise OSError(errno.EINVAL, "it is no file")
+            return descriptor
         except FileNotFoundError:
             with contextlib.suppress(FileExistsError):
                 descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -100,22 +107,59 @@ def free() -> bool:
         os.close(descriptor)
 
 
-def mine() -> Path:
-    """The mark of this user."""
-    return folder() / f"{MARK}.{os.geteuid()}"
-
-
-def marks() -> dict[Path, str]:
-    """Every user's mark that is there, with the user's name."""
-    return {path: _owner(path) for path in sorted(folder().glob(f"{MARK}*"))}
-
-
-def owned(path: Path) -> bool:
-    """Whether what is behind a mark is this user's to remove; root may remove everybody's."""
+def mark() -> None:
+    """Say that this user measures. PlimsollError if somebody else has put something in the mark's place."""
+    path = folder() / f"{MARK}.{os.geteuid()}"
     try:
-        return os.geteuid() in (0, path.lstat().st_uid)
-    except OSError:
-        return False
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as problem:
+        raise PlimsollError(
+            f"{path} cannot be made ({problem.strerror}): have it removed by its owner, or by root."
+        ) from problem
+    os.close(descriptor)
+
+
+def unmark() -> None:
+    """Say that this user's measurement has ended."""
+    (folder() / f"{MARK}.{os.geteuid()}").unlink(missing_ok=True)
+
+
+def marks(name: str = MARK) -> dict[int, Path]:
+    """Every user's mark that is there, by the user's number. What somebody else has called like a user's mark is none."""
+    found = {}
+    for path in sorted(folder().glob(f"{name}.*")):
+        number = path.name.rpartition(".")[2]
+        with contextlib.suppress(OSError):
+            seen = path.lstat()
+            if stat.S_ISREG(seen.st_mode) and number == str(seen.st_uid):
+                found[seen.st_uid] = path
+    return found
+
+
+def to_sweep() -> list[Path]:
+    """Marks of killed measurements whose leavings this user may remove: root everybody's, and all users their own, also where
+    root has removed what root can."""
+    me = os.geteuid()
+    found = marks()
+    own = [path for known in (found, marks(SWEPT)) for number, path in known.items() if number == me]
+    return own + ([path for number, path in found.items() if number != me] if me == 0 else [])
+
+
+def swept(left: list[Path]) -> None:
+    """Take back marks whose leavings were removed. Those of other users are kept by another name: some of what they left only
+    they can remove."""
+    for path in left:
+        number = path.name.rpartition(".")[2]
+        with contextlib.suppress(OSError):
+            if number == str(os.geteuid()):
+                path.unlink()
+            else:
+                path.rename(folder() / f"{SWEPT}.{number}")
+
+
+def of_others() -> list[str]:
+    """Names of the other users whose killed measurement nobody has swept after."""
+    return [_owner(path) for number, path in marks().items() if number != os.geteuid()]
 
 
 def _owner(path: Path) -> str:

@@ -84,12 +84,13 @@ def build(name: str, base: str) -> Image:
 
 
 def _brought(path: Path) -> dict | None:
-    """The description of an image that was made before, where no engine works that could make it; the engine has it again
-    where one works."""
+    """The description of an image that was made before, where no engine works that could make it. Where one works, it has the
+    image as it was made then, and not another one by the same recipe."""
     description = json.loads(path.read_text()) if path.is_file() else None
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
-    if all(client.image_id(each) is None for each in store.tags(description)):
+    wanted = [description["id"], *(stage["id"] for stage in description.get("stages", {}).values())]
+    if [client.image_id(each) for each in store.tags(description)] != wanted and (path.parent / store.ARCHIVE).is_file():
         store.load(description)
     return None
 

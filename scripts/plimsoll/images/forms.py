@@ -21,8 +21,8 @@ DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
 # a second per run.
 AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
 UNCOMPRESSED = ("--mksquashfs-args", " ".join(AS_IT_IS))
-# A container from which an image is unpacked carries it, with the number of the process that unpacks. It does not carry the
-# label of runs: another workflow's sweep must not remove it.
+# A container from which an image is unpacked carries it, with the numbers of the user and the process that unpack. It does not
+# carry the label of runs: another workflow's sweep must not remove it.
 UNPACKING = "plimsoll-unpacking"
 
 
@@ -69,7 +69,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
 
 def _unpack(tag: str, rootfs: Path) -> None:
     _remove_abandoned()
-    container = client.asked("create", "--label", f"{UNPACKING}={os.getpid()}", tag).strip()
+    container = client.asked("create", "--label", f"{UNPACKING}={os.geteuid()}.{os.getpid()}", tag).strip()
     try:
         with subprocess.Popen([*client.command(), "export", container], stdout=subprocess.PIPE) as export:
             tar = ["tar", "--extract", "--directory", str(rootfs), "--exclude", "dev/*"]
@@ -80,11 +80,13 @@ def _unpack(tag: str, rootfs: Path) -> None:
 
 
 def _remove_abandoned() -> None:
-    """Remove the containers of unpackings that were killed."""
+    """Remove the containers of this user's unpackings that were killed. Whether another user's process is there is not for
+    everybody to see."""
     form = f'{{{{.ID}}}} {{{{.Label "{UNPACKING}"}}}}'
     listed = client.asked("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
-    for container, process in (line.split() for line in listed.splitlines()):
-        if not Path(f"/proc/{process}").exists():
+    for container, maker in (line.split() for line in listed.splitlines()):
+        user, _, process = maker.partition(".")
+        if user == str(os.geteuid()) and not Path(f"/proc/{process}").exists():
             client.asked("rm", container)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, machine_lock
+from plimsoll.host import cgroup, machine_lock, private
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -31,20 +31,18 @@ class Sweepable(Protocol):
 @contextlib.contextmanager
 def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
     """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if this user's last measurement was
-    killed; root sweeps after everybody's.
+    killed; root sweeps after everybody's as well.
 
     `environments` gives those that it may have left nodes of. They are asked for only then.
     """
     with machine_lock.held(_say_whose):
-        if left := [mark for mark in machine_lock.marks() if machine_lock.owned(mark)]:
+        if left := machine_lock.to_sweep():
             sweep(environments().values())
-            for mark in left:
-                mark.unlink(missing_ok=True)
-        mine = machine_lock.mine()
-        mine.touch()
+            machine_lock.swept(left)
+        machine_lock.mark()
         # Not in a finally: after an error the mark stays, and the next start sweeps.
         yield
-        mine.unlink(missing_ok=True)
+        machine_lock.unmark()
 
 
 def _say_whose(holder: str) -> None:
@@ -57,13 +55,12 @@ def _say_whose(holder: str) -> None:
 
 def left_by_others() -> str:
     """What is to be said of measurements of other users that were killed, if what they left is not this user's to remove."""
-    others = {user for mark, user in machine_lock.marks().items() if not machine_lock.owned(mark)}
+    others = machine_lock.of_others()
     if not others or not machine_lock.free():
         return ""
-    whose = ", ".join(sorted(others))
     return (
-        f"a measurement of {whose} on this machine was killed. What it left keeps nobody from measuring, unless it is still at "
-        "work; it goes when its user, or root, measures again."
+        f"a measurement of {', '.join(others)} on this machine was killed. What it left keeps nobody from measuring, unless it "
+        "is still at work; it goes when its user measures again, and but for Podman's containers when root does."
     )
 
 
@@ -113,15 +110,14 @@ def run(identity: str) -> Iterator[None]:
 
 def temporary_folder(identity: str) -> Path:
     """A new folder for a run, with a path that is short enough for sockets."""
-    TEMPORARY.mkdir(mode=0o700, exist_ok=True)
-    folder = TEMPORARY / identity
+    folder = private.make(TEMPORARY) / identity
     folder.mkdir(mode=0o700)
     return folder
 
 
 def remove_folders() -> None:
     """Remove the temporary folders of this user's runs but that of this process's."""
-    for folder in TEMPORARY.glob("*"):
+    for folder in TEMPORARY.glob("*") if private.is_own(TEMPORARY) else ():
         if folder.name != os.environ.get(VARIABLE):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -53,9 +53,9 @@ class Services:
         for node in nodes:
             del self._up[node.name]
 
-    def fill(self, role: Role, image: Mapping[str, str]) -> Node:
-        """Start the node of a role, and wait until its program listens; Unavailable if it does not."""
-        (node,) = self.start([self.spec(role.name, image, command=role.command)])
+    def fill(self, role: Role, image: Mapping[str, str], **more) -> Node:
+        """Start the node of a role, and wait until its program listens; Unavailable if it does not. `more` is the Spec's."""
+        (node,) = self.start([self.spec(role.name, image, command=role.command, **more)])
         wait_for(node, role)
         return node
 

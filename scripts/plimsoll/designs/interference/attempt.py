@@ -108,7 +108,7 @@ class _Run:
     def _serve(self) -> None:
         """Start the nodes that the members need beside their own."""
         for role in dict.fromkeys(role for member in self.members for role in member.roles):
-            self.hosts[role.name] = self.services.fill(role, self._image(role.stage)).name
+            self.hosts[role.name] = self.services.fill(role, self._image(role.stage), **self._limits(None)).name
 
     def _image(self, stage: str) -> dict:
         return self.attempt.image["stages"][stage]
@@ -119,12 +119,10 @@ class _Run:
         for number, container in enumerate(self.cell["containers"]):
             members = [self.members[place] for place in container["members"]]
             image = self._image(members[0].stage) if len(members) == 1 else self.attempt.image
-            limits = container["limits"] or (None if self.cell["grouped"] else self.cell["host_limits"])
             spec = self.services.spec(
                 f"c{number}{suffix}",
                 image,
-                place=Place(limits["cpus"], limits["nodes"]) if limits else None,
-                memory_bytes=limits["memory_bytes"] if limits else None,
+                **self._limits(container["limits"]),
                 block_io_weight=self.cell["block_io_weight"],
                 mounts=self._mounts(members),
             )
@@ -133,6 +131,13 @@ class _Run:
         for node, container in zip(nodes, self.cell["containers"], strict=True):
             self._verify(node, container["limits"] or self.cell["host_limits"])
         return nodes
+
+    def _limits(self, own: dict | None) -> dict:
+        """A Spec's part of a container's `own` limits. Without any it has those of all containers, unless their group does."""
+        limits = own or (None if self.cell["grouped"] else self.cell["host_limits"])
+        if not limits:
+            return {}
+        return {"place": Place(limits["cpus"], limits["nodes"]), "memory_bytes": limits["memory_bytes"]}
 
     def _mounts(self, members: list) -> tuple[tuple[str, str], ...]:
         """Folders of the programs that the user has supplied for members of a container."""

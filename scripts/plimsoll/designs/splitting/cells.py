@@ -79,14 +79,13 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
 
 
 def _unplaceable(cell: dict, host: Topology) -> str | None:
-    """Why the nodes of a cell cannot be confined to their places by whoever measures here; None if they can. Processors that
-    all nodes share take no cpuset."""
+    """Why the nodes of a cell cannot be confined to their places by whoever measures here; None if they can."""
     environment = environments.find(cell["runtime"])
     places = {(place["cpus"], place["nodes"]) for place in cell["places"]}
     shared = len(places) == 1 and all(nodes == cell["everything"]["nodes"] for _, nodes in places)
-    if not cell["restricted"] or environment.own_places or host.get("cpusets", True) or shared:
+    if not cell["restricted"] or environment.own_places or host.get("cpusets", True) or (environment.bound and shared):
         return None
-    return f"{environment.label}: processors of its own for each container take cpusets, which this user may not make"
+    return f"{environment.label}: processors of its containers' own take cpusets, which this user may not make"
 
 
 def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:

@@ -88,11 +88,15 @@ class Cluster:
 
     def take_down(self) -> None:
         """Remove all nodes, wherever they are; Unavailable if one stays."""
-        try:
-            for engine, node in zip(self.engines, self.nodes[1:], strict=False):
+        problems = []
+        for engine, node in zip(self.engines, self.nodes[1:], strict=False):
+            try:
                 engine.stop([node])
-        finally:
-            self.services.take_down()
+            except Unavailable as problem:
+                problems.append(f"{node.name} may be left on {engine.host} ({problem})")
+        self.services.take_down()
+        if problems:
+            raise Unavailable("; ".join(problems))
 
     def _spec(self, name: str, **more):
         logs = self.folder / name
