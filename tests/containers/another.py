@@ -96,7 +96,10 @@ def _engine(folder: Path) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(60)
-        shutil.rmtree(folder / "data", ignore_errors=True)
+        # An engine leaves its own network namespace mounted.
+        output(["sh", "-c", f"umount {folder}/run/netns/* || true"])
+        for place in ("data", "run"):
+            shutil.rmtree(folder / place, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -55,9 +55,9 @@ class InstanceNode(Node):
 
     kind = "instance"
 
-    def __init__(self, spec, on, groups, pid: int):
+    def __init__(self, spec, on, groups, pid: int, interface: str | None = None):
         super().__init__(spec.name, on, groups, spec)
-        self.pid = pid
+        self.pid, self.interface = pid, interface
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         where = ["--pwd", str(folder)] if folder else []
@@ -102,7 +102,8 @@ class SingularityInstance(Apptainer):
         own = cgroup.of_process(os.getpid(), mounted)
         found = {name: cgroup.of_process(pid, mounted) for name, pid in up.items()}
         groups = {name: [group] if group and group != own else [] for name, group in found.items()}
-        return [InstanceNode(spec, on, groups[spec.name], up[spec.name]) for spec in specs]
+        seen = {spec.name: (spec.network or self.network).interface for spec in specs}
+        return [InstanceNode(spec, on, groups[spec.name], up[spec.name], seen[spec.name]) for spec in specs]
 
     def _command(self, spec, more: list[str]) -> list[str]:
         options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
