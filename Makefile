@@ -7,6 +7,7 @@
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
 #   make list                       what there is to make, how far it is, and the command for each part
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
+#   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
@@ -23,7 +24,7 @@ settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image without new-system notebooks reproduce precise test setup lint bench
+.PHONY: list image with without new-system notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
@@ -49,9 +50,9 @@ precise: setup
 	.venv/bin/snakemake --cores 1 all --config $(settings)
 
 # What cannot be had on a machine is a question that is answered once.
-without:
+without with:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll without $(RUNTIMES)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $@ $(RUNTIMES)
 
 # Nothing is measured for it. JupyterLab wants to be told that it may run as root.
 notebooks: setup

@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_findings).add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
+    stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments"):
         table.add_argument(f"--{option}", type=Path)
@@ -277,13 +278,23 @@ def _list(options: argparse.Namespace) -> None:
 
 def _without(options: argparse.Namespace) -> None:
     """leave runtimes out on this machine"""
+    _wish(options.runtimes, "off")
+    print(f"config/local.yaml leaves out {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
+
+
+def _with(options: argparse.Namespace) -> None:
+    """measure runtimes on this machine that are off elsewhere"""
+    _wish(options.runtimes, "optional")
+    print(f"config/local.yaml switches on {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
+
+
+def _wish(names: list[str], wanted: str) -> None:
     from plimsoll import environments
     from plimsoll.config import configuration
 
-    for name in options.runtimes:
+    for name in names:
         environments.find(name)
-    configuration.leave_out(options.runtimes)
-    print(f"config/local.yaml leaves out {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
+    configuration.wish(names, wanted)
 
 
 def _findings(options: argparse.Namespace) -> None:

@@ -36,12 +36,13 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     return content
 
 
-def leave_out(runtimes: Iterable[str], local: Path = LOCAL) -> None:
-    """Note that runtimes are not measured on this machine. PlimsollError for one that the configuration does not know."""
+def wish(runtimes: Iterable[str], wanted: str, local: Path = LOCAL) -> None:
+    """Note what is wanted of runtimes on this machine: `required`, `optional` or `off`. PlimsollError for anything else, and if
+    what was noted before is not what the schema knows."""
     names = list(runtimes)
-    read([f"runtimes={{{name}: off}}" for name in names], local=local)
+    read([f"runtimes={{{name}: {wanted}}}" for name in names], local=local)
     content = yaml_files.keys_of(local) if local.is_file() else {}
-    _merge(content, {"runtimes": dict.fromkeys(names, "off")})
+    _merge(content, {"runtimes": dict.fromkeys(names, wanted)})
     temporary = local.with_name(f".{local.name}")
     temporary.write_text(LOCAL_BEGINS + yaml.safe_dump(content, sort_keys=False))
     temporary.rename(local)
