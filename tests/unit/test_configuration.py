@@ -40,7 +40,7 @@ def test_a_wish_is_noted_once_and_keeps_what_was_noted_before(local):
     ("text", "sentence"),
     [
         ("sead: 1\n", "unknown key 'sead'"),
-        ("runtimes: {docker: never}\n", "'never' is not one of"),
+        ("runtimes: {podman: never}\n", "'never' is not one of"),
         ("- x\n", "is not a mapping"),
     ],
 )
