@@ -14,6 +14,7 @@ from plimsoll.claims import FORMAT as CLAIMS_FORMAT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.images import settings
+from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, patience, requested
@@ -35,6 +36,10 @@ except PlimsollError as problem:
 
 ENDS_WITH_FINDINGS = lines.asked_for_all(REQUEST.targets, REQUEST.dry)
 logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
+
+# What was put in an image's place meanwhile is described anew.
+if not REQUEST.dry:
+    forget_replaced(Path("results/images"))
 
 # A dry run says what would be measured, what cannot be, and how long it may take.
 if REQUEST.dry:

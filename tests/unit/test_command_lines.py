@@ -95,7 +95,7 @@ def shown(found, machine: Path):
 
 
 def image(machine: Path) -> dict:
-    return {"tag": "plimsoll/hpcc:x", "sif": f"{machine}/image.sif", "rootfs": f"{machine}/rootfs"}
+    return {"tag": "plimsoll/hpcc:x", "id": "sha256:hpcc", "sif": f"{machine}/image.sif", "rootfs": f"{machine}/rootfs"}
 
 
 def launched(machine: Path, level: str, case: str, preload: str | None) -> dict:
@@ -141,8 +141,9 @@ def served(machine: Path) -> dict:
     services = Services(environments.find("docker"), "x", machine / "run")
     mounts = ((f"{machine}/supplied", "/opt/plimsoll/supplied/y"),)
     limits = {"place": Place("1", "0"), "memory_bytes": 2**28, "block_io_weight": 500, "mounts": mounts}
-    server = services.spec("server", {"tag": "plimsoll/netperf:x"}, command=("/opt/plimsoll/bin/netserver", "-D"))
-    nodes = services.start([server, services.spec("c0", {"tag": "plimsoll/pi:x"}, **limits)])
+    image = {"tag": "plimsoll/netperf:x", "id": "sha256:netperf"}
+    server = services.spec("server", image, command=("/opt/plimsoll/bin/netserver", "-D"))
+    nodes = services.start([server, services.spec("c0", {"tag": "plimsoll/pi:x", "id": "sha256:pi"}, **limits)])
     inside = nodes[1].inside(["pi", "100"])
     services.stop(nodes)
     return shown({"asked": asked(machine), "inside": inside}, machine)

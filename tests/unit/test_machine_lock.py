@@ -138,6 +138,17 @@ def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
+def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_may_write_it(folder, monkeypatch):
+    theirs = folder / f"{machine_lock.MARK}.12345"
+    theirs.touch()
+    os.chown(theirs, NOBODY, NOBODY)
+    theirs.chmod(0o666)
+    monkeypatch.setattr(machine_lock.os, "geteuid", lambda: 12345)
+    with pytest.raises(PlimsollError, match="plimsoll.measuring.12345 is nobody's: have it removed"), lock.machine():
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
 def test_another_user_s_mark_is_told_and_left_and_root_sweeps_what_root_can(folder, monkeypatch):
     theirs = folder / f"{machine_lock.MARK}.{NOBODY}"
     theirs.touch()

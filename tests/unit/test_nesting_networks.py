@@ -230,6 +230,17 @@ def test_a_second_host_is_part_of_what_is_measured_across_two(plan_of, small_hos
     assert ["filled_link" in lacks for lacks in (contrasts.lacks(usual), *lacking)] == [False, False, True, True]
 
 
+def test_what_takes_root_s_networks_is_told(plan_of, small_host):
+    found = plan_of({**small_host, "root": False})["cells"]
+    usual = plan_of()["cells"]
+    refused = {path: cell["reason"] for path, cell in found.items() if cell["reason"] and not usual[path]["reason"]}
+    assert {"needs root" in reason for reason in refused.values()} == {True}
+    networks = {path for path in usual if path.startswith("network/") and not usual[path]["reason"]}
+    assert set(refused) == {path for path in networks if path.endswith("/two") or "/host+" in path}
+    named = plan_of({**small_host, "root": False, "second_host": FAR})["cells"]
+    assert named[REMOTE]["reason"] is None
+
+
 def test_a_second_host_that_cannot_be_used_is_refused_before_anything_is_measured(plan_of, small_host):
     host = {**small_host, "second_host": {"name": "root@far", "reason": "the second host root@far cannot be used: no route"}}
     plan = plan_of(host)

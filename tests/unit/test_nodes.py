@@ -175,11 +175,12 @@ def test_moments_of_a_parent_are_read_while_they_are_written(tmp_path):
 
 
 def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
-    image = {"tag": "plimsoll/nesting:x", "archive": "/store/alone.tar", "stages": {"parent": {"tag": "plimsoll/parent:x"}}}
+    stages = {"parent": {"tag": "plimsoll/parent:x", "id": "sha256:parent"}}
+    image = {"tag": "plimsoll/nesting:x", "id": "sha256:child", "archive": "/store/alone.tar", "stages": stages}
     child = Spec("r", "plimsoll-r-c0", image, tmp_path, group="/plimsoll/r", command=("true",))
     parent = docker_nested.parent_of(child, 4)
     words = docker_nested.PARENTS.words(parent)
-    command = words[words.index("plimsoll/parent:x") + 1 :]
+    command = words[words.index("sha256:parent") + 1 :]
     assert parent.name == "plimsoll-r-c0-parent" and tuple(command) == parent.command
     assert "--privileged" not in words and "/store/alone.tar:/opt/plimsoll/child.tar:ro" in words
     assert parent.command[2:6] == (docker_nested.ARCHIVE, "4", "/plimsoll/r", "--")

@@ -42,6 +42,8 @@ class User:
     def __init__(self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = ()):
         self.name, self.groups = name, groups
         self.hidden = tuple(filter(shutil.which, hidden))
+        # One of a test that was killed.
+        subprocess.run(["userdel", "--remove", "--force", name], capture_output=True)
         subprocess.run(["useradd", "--create-home", "--shell", "/bin/bash", name], check=True)
         for group in groups:
             subprocess.run(["usermod", "--append", "--groups", group, name], check=True)
@@ -98,8 +100,8 @@ class User:
             assert time.monotonic() < end
             time.sleep(0.1)
         subprocess.run(["userdel", "--remove", "--force", self.name], capture_output=True)
-        for left in (f"/tmp/.plimsoll-{self.number}", f"/tmp/.plimsoll-podman-{self.number}"):
-            shutil.rmtree(left, ignore_errors=True)
+        for left in (".plimsoll-", ".plimsoll-podman-", "podman-run-", "containers-user-"):
+            shutil.rmtree(f"/tmp/{left}{self.number}", ignore_errors=True)
         for left in (f"/dev/shm/libpod_rootless_lock_{self.number}", *machine_lock.folder().glob(f"*.{self.number}")):
             Path(left).unlink(missing_ok=True)
 

@@ -35,7 +35,9 @@ def execute(spec: Spec, *options: str, image: str | None = None) -> list[str]:
 def form_of(image: Image, form: str) -> str:
     """Where a form of an image lies; Unavailable if the image lacks it."""
     if form not in image:
-        raise Unavailable(f"the image {image['tag']} has no {form}: it was made where Apptainer is not")
+        name = image["tag"].partition(":")[0].rpartition("/")[2]
+        remedy = f"delete results/images/{name}.json, so that it is made again"
+        raise Unavailable(f"the image {image['tag']} has no {form}, as it was made where Apptainer is not: {remedy}")
     return image[form]
 
 
@@ -121,7 +123,7 @@ class Apptainer(Environment):
             output([executable(), "--version"], 10)
         except Unavailable as problem:
             raise Outage(f"Apptainer does not answer ({problem})", "install it again (make setup does)") from problem
-        if not self.unpacked and not Path(image["sif"]).is_file():
+        if not self.unpacked and not Path(form_of(image, "sif")).is_file():
             raise gone(image, "its SIF is not there")
 
 

@@ -13,8 +13,6 @@ from plimsoll.host import cgroup
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
-# Where this machine's own engine is asked.
-SOCKET = "/var/run/docker.sock"
 # What set-up starts the engine with.
 START = "scripts/setup/docker.sh"
 
@@ -49,6 +47,10 @@ class Docker(Engine):
     def programs(self) -> tuple[str, ...]:
         return ("docker", "dockerd", "containerd", "runc")
 
+    def image_of(self, spec) -> str:
+        """The image's digest: another user of the engine may give its tag to another one."""
+        return spec.image["id"]
+
     def make_folder(self, run: str) -> Path:
         """A folder of this host where the engine stores what containers write, for what runs in none of them: a volume that no
         container has. It stays until it is removed."""
@@ -65,8 +67,11 @@ class Docker(Engine):
 
     def sweep(self) -> None:
         """Folders go too. Who may not ask the engine has left nothing there."""
-        if os.geteuid() and "DOCKER_HOST" not in os.environ and not os.access(SOCKET, os.W_OK):
-            return
+        if os.geteuid():
+            try:
+                self._version(ANSWER_SECONDS)
+            except Unavailable:
+                return
         super().sweep()
         if shutil.which(self.command[0]):
             listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]

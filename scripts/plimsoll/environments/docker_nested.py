@@ -72,6 +72,10 @@ class Inner(Docker):
 
     network = Network("bridge")
 
+    def image_of(self, spec: Spec) -> str:
+        """The child's tag: a parent's engine gets it from a file."""
+        return spec.image["tag"]
+
 
 PARENTS, INNER = Parents(), Inner()
 

@@ -1,5 +1,6 @@
 """Podman for root, beside Docker: containers with no daemon above them, by the same runc, on a bridge of the study's own."""
 
+import os
 import resource
 import subprocess
 from functools import cached_property
@@ -73,6 +74,19 @@ class Podman(Engine):
         for each in (image, *image.get("stages", {}).values()):
             if not any(_has(command, each["id"]) for command in (self.command, Docker.command)):
                 raise gone(image, "neither Podman nor Docker has it as it was built")
+
+    def left(self) -> list[str]:
+        """Root's containers."""
+        return super().left() if self.for_this_user() else []
+
+    def sweep(self) -> None:
+        """The same."""
+        if self.for_this_user():
+            super().sweep()
+
+    def for_this_user(self) -> bool:
+        """Whether this user can have containers of it."""
+        return not os.geteuid()
 
     def image_of(self, spec) -> str:
         """The image's digest, which is the same as Docker's."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import output
+from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
@@ -75,14 +75,14 @@ class PodmanRootless(Podman):
         group, own = cgroup.of_process(int(process), mounted), cgroup.of_process(os.getpid(), mounted)
         return [group] if group and group != own else []
 
-    def left(self) -> list[str]:
-        """Containers of this user, who has none before the first one was asked for."""
-        return super().left() if os.geteuid() and STORAGE.is_dir() else []
+    def start(self, specs, on=HOST) -> list[Node]:
+        """As every engine, from a folder that is this user's alone."""
+        private.make(RUNROOT)
+        return super().start(specs, on)
 
-    def sweep(self) -> None:
-        """The same."""
-        if os.geteuid() and STORAGE.is_dir():
-            super().sweep()
+    def for_this_user(self) -> bool:
+        """Another user than root who has ever had one."""
+        return bool(os.geteuid()) and STORAGE.is_dir()
 
     @cached_property
     def options(self) -> tuple[str, ...]:

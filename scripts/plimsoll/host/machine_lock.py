@@ -18,6 +18,8 @@ from plimsoll.errors import PlimsollError
 LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
 # A mark of a user after whom root has swept.
 SWEPT = "plimsoll.swept"
+# What holds a container of Podman.
+HOLDS = "conmon"
 # All users of a machine must come to the same one, so what this user may write does not matter.
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 FOR_ALL = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
@@ -65,13 +67,25 @@ def _opened(path: Path) -> int:
             return descriptor
         except FileNotFoundError:
             with contextlib.suppress(FileExistsError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
-                # Whatever this user's umask is.
-                os.fchmod(descriptor, 0o644)
-                return descriptor
+                return _made(path)
         except OSError as problem:
             reason = f"{path} cannot be read ({problem.strerror}), which every workflow on this machine has to"
             raise PlimsollError(f"{reason}: have it removed by {_owner(path)} or by root.") from problem
+
+
+def _made(path: Path) -> int:
+    """A descriptor of the lock's new file; FileExistsError if it is there by now, PlimsollError if none can be made."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    except FileExistsError:
+        raise
+    except OSError as problem:
+        raise PlimsollError(
+            f"{path} cannot be made ({problem.strerror}): make room there, or let users write there."
+        ) from problem
+    # Whatever this user's umask is.
+    os.fchmod(descriptor, 0o644)
+    return descriptor
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
@@ -116,7 +130,10 @@ def mark() -> None:
         raise PlimsollError(
             f"{path} cannot be made ({problem.strerror}): have it removed by its owner, or by root."
         ) from problem
+    owner = os.fstat(descriptor).st_uid
     os.close(descriptor)
+    if owner != os.geteuid():
+        raise PlimsollError(f"{path} is {_owner(path)}'s: have it removed by its owner, or by root.")
 
 
 def unmark() -> None:
@@ -158,8 +175,19 @@ def swept(left: list[Path]) -> None:
 
 
 def of_others() -> list[str]:
-    """Names of the other users whose killed measurement nobody has swept after."""
-    return [_owner(path) for number, path in marks().items() if number != os.geteuid()]
+    """Names of the other users whose killed measurement nobody has swept after, or whose containers without root are still
+    there: only they can remove these."""
+    left = {number: path for number, path in marks(SWEPT).items() if _keeps_containers(number)} | marks()
+    return [_owner(path) for number, path in left.items() if number != os.geteuid()]
+
+
+def _keeps_containers(user: int) -> bool:
+    """Whether a process of a user holds a container."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == user and (folder / "comm").read_text().strip() == HOLDS:
+                return True
+    return False
 
 
 def _owner(path: Path) -> str:

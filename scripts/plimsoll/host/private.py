@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Unavailable
 
 
 def is_own(folder: Path) -> bool:
@@ -18,9 +18,9 @@ def is_own(folder: Path) -> bool:
 
 
 def make(folder: Path) -> Path:
-    """The folder, made if it is not there. PlimsollError if somebody else has made it, or left it open."""
+    """The folder, made if it is not there. Unavailable if somebody else has made it, or left it open."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if not is_own(folder):
-        raise PlimsollError(f"{folder} is not a folder of this user's alone: have it removed by its owner, or by root.")
+        raise Unavailable(f"{folder} is not a folder of this user's alone: have it removed by its owner, or by root")
     return folder

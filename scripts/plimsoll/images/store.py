@@ -1,5 +1,6 @@
 """The copy of each image in the store, from which one that was removed is made again (plimsoll.images.restore)."""
 
+import json
 from pathlib import Path
 
 from plimsoll import paths
@@ -42,8 +43,24 @@ def load(image: Image) -> None:
     if not archive.is_file():
         raise gone(image, f"and {archive} is not there")
     client.asked("load", "--quiet", "--input", str(archive), seconds=300)
+    # Docker and Podman name what they save differently, and the digest is the same.
+    for each in (image, *image.get("stages", {}).values()):
+        client.asked("tag", each["id"].removeprefix("sha256:"), each["tag"])
 
 
 def tags(image: Image) -> list[str]:
     """Tags of an image and of those of its stages that are images too."""
     return [image["tag"], *(stage["tag"] for stage in image.get("stages", {}).values())]
+
+
+def forget_replaced(folder: Path) -> None:
+    """Delete the descriptions in a folder of images that have been replaced in the store since, by another clone or from a
+    file: the paths in them lead to other bits."""
+    for path in folder.glob("*.json"):
+        try:
+            described = json.loads(path.read_text())
+            there = json.loads((folder_of(described) / "image.json").read_text())
+            if there["id"] != described["id"]:
+                path.unlink()
+        except (OSError, ValueError, KeyError, TypeError):
+            continue

@@ -66,9 +66,8 @@ def wanted(
                 continue  # where virtual machines run on the host's processor nothing is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = topology.identity(host)
-            cell["reason"] = (
-                lacking or _out_of_reach(cell) or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
-            )
+            lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
+            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
             if _emulated(cell):
                 cell["repetitions"] = profile["nesting"]["emulated"]["repetitions"]
             cell["fingerprint"] = fingerprint(cell)
@@ -216,6 +215,16 @@ def _of_machines(task: str, instances: int, parameters: dict, cores: int, emulat
     booting = BOOT[emulated] * max(1.0, instances / cores)
     program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores) if task == CPU else 0.0
     return booting + program * (EMULATED if emulated else 1.0)
+
+
+def _needs_root(cell: NestingCell, host: Topology) -> str | None:
+    """Why whoever measures cannot make the networks of a cell; None if they can."""
+    if host.get("root", True) or cell["task"] != NETWORK:
+        return None
+    if cell["hosts"] == TWO and "second_host" not in host:
+        return "a second host that is a network namespace of this one needs root"
+    on_host = cell["network"].startswith("host+")
+    return "a bridge of this host, for children of a container on its network, needs root" if on_host else None
 
 
 def _out_of_reach(cell: NestingCell) -> str | None:

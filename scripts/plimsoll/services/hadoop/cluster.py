@@ -89,12 +89,17 @@ class Cluster:
     def take_down(self) -> None:
         """Remove all nodes, wherever they are; Unavailable if one stays."""
         problems = []
-        for engine, node in zip(self.engines, self.nodes[1:], strict=False):
+        try:
+            for engine, node in zip(self.engines, self.nodes[1:], strict=False):
+                try:
+                    engine.stop([node])
+                except Unavailable as problem:
+                    problems.append(f"{node.name} may be left on {engine.host} ({problem})")
+        finally:
             try:
-                engine.stop([node])
+                self.services.take_down()
             except Unavailable as problem:
-                problems.append(f"{node.name} may be left on {engine.host} ({problem})")
-        self.services.take_down()
+                problems.append(str(problem))
         if problems:
             raise Unavailable("; ".join(problems))
 
