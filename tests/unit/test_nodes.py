@@ -260,6 +260,40 @@ def test_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_nam
     assert any(word.endswith(":/.singularity.d/actions/start") for word in asked)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of root's with the set-user-ID bit")
+@pytest.mark.parametrize("kind", ["apptainer", "singularity"])
+@pytest.mark.parametrize(
+    ("mode", "owner", "allowed", "privileged"),
+    [
+        (None, 0, "yes", False),
+        (0o755, 0, "yes", False),
+        (0o4755, 0, "yes", True),
+        (0o4755, 0, "no", False),
+        (0o4755, 65534, "yes", False),
+    ],
+)
+def test_privileges_are_those_of_a_starter_that_works(tmp_path, monkeypatch, kind, mode, owner, allowed, privileged):
+    if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
+        pytest.skip("the tests' folder is on a file system without set-user-ID bits")
+    (tmp_path / kind / "bin").mkdir(parents=True)
+    configured = tmp_path / f"{kind}.conf"
+    configured.write_text(f"# of {kind}\nallow setuid = {allowed}\n")
+    if mode is not None:
+        starter = tmp_path / kind / "bin/starter-suid"
+        starter.touch()
+        os.chown(starter, owner, owner)
+        starter.chmod(mode)
+    told = f"PACKAGE_NAME={kind}\nLIBEXECDIR={tmp_path}\nSYSCONFDIR=/etc\n{kind.upper()}_CONF_FILE={configured}\n"
+    monkeypatch.setattr(apptainer, "output", lambda *_: told)
+    monkeypatch.setattr(apptainer, "executable", lambda: kind)
+    monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
+    apptainer.privileged.cache_clear()
+    try:
+        assert apptainer.privileged() is privileged
+    finally:
+        apptainer.privileged.cache_clear()
+
+
 def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch):
     def refused(command, *_):
         if command[0] == "unshare":

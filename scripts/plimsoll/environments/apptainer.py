@@ -61,7 +61,8 @@ def privileged() -> bool:
     for kind in ("apptainer", "singularity"):
         with contextlib.suppress(OSError, KeyError):
             starter = Path(told["LIBEXECDIR"]) / kind / "bin/starter-suid"
-            configured = (Path(told["SYSCONFDIR"]) / kind / f"{kind}.conf").read_text()
+            usual = f"{told['SYSCONFDIR']}/{kind}/{kind}.conf"
+            configured = Path(told.get(f"{kind.upper()}_CONF_FILE", usual)).read_text()
             set_user = starter.stat().st_mode & stat.S_ISUID and not os.statvfs(starter).f_flag & os.ST_NOSUID
             return bool(set_user) and starter.stat().st_uid == 0 and not re.search(r"^allow setuid\s*=\s*no", configured, re.M)
     return False
