@@ -20,7 +20,7 @@ from plimsoll.host import inventory
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
-from plimsoll.services.hadoop import cluster, configuration
+from plimsoll.services.hadoop import cluster
 
 from tests.conftest import built, unlike
 from tests.containers import another
@@ -112,9 +112,7 @@ def test_a_job_makes_what_sort_makes_and_its_settings_act(workspace, strategy):
     assert {row["metric"] for row in rows} >= {"time_small", "written_small"} and all(row["value"] > 0 for row in rows)
 
 
-def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(workspace, monkeypatch):
-    # Hadoop asks that long whether a worker is lost.
-    monkeypatch.setattr(configuration, "LOST_SECONDS", 5)
+def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(workspace):
     killer = once("worker2", True, lambda name: output(["docker", "kill", name]))
     found = workspace.run(sizes=SMALL)
     killer.join()
