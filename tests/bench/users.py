@@ -17,7 +17,7 @@ from plimsoll.measuring import status
 from tests.bench.runs import Runner
 from tests.users.conftest import User
 
-ROUNDS = 12
+ROUNDS = 10
 CELLS = [
     *(f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{section}"
       for section in ("fft", "beff")
