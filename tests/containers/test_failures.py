@@ -74,8 +74,9 @@ def missing(image: dict, **changes) -> dict:
 @pytest.mark.parametrize("runtime", FROM_IMAGE)
 def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, image, impatient, capfd, runtime):
     working(runtime)
-    # Docker finds it by its tag, Podman by its digest, Apptainer by its file.
-    gone = missing(image, **({"id": "sha256:" + 64 * "0"} if runtime == "podman" else {"sif": "/nonexistent.sif"}))
+    # Engines find it by its digest, Apptainer by its file.
+    engine = runtime.startswith(("docker", "podman"))
+    gone = missing(image, **({"id": f"sha256:{64 * '0'}"} if engine else {"sif": "/nonexistent.sif"}))
     workspace.image_path.write_text(json.dumps(gone))
     path = f"uma/exact/E2/{runtime}/any/default/standard/plain/beff"
     begun = time.monotonic()
