@@ -84,7 +84,9 @@ def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study)
 def test_an_image_that_is_removed_is_loaded_again_and_is_the_same(study):
     process = study.start()
     study.wait_for(2, process)
-    study.host.run("docker", "rmi", "--force", builder.build("hpcc", "bootstrap")["tag"])
+    # A running container keeps it, so that it goes between two runs.
+    digest = builder.build("hpcc", "bootstrap")["id"]
+    study.host.run("sh", "-c", f"until docker rmi --force {digest} >/dev/null 2>&1; do sleep 0.01; done")
     text, _ = process.communicate(timeout=400)
     assert process.returncode == 0, text
     records = study.records()
