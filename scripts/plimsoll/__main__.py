@@ -146,8 +146,6 @@ def _take_images(options: argparse.Namespace) -> None:
     # Nobody measures what is put in another's place.
     with lock.machine(environments.known):
         for tag in portable.take(options.file, base):
-            # It described the one before.
-            Path(f"results/images/{tag.partition(':')[0].rpartition('/')[2]}.json").unlink(missing_ok=True)
             print(f"images: {tag} is taken from {options.file}", file=sys.stderr, flush=True)
 
 

@@ -105,6 +105,14 @@ def own() -> Path:
     return machine_lock.folder() / f"{machine_lock.MARK}.{os.geteuid()}"
 
 
+def mark_of_nobody(folder: Path, number: int) -> Path:
+    """A file of nobody's, called like the mark of a user."""
+    path = folder / f"{machine_lock.MARK}.{number}"
+    path.touch()
+    os.chown(path, NOBODY, NOBODY)
+    return path
+
+
 def test_what_a_killed_measurement_left_is_swept_once(folder):
     noted = Noted()
     machine_lock.mark()
@@ -139,10 +147,7 @@ def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
 def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_may_write_it(folder, monkeypatch):
-    theirs = folder / f"{machine_lock.MARK}.12345"
-    theirs.touch()
-    os.chown(theirs, NOBODY, NOBODY)
-    theirs.chmod(0o666)
+    mark_of_nobody(folder, 12345).chmod(0o666)
     monkeypatch.setattr(machine_lock.os, "geteuid", lambda: 12345)
     with pytest.raises(PlimsollError, match="plimsoll.measuring.12345 is nobody's: have it removed"), lock.machine():
         pass
@@ -150,9 +155,7 @@ def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_ma
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
 def test_another_user_s_mark_is_told_and_left_and_root_sweeps_what_root_can(folder, monkeypatch):
-    theirs = folder / f"{machine_lock.MARK}.{NOBODY}"
-    theirs.touch()
-    os.chown(theirs, NOBODY, NOBODY)
+    mark_of_nobody(folder, NOBODY)
     noted = Noted()
     with monkeypatch.context() as patch:
         patch.setattr(machine_lock.os, "geteuid", lambda: 12345)

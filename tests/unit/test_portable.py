@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, contents, forms, portable, store
+from plimsoll.images import builder, contents, portable, store
 
 NAME, BASE = "hpcc", "bootstrap"
 
@@ -34,7 +34,7 @@ def image(tmp_path, monkeypatch) -> dict:
         "files": {"bin/a": "program"},
         "versions": {},
     }
-    (folder / forms.DESCRIPTION).write_text(json.dumps(description))
+    (folder / store.DESCRIPTION).write_text(json.dumps(description))
     return description
 
 
@@ -51,7 +51,7 @@ def test_what_was_written_is_taken_with_the_paths_of_here(file, image, tmp_path)
     assert portable.take(file, BASE) == [image["tag"]]
     folder = store.folder_of(image)
     assert folder.parent == tmp_path / "another" == paths.image_store()
-    taken = json.loads((folder / forms.DESCRIPTION).read_text())
+    taken = json.loads((folder / store.DESCRIPTION).read_text())
     assert taken == {**image, "sif": str(folder / "image.sif"), "rootfs": str(folder / "rootfs")}
     assert (folder / "image.sif").read_bytes() == b"sif" * 1000 and (folder / "rootfs/bin/b").readlink() == Path("a")
     assert sorted(path.name for path in folder.iterdir()) == ["image.json", "image.sif", "image.tar", "rootfs"]

@@ -85,6 +85,18 @@ class User:
             timeout=seconds,
         )
 
+    def start(self, *words: str) -> subprocess.Popen:
+        """Start a command in the project's folder, with all its streams to the caller."""
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=self.project.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def python(self, *words: str, **more) -> subprocess.CompletedProcess:
         """Run the project's Python."""
         return self.run(f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}", *words, **more)

@@ -167,24 +167,9 @@ def podman_lacks(user) -> str:
 
 
 def test_one_user_waits_for_another_and_is_told_what_a_killed_one_left(with_docker, without_docker):
-    measuring = subprocess.Popen(
-        without_docker.command("python", "-c", HOLDS),
-        cwd=without_docker.project.folder,
-        env=without_docker.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    measuring = without_docker.start("python", "-c", HOLDS)
     assert measuring.stdout.readline() == "held\n"
-    waiting = subprocess.Popen(
-        with_docker.command("python", "-c", HOLDS),
-        cwd=with_docker.project.folder,
-        env=with_docker.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    waiting = with_docker.start("python", "-c", HOLDS)
     told = waiting.stderr.readline()
     assert f"another workflow is measuring on this machine ({without_docker.name}, process " in told
     # What it has started goes on.

@@ -24,9 +24,9 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     As Snakemake reads the same files and words: a mapping is merged, anything else replaces its value. Raises PlimsollError for
     something that is no file or no setting, and for a key or a value that the schema does not know.
     """
-    content = yaml_files.keys_of(file)
-    if local.is_file():
-        _merge(content, yaml_files.keys_of(local))
+    content: dict = {}
+    for each in files(file, local):
+        _merge(content, yaml_files.keys_of(each))
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
@@ -34,6 +34,11 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
         _merge(content, {key: _value(text)})
     settle(content)
     return content
+
+
+def files(file: Path = FILE, local: Path = LOCAL) -> list[Path]:
+    """The files that the configuration is read from, each over the one before it."""
+    return [file, *([local] if local.is_file() else [])]
 
 
 def wish(runtimes: Iterable[str], wanted: str, local: Path = LOCAL) -> None:
@@ -53,8 +58,8 @@ def settle(settings: dict) -> None:
     runtimes = settings.get("runtimes")
     if isinstance(runtimes, dict):
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
-    there = ["config/config.yaml", *(["config/local.yaml"] if LOCAL.is_file() else [])]
-    yaml_files.check(dict(settings), SCHEMA, f"{', '.join(there)} or --config")
+    named = ", ".join(str(each.relative_to(paths.PROJECT)) for each in files())
+    yaml_files.check(dict(settings), SCHEMA, f"{named} or --config")
 
 
 def _value(text: str) -> object:

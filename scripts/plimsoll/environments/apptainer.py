@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, output
+from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, name_of, output
 from plimsoll.environments.confined import confine, release
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
@@ -25,18 +25,16 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
-def execute(spec: Spec, *options: str, image: str | None = None) -> list[str]:
-    """`apptainer exec` of the node's image in its folder, up to where the program begins; `image` is another form of the image
-    than its SIF."""
+def execute(spec: Spec, *options: str, form: str = "sif") -> list[str]:
+    """`apptainer exec` of a form of the node's image in its folder, up to where the program begins."""
     folder = str(spec.folder)
-    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, image or form_of(spec.image, "sif")]
+    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, form_of(spec.image, form)]
 
 
 def form_of(image: Image, form: str) -> str:
     """Where a form of an image lies; Unavailable if the image lacks it."""
     if form not in image:
-        name = image["tag"].partition(":")[0].rpartition("/")[2]
-        remedy = f"delete results/images/{name}.json, so that it is made again"
+        remedy = f"delete results/images/{name_of(image['tag'])}.json, so that it is made again"
         raise Unavailable(f"the image {image['tag']} has no {form}, as it was made where Apptainer is not: {remedy}")
     return image[form]
 
@@ -79,18 +77,17 @@ class UserNamespace(Node):
         super().__init__(on.name, on)
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        where = ["env", f"--chdir={folder}"] if folder else []
-        return ["unshare", "--user", "--map-root-user", *where, *hidden(without), *program]
+        return ["unshare", "--user", "--map-root-user", *HOST.enter(program, folder, without=without)]
 
 
 class ExecNode(Node):
-    """Nothing is up before a program: each brings its own container, with the cgroup file if there is one. With `form` it is of
-    another form of the image than its SIF."""
+    """Nothing is up before a program: each brings its own container of a form of the image, with the cgroup file if there is
+    one."""
 
     kind = "singularity"
     separate = False
 
-    def __init__(self, spec: Spec, on: Node, file: Path | None = None, form: str | None = None):
+    def __init__(self, spec: Spec, on: Node, file: Path | None = None, form: str = "sif"):
         super().__init__(spec.name, on, spec=spec)
         self.file, self.form = file, form
 
@@ -101,7 +98,7 @@ class ExecNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         options = ["--apply-cgroups", str(self.file)] if self.file else []
-        prefix = execute(self.spec, *options, image=self.spec.image[self.form] if self.form else None)
+        prefix = execute(self.spec, *options, form=self.form)
         return [*hidden(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
 
 

@@ -98,10 +98,8 @@ class SingularityInstance(Apptainer):
             stop([instance["pid"] for instance in listed(prefix)])
             raise
         mounted = cgroup.mounts()
-        # Without privileges an instance stays in the group of whoever starts it, which counts others too.
-        own = cgroup.of_process(os.getpid(), mounted)
-        found = {name: cgroup.of_process(pid, mounted) for name, pid in up.items()}
-        groups = {name: [group] if group and group != own else [] for name, group in found.items()}
+        # Without privileges an instance stays in the group of whoever starts it.
+        groups = {name: cgroup.apart(pid, mounted) for name, pid in up.items()}
         seen = {spec.name: (spec.network or self.network).interface for spec in specs}
         return [InstanceNode(spec, on, groups[spec.name], up[spec.name], seen[spec.name]) for spec in specs]
 

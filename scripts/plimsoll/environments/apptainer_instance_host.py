@@ -18,11 +18,7 @@ class SingularityInstanceOnHost(SingularityInstance):
     colour, hatch = "#8c6d1f", "|"
     network = HostNetwork()
     variant_of = "singularity-instance"
-
-    @property
-    def unpacked(self) -> bool:
-        """Whether its nodes have the image's unpacked files."""
-        return Singularity().unpacked
+    unpacked = Singularity.unpacked
 
     def check(self) -> str:
         """As plain Singularity's: nothing takes root."""

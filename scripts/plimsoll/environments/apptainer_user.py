@@ -28,7 +28,7 @@ class UserNode(ExecNode):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # An image file can be mounted only with privileges, or with FUSE. Apptainer's notes about a container are the run's.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
-        return [*notes, *hidden(without), *execute(self.spec, *self.options, image=self.spec.image["rootfs"]), *program]
+        return [*notes, *hidden(without), *execute(self.spec, *self.options, form="rootfs"), *program]
 
 
 class SharensNode(UserNode):

@@ -242,10 +242,14 @@ class Environment(ABC):
         raise NotImplementedError
 
 
+def name_of(tag: str) -> str:
+    """The name of an image, as a folder of containers/ has it."""
+    return tag.partition(":")[0].rpartition("/")[2]
+
+
 def gone(image: Image, what: str) -> ImageGone:
     """The Outage of an image that is no longer what was built, or lacks one of its forms."""
-    name = image["tag"].partition(":")[0].rpartition("/")[2]
-    remedy = f"delete results/images/{name}.json, so that the image is built anew"
+    remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built anew"
     return ImageGone(f"the image {image['tag']} was removed ({what})", remedy)
 
 

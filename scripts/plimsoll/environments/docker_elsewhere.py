@@ -13,18 +13,19 @@ from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import second_host
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Unavailable
+from plimsoll.host import machine_lock
 from plimsoll.interchange import ClusterHost, Image
 
 FACTS = "{{.NCPU}} {{.MemTotal}} {{.ServerVersion}}"
 # Copying an image, and copying a run's folders, takes no longer (s).
 IMAGE_SECONDS, FOLDER_SECONDS = 900.0, 60.0
 # Holds the lock of the workflows on a machine while standard input is open. Any user may read the file, whoever made it.
-HELD = """
-for folder in /run/lock /tmp; do [ -k "$folder" ] && break; done
-file=$folder/plimsoll.lock
+HELD = f"""
+for folder in {" ".join(map(str, machine_lock.FOLDERS))}; do [ -k "$folder" ] && break; done
+file=$folder/{machine_lock.LOCK}
 [ -e "$file" ] || (umask 022; : >>"$file") || exit 1
 exec 9<"$file" || exit 1
-flock --nonblock 9 && echo "plimsoll: held" && cat >/dev/null
+flock --nonblock 9 && echo "{second_host.MARK} held" && cat >/dev/null
 """
 
 
@@ -87,7 +88,7 @@ def held(host: str) -> Iterator[None]:
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as holding:
         try:
-            if not any(line.startswith("plimsoll: held") for line in holding.stdout):
+            if not any(line.startswith(f"{second_host.MARK} held") for line in holding.stdout):
                 raise Unavailable(f"another workflow is measuring on {host}, or ssh does not reach it any more")
             yield
         finally:

@@ -3,7 +3,6 @@
 It has storage of its own, beside the user's other containers: a driver that was chosen for these stays theirs.
 """
 
-import contextlib
 import os
 import shutil
 from functools import cached_property
@@ -14,7 +13,7 @@ from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, private
+from plimsoll.host import cgroup, private, processes
 
 TUN = Path("/dev/net/tun")
 # Of paths: those of sockets must be short.
@@ -65,15 +64,13 @@ class PodmanRootless(Podman):
 
     def network_seen(self) -> str:
         """A bridge in a network namespace of the user's, and which program leads out of that."""
-        running = [name for name in OUTWARD if _runs(name)]
+        running = [name for name in OUTWARD if processes.named([name], os.geteuid())]
         return f"bridge {self.network.name} in the user's own network, {' and '.join(running) or 'nothing'} to the outside"
 
     def _groups(self, spec, identity) -> list[Path]:
         """The group of a container's first process, unless it is that of whoever started it: then nobody counts it."""
-        mounted = cgroup.mounts()
         process = output([*self.command, "inspect", "--format", "{{.State.Pid}}", spec.name]).strip()
-        group, own = cgroup.of_process(int(process), mounted), cgroup.of_process(os.getpid(), mounted)
-        return [group] if group and group != own else []
+        return cgroup.apart(int(process), cgroup.mounts())
 
     def start(self, specs, on=HOST) -> list[Node]:
         """As every engine, from a folder that is this user's alone."""
@@ -88,15 +85,6 @@ class PodmanRootless(Podman):
     def options(self) -> tuple[str, ...]:
         """Files that it writes are this user's on the host."""
         return (*super().options, "--userns", "keep-id")
-
-
-def _runs(name: str) -> bool:
-    """Whether this user has a process of that name."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_uid == os.geteuid() and (folder / "comm").read_text().strip() == name:
-                return True
-    return False
 
 
 def _refuse_missing(programs: dict[str, str]) -> None:

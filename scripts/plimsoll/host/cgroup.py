@@ -183,6 +183,12 @@ def of_process(pid: int, mounted: dict[str, Path]) -> Path | None:
     return None
 
 
+def apart(pid: int, mounted: dict[str, Path]) -> list[Path]:
+    """The group of a process, unless it is this process's: that counts others too."""
+    group = of_process(pid, mounted)
+    return [group] if group and group != of_process(os.getpid(), mounted) else []
+
+
 def counting_root(mounted: dict[str, Path]) -> Path | None:
     """Where the groups are by which perf can count: version 1's perf_event, or version 2, which always has it."""
     return mounted.get("perf_event") or mounted.get("unified")

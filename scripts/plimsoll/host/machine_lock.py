@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
+from plimsoll.host import processes
 
 LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
 # A mark of a user after whom root has swept.
 SWEPT = "plimsoll.swept"
 # What holds a container of Podman.
-HOLDS = "conmon"
+HOLDS = ("conmon",)
 # All users of a machine must come to the same one, so what this user may write does not matter.
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 FOR_ALL = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
@@ -123,7 +124,7 @@ def free() -> bool:
 
 def mark() -> None:
     """Say that this user measures. PlimsollError if somebody else has put something in the mark's place."""
-    path = folder() / f"{MARK}.{os.geteuid()}"
+    path = _own_mark()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     except OSError as problem:
@@ -138,7 +139,11 @@ def mark() -> None:
 
 def unmark() -> None:
     """Say that this user's measurement has ended."""
-    (folder() / f"{MARK}.{os.geteuid()}").unlink(missing_ok=True)
+    _own_mark().unlink(missing_ok=True)
+
+
+def _own_mark() -> Path:
+    return folder() / f"{MARK}.{os.geteuid()}"
 
 
 def marks(name: str = MARK) -> dict[int, Path]:
@@ -157,9 +162,8 @@ def to_sweep() -> list[Path]:
     """Marks of killed measurements whose leavings this user may remove: root everybody's, and all users their own, also where
     root has removed what root can."""
     me = os.geteuid()
-    found = marks()
-    own = [path for known in (found, marks(SWEPT)) for number, path in known.items() if number == me]
-    return own + ([path for number, path in found.items() if number != me] if me == 0 else [])
+    again = marks(SWEPT).get(me)
+    return [path for number, path in marks().items() if me in (0, number)] + ([again] if again else [])
 
 
 def swept(left: list[Path]) -> None:
@@ -177,17 +181,8 @@ def swept(left: list[Path]) -> None:
 def of_others() -> list[str]:
     """Names of the other users whose killed measurement nobody has swept after, or whose containers without root are still
     there: only they can remove these."""
-    left = {number: path for number, path in marks(SWEPT).items() if _keeps_containers(number)} | marks()
+    left = {number: path for number, path in marks(SWEPT).items() if processes.named(HOLDS, number)} | marks()
     return [_owner(path) for number, path in left.items() if number != os.geteuid()]
-
-
-def _keeps_containers(user: int) -> bool:
-    """Whether a process of a user holds a container."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_uid == user and (folder / "comm").read_text().strip() == HOLDS:
-                return True
-    return False
 
 
 def _owner(path: Path) -> str:

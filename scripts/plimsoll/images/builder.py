@@ -64,16 +64,16 @@ def build(name: str, base: str) -> Image:
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = store.folder_of({"tag": tag})
     try:
-        if brought := _brought(folder / forms.DESCRIPTION):
+        if brought := _brought(folder / store.DESCRIPTION):
             return brought
         # Before anything that takes time.
         client.command()
         if given["forms"] == ["docker"]:
-            description = _docker_only(name, base, tag, given["stages"], folder / forms.DESCRIPTION)
+            description = _docker_only(name, base, tag, given["stages"], folder / store.DESCRIPTION)
         else:
             stages = _stages(name, base, tag, given["stages"])
             made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
-            description = _noted(folder / forms.DESCRIPTION, made)
+            description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
                 _say(f"unpacking {tag} for what is no engine")
                 description = forms.unpack(tag, folder, stages)
@@ -89,8 +89,7 @@ def _brought(path: Path) -> dict | None:
     description = json.loads(path.read_text()) if path.is_file() else None
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
-    wanted = [description["id"], *(stage["id"] for stage in description.get("stages", {}).values())]
-    if [client.image_id(each) for each in store.tags(description)] != wanted and (path.parent / store.ARCHIVE).is_file():
+    if not store.in_engine(description) and (path.parent / store.ARCHIVE).is_file():
         store.load(description)
     return None
 

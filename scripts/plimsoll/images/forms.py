@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll.environments.apptainer import executable
-from plimsoll.environments.base import output
+from plimsoll.environments.base import name_of, output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
 
 # An image without its stages.
 ALONE = "alone.tar"
-SIF, ROOTFS, DESCRIPTION = "image.sif", "rootfs", "image.json"
+SIF, ROOTFS = "image.sif", "rootfs"
 DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
 # A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
 # a second per run.
@@ -34,7 +34,7 @@ def lacking(description: Mapping, wanted: list[str]) -> bool:
 
 def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
     """The forms that are files of an image that the engine has; the image's description. Unavailable if a step fails."""
-    name = tag.partition(":")[0].rpartition("/")[2]
+    name = name_of(tag)
     stated, forms = contents.stated(name), settings.of(name)["forms"]
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
@@ -59,7 +59,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
             "files": contents.files(new / ROOTFS, stated["programs"]),
             "versions": contents.versions(new / ROOTFS, stated["versions"]),
         }
-        (new / DESCRIPTION).write_text(json.dumps(description, indent=1))
+        (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
         return description

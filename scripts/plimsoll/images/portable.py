@@ -91,7 +91,7 @@ def take(source: Path, base: str) -> list[str]:
             for image in manifest["images"]:
                 _refuse_other_version(image, base, source)
                 folder = store.folder_of(image)
-                if _there(folder, image):
+                if store.digest(image) == image["id"]:
                     _skip(archive, folder.name, image, source)
                 else:
                     made[folder] = folder.with_name(f".{folder.name}-{os.getpid()}")
@@ -139,13 +139,6 @@ def _refuse_other_version(image: dict, base: str, source: Path) -> None:
         )
 
 
-def _there(folder: Path, image: dict) -> bool:
-    try:
-        return json.loads((folder / forms.DESCRIPTION).read_text())["id"] == image["id"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
 def _members(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> Iterator[tuple[str, BinaryIO]]:
     """The name of each file of an image with what can be read of it, in the order in which the manifest has them."""
     for name, known in image["files"].items():
@@ -172,7 +165,7 @@ def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source
             raise PlimsollError(f"{source}: {folder.name}/{PACKED} could not be unpacked.")
         (new / PACKED).unlink()
     description = _settled(new, folder, image, source)
-    (new / forms.DESCRIPTION).write_text(json.dumps(description, indent=1))
+    (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
 
 
 def _copied(content: BinaryIO, path: Path) -> str:
@@ -189,7 +182,7 @@ def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
     """The image's description with the paths that its files have here; PlimsollError if its unpacked files are not those of the
     description."""
     try:
-        description = json.loads((new / forms.DESCRIPTION).read_text())
+        description = json.loads((new / store.DESCRIPTION).read_text())
         if (description["tag"], description["id"]) != (image["tag"], image["id"]):
             raise ValueError
         for form in ("sif", "rootfs", "archive", "disk"):

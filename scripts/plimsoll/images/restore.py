@@ -5,15 +5,14 @@ An image that is built anew has another digest, and records of two builds are no
 
 from pathlib import Path
 
-from plimsoll.images import client, forms
-from plimsoll.images.store import folder_of, load, tags
+from plimsoll.images import forms
+from plimsoll.images.store import folder_of, in_engine, load
 from plimsoll.interchange import Image
 
 
 def restore(image: Image) -> None:
     """Make the forms of an image again that are gone. Outage if there is no copy, Unavailable if a step fails."""
-    wanted = [image["id"], *(stage["id"] for stage in image.get("stages", {}).values())]
-    if [client.image_id(tag) for tag in tags(image)] != wanted:
+    if not in_engine(image):
         load(image)
     if not all(path.is_file() for path in _files(image)):
         forms.unpack(image["tag"], folder_of(image), image.get("stages", {}))

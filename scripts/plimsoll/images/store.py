@@ -1,14 +1,15 @@
 """The copy of each image in the store, from which one that was removed is made again (plimsoll.images.restore)."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import gone
 from plimsoll.images import client
-from plimsoll.interchange import Image
+from plimsoll.interchange import Image, StageOfImage
 
-ARCHIVE = "image.tar"
+ARCHIVE, DESCRIPTION = "image.tar", "image.json"
 
 
 def folder_of(image: Image) -> Path:
@@ -44,13 +45,31 @@ def load(image: Image) -> None:
         raise gone(image, f"and {archive} is not there")
     client.asked("load", "--quiet", "--input", str(archive), seconds=300)
     # Docker and Podman name what they save differently, and the digest is the same.
-    for each in (image, *image.get("stages", {}).values()):
+    for each in parts(image):
         client.asked("tag", each["id"].removeprefix("sha256:"), each["tag"])
 
 
 def tags(image: Image) -> list[str]:
     """Tags of an image and of those of its stages that are images too."""
-    return [image["tag"], *(stage["tag"] for stage in image.get("stages", {}).values())]
+    return [each["tag"] for each in parts(image)]
+
+
+def parts(image: Image) -> list[StageOfImage]:
+    """An image and those of its stages that are images too."""
+    return [image, *image.get("stages", {}).values()]
+
+
+def in_engine(image: Image) -> bool:
+    """Whether the engine has an image and its stages as they are described, and not others by the same recipe."""
+    return all(client.image_id(each["tag"]) == each["id"] for each in parts(image))
+
+
+def digest(image: Mapping) -> str | None:
+    """The digest of what the store has under an image's tag; None if it has nothing, or if what it says is damaged."""
+    try:
+        return json.loads((folder_of(image) / DESCRIPTION).read_text())["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def forget_replaced(folder: Path) -> None:
@@ -59,8 +78,7 @@ def forget_replaced(folder: Path) -> None:
     for path in folder.glob("*.json"):
         try:
             described = json.loads(path.read_text())
-            there = json.loads((folder_of(described) / "image.json").read_text())
-            if there["id"] != described["id"]:
+            if digest(described) not in (None, described["id"]):
                 path.unlink()
         except (OSError, ValueError, KeyError, TypeError):
             continue

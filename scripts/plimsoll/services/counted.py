@@ -2,9 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, processes
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services
@@ -19,7 +18,7 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
     looks, so groups count the engine meanwhile. The containers' own groups are taken in the same hierarchy: no process is in
     two of these."""
     mounted = cgroup.mounts()
-    with cgroup.counting(_engine_s(), mounted) as engine:
+    with cgroup.counting(processes.named(ENGINE), mounted) as engine:
 
         def snapshot() -> noise.Snapshot:
             contained = services.groups()
@@ -30,13 +29,3 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
             return noise.snapshot(attempt.machine, attempt.account, contained, daemons)
 
         yield snapshot
-
-
-def _engine_s() -> list[int]:
-    """Numbers of the engine's processes on this host."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if (folder / "comm").read_text().strip() in ENGINE:
-                found.append(int(folder.name))
-    return found

@@ -17,9 +17,8 @@ def or_refuse(words: list[str]) -> None:
     `words` is Snakemake's command line: in a dry run nothing is written to results/.
     """
     try:
-        for file in (configuration.FILE, configuration.LOCAL):
-            if file == configuration.FILE or file.is_file():
-                yaml_files.keys_of(file)
+        for file in configuration.files():
+            yaml_files.keys_of(file)
         check_folders(Path(), [Path(".snakemake")] if requested.of(words).dry else [Path(".snakemake"), *results(Path())])
     except PlimsollError as problem:
         refuse(problem)
