@@ -68,10 +68,15 @@ class Attempts(Protocol):
     """`attempt`: how a run is made."""
 
     LIMITS_MEMORY: bool  # containers have limits of memory: what the kernel kills may have gone beyond its own
+    LAUNCHES: bool  # several cells are measured in one launch: the design has `launch`, and otherwise `attempt`
 
     def attempt(self, given: Any) -> dict:
-        """Make one attempt (plimsoll.measuring.attempt.Attempt); what its record says: `status`, `reason`, and what was
-        found."""
+        """Make one attempt at a run (plimsoll.measuring.attempt.Attempt); what its record says: `status`, `reason`, and what
+        was found."""
+
+    def launch(self, given: Any) -> dict[str, dict]:
+        """Make one attempt at all runs of a launch; what the record of each says, by cell. What the launch did not come to is
+        left out."""
 
 
 class Readings(Protocol):

@@ -130,6 +130,9 @@ class Cell(TypedDict):
     parameters: NotRequired[dict]  # problem sizes
     expected_seconds: NotRequired[float]
     fingerprint: NotRequired[str]  # of what is measured
+    # Of a cell that is measured in one launch with others that have the same `launch`:
+    launch: NotRequired[str]  # the deployment: the cell's path without its part
+    part: NotRequired[str]  # the cell's own folder in that launch
 
 
 class CellOfRanks(Cell):

@@ -1,4 +1,5 @@
-"""Measures one run of one cell and leaves one record, unless the means of measuring fail for good: then the workflow stops.
+"""Measures one run of one cell, or those of one launch, and leaves a record of each, unless the means of measuring fail for
+good: then the workflow stops.
 
 Imports nothing but the standard library and what measuring needs: its start-up is part of every run's cost.
 """
@@ -9,6 +10,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guard
 from plimsoll.host import cgroup
 from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, progress, record, staleness, status, system
-from plimsoll.measuring.attempt import Attempt
+from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
 INTERRUPTIONS = 3
@@ -32,11 +34,17 @@ class Run(NamedTuple):
     study_folder: Path
     image: Image
 
+    @property
+    def name(self) -> str:
+        """What the run is called: the path of its record below runs/, without its ending."""
+        return f"{self.cell['path']}/{self.repetition}"
+
 
 def measure(
     plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path, fingerprint: str | None = None
 ) -> Record:
-    """Measure one run and write its record to `target`.
+    """Measure one run and write its record to `target`; with it, in the same launch, what else of its deployment waits to be
+    measured in the same block (`_together`), whose records lie where this one's does.
 
     A record with the same fingerprint that is there already, or in the archive, is kept instead if it counts or was tried
     often enough; one with another fingerprint is moved to the archive first. Raises PlimsollError for a cell that is not in
@@ -53,22 +61,53 @@ def measure(
         raise PlimsollError(f"The cell {cell_path} cannot be measured here: {cell['reason']}.")
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
-    name = f"{cell_path}/{repetition}"
+    progress_folder = study_folder / "progress"
+    targets, found, tried = {cell_path: target}, {}, {}
     try:
-        kept, tried = staleness.kept(study_folder, cell, repetition, target, plan["limits"]["starts"])
-        if kept:
-            progress.skip(study_folder / "progress", name)
-            return kept
-        run = Run(plan, cell, repetition, study_folder, json.loads(image_path.read_text()))
-        with lock.machine(environments.known):
-            begun = time.monotonic()
-            known = _system(run)
-            result = {**_until_valid(run, tried), "system": known}
-            _write(target, result)
-        progress.finish(study_folder / "progress", name, time.monotonic() - begun, result)
+        for one in _together(plan, cell, repetition, study_folder):
+            path = one["path"]
+            targets.setdefault(path, record.path_of(study_folder / "runs", path, repetition))
+            kept, before = staleness.kept(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
+            if kept:
+                progress.skip(progress_folder, f"{path}/{repetition}")
+                found[path] = kept
+            else:
+                tried[path] = before
+        if cell_path in tried:
+            image = json.loads(image_path.read_text())
+            runs = {path: Run(plan, plan["cells"][path], repetition, study_folder, image) for path in tried}
+            found |= _measure_all(runs, tried, targets)
     except OSError as error:
         raise _outage_of(error) from error
-    return result
+    return found[cell_path]
+
+
+def _together(plan: Plan, cell: Cell, repetition: int, study_folder: Path) -> list[Cell]:
+    """The cells that are measured in one launch, in the order that the plan has drawn: this one, and those of its deployment
+    that this start of the workflow has yet to measure in the same block."""
+    if "launch" not in cell:
+        return [cell]
+    waiting = progress.waiting(study_folder / "progress")
+    of_launch = [one for one in plan["cells"].values() if one.get("launch") == cell["launch"] and not one["reason"]]
+    together = {one["path"]: one for one in of_launch if one is cell or f"{one['path']}/{repetition}" in waiting}
+    drawn = [path for path, number in plan["order"] if number == repetition and path in together]
+    return [together[path] for path in dict.fromkeys([*drawn, cell["path"]])]
+
+
+def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets: dict[str, Path]) -> dict[str, Record]:
+    """Measure the runs of a launch and write their records, which are returned by cell; `tried` are those of earlier starts."""
+    written = {}
+    with lock.machine(environments.known):
+        begun = time.monotonic()
+        known = _system(next(iter(runs.values())))
+        for settled in _until_valid(runs, tried):
+            since, begun = begun, time.monotonic()
+            for path, recorded in settled.items():
+                written[path] = {**recorded, "system": known}
+                _write(targets[path], written[path])
+                seconds = (begun - since) / len(settled)
+                progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
+    return written
 
 
 def _system(run: Run) -> str:
@@ -82,27 +121,36 @@ def _system(run: Run) -> str:
         return system.identity(run.study_folder, environment)
 
 
-def _until_valid(run: Run, tried: dict | None) -> dict:
-    """The record after attempts until one is valid or the profile's number is used up; it keeps the earlier ones inside it.
+def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Iterator[dict[str, Record]]:
+    """Attempts at the runs of a launch until each is valid or the profile's number is used up. After each attempt it gives the
+    records of those that are settled, by cell; a record keeps its run's earlier attempts inside it.
 
-    `tried` is the record of earlier starts, whose attempts are kept too. Whatever interrupts an attempt is mended before the
-    next one; interrupted attempts do not count towards the profile's number.
+    `tried` has the record of earlier starts, if there is one, whose attempts are kept too. Whatever interrupts an attempt is
+    mended before the next one; interrupted attempts do not count towards the profile's number. What an attempt did not come to
+    is open as before.
     """
-    earlier = staleness.attempts_of(tried) if tried else []
-    made = interrupted = 0
-    while True:
-        attempt, problem = _attempt(run)
+    earlier = {path: staleness.attempts_of(before) if before else [] for path, before in tried.items()}
+    made, interrupted = dict.fromkeys(runs, 0), 0
+    while earlier:
+        attempts, problem = _attempt([runs[path] for path in earlier])
+        settled: dict[str, Record] = {}
+        for path, attempt in attempts.items():
+            made[path] += not problem
+            over = made[path] == runs[path].plan["limits"]["attempts"]
+            if not problem and (over or attempt["status"] in status.COUNTED):
+                before = earlier.pop(path)
+                history = {"attempts": len(before) + 1, "invalid_attempts": before}
+                settled[path] = {**_of_the_run(runs[path], tried[path]), **history, **attempt}
+            else:
+                earlier[path].append(attempt)
         if problem:
             interrupted += 1
+            first = runs[next(iter(earlier))]
             if interrupted > INTERRUPTIONS:
-                raise Outage(f"{problem.cause}, in {interrupted} attempts at {run.cell['path']}", problem.remedy)
-            _restore(run, problem)
-        else:
-            made += 1
-            if attempt["status"] in status.COUNTED or made == run.plan["limits"]["attempts"]:
-                break
-        earlier.append(attempt)
-    return {**_of_the_run(run, tried), "attempts": len(earlier) + 1, "invalid_attempts": earlier, **attempt}
+                raise Outage(f"{problem.cause}, in {interrupted} attempts at {first.cell['path']}", problem.remedy)
+            _restore(first, problem)
+        if settled:
+            yield settled
 
 
 def _of_the_run(run: Run, tried: dict | None) -> dict:
@@ -135,8 +183,8 @@ def _write(target: Path, result: Record) -> None:
 
 
 def _raw_folder(run: Run) -> Path:
-    """A new folder for the raw output of one attempt."""
-    parent = run.study_folder / "raw" / run.cell["path"]
+    """A new folder for the raw output of one attempt at a launch."""
+    parent = run.study_folder / "raw" / run.cell.get("launch", run.cell["path"])
     parent.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:
@@ -148,20 +196,19 @@ def _raw_folder(run: Run) -> Path:
             number += 1
 
 
-def _attempt(run: Run) -> tuple[dict, Outage | None]:
-    """One attempt: the part of the record that is its own, and what interrupted it, if the means of measuring failed."""
+def _attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
+    """One attempt at the runs of a launch: by cell the part of the record that is the attempt's own, and what interrupted the
+    attempt, if the means of measuring failed."""
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     with lock.run(identity):
-        return _attempt_as(identity, run)
+        return _attempt_as(identity, runs)
 
 
-def _attempt_as(identity: str, run: Run) -> tuple[dict, Outage | None]:
-    folder = _raw_folder(run)
-    attempt: dict = {
-        "started": time.time(),
-        "raw": str(folder.relative_to(run.study_folder.resolve())),
-        "seconds": {},
-    }
+def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
+    run, folder = runs[0], _raw_folder(runs[0])
+    notes: dict = {"started": time.time(), "seconds": {}}
+    if "launch" in run.cell:
+        notes["launch"] = [each.cell["part"] for each in runs]
     limits = run.plan["limits"]
     mounted = cgroup.mounts()
     machine = noise.Machine(mounted)
@@ -169,36 +216,47 @@ def _attempt_as(identity: str, run: Run) -> tuple[dict, Outage | None]:
     entering = threading.Thread(target=lambda: accounts.append(cgroup.account(mounted)))
     accounts: list = []
     entering.start()
-    attempt["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
+    notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
     entering.join()
-    attempt["seconds"]["idle"] = attempt["noise"]["before"]["waited_seconds"]
-    if not attempt["noise"]["before"]["idle"]:
-        waited = attempt["noise"]["before"]["waited_seconds"]
-        return {**attempt, "status": status.INVALID, "reason": f"the machine was not idle within {waited:.0f} s"}, None
+    notes["seconds"]["idle"] = notes["noise"]["before"]["waited_seconds"]
+
+    def known(found: dict[str, dict]) -> dict[str, dict]:
+        """What each record says: the notes, where the raw output lies, and what was found."""
+        root = run.study_folder.resolve()
+        cells = {each.cell["path"]: each.cell for each in runs}
+        return {
+            path: {**notes, "raw": str(folder_of(folder, cells[path]).relative_to(root)), **outcome}
+            for path, outcome in found.items()
+        }
+
+    if not notes["noise"]["before"]["idle"]:
+        reason = f"the machine was not idle within {notes['noise']['before']['waited_seconds']:.0f} s"
+        return known({each.cell["path"]: {"status": status.INVALID, "reason": reason} for each in runs}), None
     attempts = designs.find(run.plan["design"]).attempts
     killed = noise.killed_for_memory()
     try:
         temporary = lock.temporary_folder(identity)
         try:
+            cells = tuple(each.cell for each in runs)
             given = Attempt(
-                identity, run.plan, run.cell, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], attempt
+                identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], notes
             )
-            attempt.update(attempts.attempt(given))
+            found = known(attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)})
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        if attempt["status"] not in (status.VALID, status.DISTURBED):
+        if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
             _examine(run, None if attempts.LIMITS_MEMORY else killed)
     except Outage as problem:
-        return _interrupted(attempt, problem)
+        return known(_interrupted(runs, problem)), problem
     except OSError as error:
-        return _interrupted(attempt, _outage_of(error))
-    return attempt, None
+        problem = _outage_of(error)
+        return known(_interrupted(runs, problem)), problem
+    return found, None
 
 
-def _interrupted(attempt: dict, problem: Outage) -> tuple[dict, Outage]:
-    """An attempt whose means failed: what is known of it, and nothing that it seemed to find."""
-    own = {key: attempt[key] for key in ("started", "raw", "seconds", "noise")}
-    return {**own, "status": status.INTERRUPTED, "reason": problem.cause}, problem
+def _interrupted(runs: list[Run], problem: Outage) -> dict[str, dict]:
+    """Attempts whose means failed: nothing that they seemed to find."""
+    return {run.cell["path"]: {"status": status.INTERRUPTED, "reason": problem.cause} for run in runs}
 
 
 # What follows is done only when something went wrong, and imports what it needs then: a run that ends well does not pay for it.
@@ -220,7 +278,7 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
     if killed is not None:
         means.refuse_killed(killed)
-    for folder in (run.study_folder / "raw" / run.cell["path"], lock.TEMPORARY.parent):
+    for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
         means.refuse_full(folder)
     environments.find(run.cell["runtime"]).examine(run.image)
 

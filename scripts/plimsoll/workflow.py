@@ -7,7 +7,7 @@ import fcntl
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -138,7 +138,10 @@ class Workflow:
             return []
         loaded = self.studies[study]
         image = image_of(loaded)
-        return [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
+        needed = [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
+        # Snakemake compares with what was asked for when it last ran the job. A record may come of another job's launch, though,
+        # and the workflow may have been killed then: Snakemake knows nothing of it, but that it is older than this.
+        return [*needed, _now(study)] if _seen(study, cell, repetition).there else needed
 
     def asked_for(self, study: str, cell: str, repetition: int) -> str:
         """What is asked of a run, as arguments of plimsoll.measure; if they are not those of its last job it runs again."""
@@ -276,6 +279,15 @@ def hold(path: Path) -> TextIO:
         file.close()
         raise PlimsollError("Another workflow is running in this folder: wait for it to end, or stop it.") from None
     return file
+
+
+@cache
+def _now(study: str) -> str:
+    """Path of a file that is newer than all records of a study that were there when the workflow started."""
+    path = Path("results", study, "progress", "started")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return str(path)
 
 
 def _seen(study: str, cell: str, repetition: int) -> staleness.Look:

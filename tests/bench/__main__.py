@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, users
+from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, together, users
 from tests.bench.calibration import halves, known, rejudge, same, simulation
 
 BENCHES = {
@@ -13,6 +13,7 @@ BENCHES = {
     "precise": precise.main,
     "creation": creation.main,
     "users": users.main,
+    "together": together.main,
 }
 LONG = {
     "instruments": instruments.main,

@@ -95,6 +95,8 @@ def _run(recorded: Record) -> dict:
         "neighbours_apart": during.get("apart", True),
         "busy_share_before": recorded["noise"]["before"]["busy_share"],
         **{f"{part}_seconds": seconds for part, seconds in recorded["seconds"].items()},
+        # All but the run itself is the launch's, which the others in it have too.
+        "runs_in_launch": len(recorded.get("launch", (1,))),
         "place_in_order": recorded["place_in_order"],
         "started": recorded["started"],
         "raw": recorded["raw"],

@@ -14,6 +14,8 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 
+# What a run takes by itself, in the table of runs.
+OWN = "run_seconds"
 EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 
 
@@ -77,8 +79,12 @@ def _unwatched(runs: pd.DataFrame, factors: list[str]) -> set[str]:
 
 
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
-    """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds)."""
+    """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds), of those that are its
+    launch's the run's share."""
     phases = [column for column in runs if column.endswith("_seconds")]
     if not phases or runs.empty:
         return {}
-    return runs[phases].sum(axis=1).groupby(cell_paths.of_table(runs, factors)).mean().to_dict()
+    shared = [column for column in phases if column != OWN]
+    own = runs[OWN].fillna(0) if OWN in runs else 0
+    each = own + runs[shared].sum(axis=1) / runs.get("runs_in_launch", 1)
+    return each.groupby(cell_paths.of_table(runs, factors)).mean().to_dict()

@@ -1,4 +1,4 @@
-"""What a design is given to make one attempt at a run."""
+"""What a design is given to make one attempt at a run, or at the runs of one launch."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,13 +10,14 @@ from plimsoll.measuring import noise
 class Attempt(NamedTuple):
     """One attempt at a run: everything that a design needs to make it.
 
-    `folder` takes its raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time
-    of this process and its children, `limits` what neighbours may use, `notes` the part of the record that is written so far.
+    `cells` are those of the launch, in the order of its parts; most designs have one for each run. `folder` takes the launch's
+    raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time of this process and
+    its children, `limits` what neighbours may use, `notes` the part of the records that is written so far.
     """
 
     identity: str
     plan: Plan
-    cell: Cell
+    cells: tuple[Cell, ...]
     image: Image
     folder: Path
     temporary: Path
@@ -24,3 +25,14 @@ class Attempt(NamedTuple):
     account: Path | None
     limits: dict
     notes: dict
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of a run that is a launch of its own; of several the first, which has its deployment in common with the
+        others."""
+        return self.cells[0]
+
+
+def folder_of(folder: Path, cell: Cell) -> Path:
+    """Where the raw output of a cell lies in its launch's folder."""
+    return folder / cell["part"] if "part" in cell else folder

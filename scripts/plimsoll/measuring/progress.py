@@ -26,6 +26,12 @@ def begin(folder: Path, queue: list[str]) -> None:
     (folder / "done.jsonl").write_text("")
 
 
+def waiting(folder: Path) -> set[str]:
+    """The runs that this start of the workflow has yet to measure ('cell/repetition')."""
+    queue, done = _read(folder)
+    return set(queue) - {row[0] for row in done}
+
+
 def skip(folder: Path, run: str) -> None:
     """Cross off a run that did not have to be measured after all."""
     _cross_off(folder, [run, None, time.time(), None, 0])
@@ -58,7 +64,11 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
         queue = json.loads((folder / "queue.json").read_text())
     except (OSError, ValueError):
         queue = []
-    return queue, [json.loads(line) for line in (folder / "done.jsonl").read_text().splitlines()]
+    try:
+        done = (folder / "done.jsonl").read_text()
+    except OSError:
+        done = ""
+    return queue, [json.loads(line) for line in done.splitlines()]
 
 
 def describe(queue: list[str], done: list[list], result: Record) -> str:

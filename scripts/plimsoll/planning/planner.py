@@ -50,7 +50,9 @@ def make(
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         "cells": cells,
         "order": order.blocks(
-            {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]}, config["seed"]
+            {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]},
+            config["seed"],
+            {path: cell["launch"] for path, cell in cells.items() if "launch" in cell},
         ),
     }
 

@@ -37,12 +37,14 @@ class Workload(ABC):
 class Application(Workload):
     """A program that runs as MPI ranks in a working directory of its own.
 
-    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image.
+    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image. One that
+    `repeats` runs again and again in one launch, in another folder each time (plimsoll.measuring.parts).
     """
 
     in_words = "MPI application"
     program: str
     sections: tuple[str, ...]
+    repeats = False
 
     @abstractmethod
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
@@ -62,7 +64,11 @@ class Application(Workload):
 
     @abstractmethod
     def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
-        """About how long a run takes where ranks share memory: for a plan's estimate, not for a limit."""
+        """About how long a section takes where ranks share memory: for a plan's estimate, not for a limit."""
+
+    @abstractmethod
+    def starting_seconds(self, ranks: int) -> float:
+        """About how long a launch takes beside its sections, with what it runs in: for a plan's estimate."""
 
     @abstractmethod
     def prepare(self, folder: Path, parameters: dict) -> None:

@@ -27,6 +27,7 @@ from plimsoll.workloads.base import SUPPLIED
 
 # Containers have limits: a program that the kernel kills may have gone beyond that of its container.
 LIMITS_MEMORY = True
+LAUNCHES = False
 # From the order to start a loop to its first iteration: it has to be in the container by then.
 START = 0.4
 # How often the members are looked at during the window, and after it.

@@ -15,6 +15,7 @@ from plimsoll.workloads.base import InvalidOutput
 
 # Containers have no limits.
 LIMITS_MEMORY = False
+LAUNCHES = False
 # What an engine's folder holds of a parent (its engine's copy of the child's image) and of a container, and what must be left.
 PARENT_BYTES, CONTAINER_BYTES, SPARE_BYTES = 400 * 2**20, 2**20, 2**30
 # Of all others, which create containers, it is the same.

@@ -31,6 +31,7 @@ from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # What the kernel kills may have gone beyond the memory that a run with a disk has.
 LIMITS_MEMORY = True
+LAUNCHES = False
 # Where benchmarks of the disk write, in every node.
 TEMPORARY = "/var/tmp"
 # Free disk that must be left beside what a benchmark fills.

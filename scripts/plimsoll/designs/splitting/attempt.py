@@ -1,21 +1,28 @@
-"""One attempt at a run of a splitting study: ranks of one MPI application in the cell's containers."""
+"""One launch of a splitting study: ranks of one MPI application in a deployment's containers, for one section or several."""
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll import environments, instruments, workloads
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.environments.base import Node
 from plimsoll.errors import Unavailable
+from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status
-from plimsoll.measuring.attempt import Attempt
+from plimsoll.measuring.attempt import Attempt, folder_of
+from plimsoll.measuring.parts import Parts, Span
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Containers have no limits.
 LIMITS_MEMORY = False
+# Of a deployment all sections are measured in one.
+LAUNCHES = True
 # Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins, of
 # which Open MPI opens others where it finds other devices.
 NOT_COMPARED = (
@@ -33,59 +40,119 @@ NOT_COMPARED = (
 MANY_BYTES = 10_000_000
 
 
-def attempt(attempt: Attempt) -> dict:
-    """Deploy, run, take down, and judge."""
+class Launch(NamedTuple):
+    """A launch that has ended: the `job` with its `instrument` and `benchmark`, the `code` that mpirun ended with (None at a
+    time limit), what was seen before and after it, and the `parts` that it had (None for a launch of one cell alone)."""
+
+    job: Job
+    benchmark: Application
+    instrument: Instrument
+    command: list[str]
+    code: int | None
+    whole: Span
+    parts: Parts | None
+
+
+def launch(attempt: Attempt) -> dict[str, dict]:
+    """Deploy, run the sections of the deployment one after another, take down, and judge each: by cell what its record says.
+
+    A cell whose section never began, because the launch ended in one before, is left out: nothing is known of it.
+    """
     cell = attempt.cell
     job = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, cell, attempt.image)
     benchmark = workloads.find(attempt.plan["benchmark"], Application)
-    benchmark.prepare(job.folder, cell["parameters"])
-    (job.folder / "ranks").mkdir()
+    for one in attempt.cells:
+        folder = folder_of(job.folder, one)
+        (folder / "ranks").mkdir(parents=True)
+        benchmark.prepare(folder, one["parameters"])
     instrument = instruments.find(cell["instrument"])(job, cell)
     job.preload = instrument.preload
     environment = environments.find(cell["runtime"])
-    account, machine = attempt.account, attempt.machine
     seconds, begun = attempt.notes["seconds"], time.monotonic()
     try:
         nodes = environment.start(job.specs)
     except Unavailable as problem:
-        return {"status": status.FAILED, "reason": f"the containers could not be started: {problem}"}
+        return _failed(attempt, f"the containers could not be started: {problem}")
     seconds["deploy"] = round(time.monotonic() - begun, 4)
     try:
-        command = instrument.around(job.command(nodes, [benchmark.program]), nodes, account)
-        variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
-        account = None if nodes[0].strays else account
-        groups = [group for node in nodes for group in node.groups]
-        before = noise.snapshot(machine, account, groups, environment.daemons)
-        job.launched = time.time()
-        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
-        after = noise.snapshot(machine, account, groups, environment.daemons)
-        if code != 0:
-            # Before they are removed: was it the benchmark that ended, or what it runs in?
-            environment.intact(nodes)
+        ended = _run(attempt, job, benchmark, instrument, nodes)
     except Unavailable as problem:
-        return {"status": status.FAILED, "reason": str(problem)}
+        return _failed(attempt, str(problem))
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-    seconds["run"] = round(after.when - before.when, 4)
+    return {one["path"]: found for one in attempt.cells if (found := _found(attempt, ended, one, nodes))}
+
+
+def _failed(attempt: Attempt, reason: str) -> dict[str, dict]:
+    return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
+
+
+def _run(attempt: Attempt, job: Job, benchmark: Application, instrument: Instrument, nodes: Sequence[Node]) -> Launch:
+    """Launch the ranks in the nodes, and wait until they end. Unavailable if they cannot be launched, or if what the nodes run
+    in fails."""
+    environment, limits = environments.find(attempt.cell["runtime"]), [cell["time_limit_seconds"] for cell in attempt.cells]
+    command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
+    variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
+    account = None if nodes[0].strays else attempt.account
+    groups = [group for node in nodes for group in node.groups]
+
+    def look() -> noise.Snapshot:
+        return noise.snapshot(attempt.machine, account, groups, environment.daemons)
+
+    names = [cell["part"] for cell in attempt.cells if "part" in cell]
+    parts = Parts(job.folder, dict(zip(names, limits, strict=True)), look) if names else None
+    try:
+        before = look()
+        job.launched = time.time()
+        code = run_bounded(command, variables, job.folder, max(limits), parts.wait if parts else None)
+        whole = Span(before, look())
+    finally:
+        if parts:
+            parts.close()
+    if code != 0:
+        # Before they are removed: was it the benchmark that ended, or what it runs in?
+        environment.intact(nodes)
+    return Launch(job, benchmark, instrument, command, code, whole, parts)
+
+
+def _found(attempt: Attempt, ended: Launch, cell: SplittingCell, nodes: Sequence[Node]) -> dict | None:
+    """What the record of a cell says of a launch that has ended; None if the cell's section did not begin in it, although
+    another one did."""
+    parts, span, code = ended.parts, ended.whole, ended.code
+    seconds: dict[str, float] = {}
+    if parts and cell["part"] in parts.begun:
+        span = parts.span(cell["part"], span.after)
+        seconds["start"] = round(parts.span(parts.begun[0], span.after).before.when - ended.whole.before.when, 4)
+        # What ended the launch is the fault of the part that it ended in: the others had ended before.
+        code = code if cell["part"] == (parts.running() or parts.begun[-1]) else 0
+    elif parts and parts.begun:
+        return None
+    seconds["run"] = round(span.after.when - span.before.when, 4)
     apart = not any(node.uncounted for node in nodes)
-    during = noise.neighbours([(before, after)], machine.processors, apart=apart, **attempt.limits)
-    attempt.notes["noise"]["during"] = during
-    return {"command": command, "exit_code": code, **_judge(job, cell, benchmark, instrument, code, during)}
+    during = noise.neighbours([span], attempt.machine.processors, apart=apart, **attempt.limits)
+    return {
+        "command": ended.command,
+        "exit_code": code,
+        "seconds": {**attempt.notes["seconds"], **seconds},
+        "noise": {**attempt.notes["noise"], "during": during},
+        **_judge(ended, cell, code, during),
+    }
 
 
-def _judge(job: Job, cell: SplittingCell, benchmark, instrument, code: int | None, during: dict) -> dict:
+def _judge(ended: Launch, cell: SplittingCell, code: int | None, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     measured: dict = {}
+    folder = folder_of(ended.job.folder, cell)
     if code is None:
-        return _out_of_time(job, cell, during)
+        return _out_of_time(ended, cell, during)
     if code:
-        return {"status": status.FAILED, "reason": f"mpirun ended with {code}: {_last_words(job.folder)}"}
+        return {"status": status.FAILED, "reason": f"mpirun ended with {code}: {_last_words(ended.job.folder)}"}
     try:
-        measured["ranks"] = _ranks(job, cell)
+        measured["ranks"] = _ranks(folder, cell)
         seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
         parameters = cell["parameters"]
-        watched = instrument.values(measured["ranks"], benchmark.region(parameters))
-        measured["values"] = {**benchmark.results(job.folder, parameters), "benchmark_seconds": seconds, **watched}
+        watched = ended.instrument.values(measured["ranks"], ended.benchmark.region(parameters))
+        measured["values"] = {**ended.benchmark.results(folder, parameters), "benchmark_seconds": seconds, **watched}
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
     except InvalidOutput as problem:
@@ -99,27 +166,26 @@ def _judge(job: Job, cell: SplittingCell, benchmark, instrument, code: int | Non
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
+def _out_of_time(ended: Launch, cell: SplittingCell, during: dict) -> dict:
     """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
     limit = f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
-    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
+    begun = [path.stat().st_mtime for path in (folder_of(ended.job.folder, cell) / "ranks").glob("*.begun")]
     if not cell.get("keep_timeouts") or len(begun) < cell["ranks"]:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
         return noise.disturbed(during)
-    return {
-        "status": status.CENSORED,
-        "reason": limit,
-        "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - max(begun)},
-    }
+    had = cell["time_limit_seconds"]
+    if not ended.parts:
+        had += ended.job.launched - max(begun)
+    return {"status": status.CENSORED, "reason": limit, "values": {"benchmark_seconds": had}}
 
 
-def _ranks(job: Job, cell: SplittingCell) -> list[dict]:
+def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
     """What each rank saw (containers/hpcc/rank_report.c)."""
     reports = []
     for number in range(cell["ranks"]):
         try:
-            reports.append(json.loads((job.folder / f"ranks/{number}.json").read_text()))
+            reports.append(json.loads((folder / f"ranks/{number}.json").read_text()))
         except (OSError, ValueError) as error:
             raise InvalidOutput(f"rank {number} left no report") from error
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})

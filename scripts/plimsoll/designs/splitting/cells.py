@@ -1,5 +1,6 @@
 """The cells of a study that splits one application over more and more containers (liu2020), on a host: pure."""
 
+from collections import Counter
 from itertools import product
 
 from plimsoll import environments, instruments, workloads
@@ -29,12 +30,25 @@ def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, SplittingCell]]:
     """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
-    return [
+    cells = [
         (name, cell)
         for name, experiment in study["experiments"].items()
         for hardware in experiment["hardware"]
         for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
     ]
+    _add_starting(workloads.find(study["benchmark"], Application), [cell for _, cell in cells if not cell["reason"]])
+    return cells
+
+
+def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:
+    """Add each cell's share of its launch's start to the time that it is expected to take."""
+    together = Counter(launch for launch, _ in {(_launch_of(cell), cell["path"]) for cell in cells})
+    for cell in cells:
+        cell["expected_seconds"] += benchmark.starting_seconds(cell["ranks"]) / together[_launch_of(cell)]
+
+
+def _launch_of(cell: SplittingCell) -> str:
+    return cell.get("launch", cell["path"])
 
 
 def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[SplittingCell]:
@@ -123,8 +137,12 @@ def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
 
 def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
     sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", Instrument.name)
+    deployment = f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}"
+    # An instrument watches a launch, and sees one section of it.
+    together = instrument == Instrument.name and workloads.find(study["benchmark"], Application).repeats
     return {
-        "path": f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}/{section}",
+        "path": f"{deployment}/{section}",
+        **({"launch": deployment, "part": section} if together else {}),
         "hardware": hardware,
         "mode": row.mode,
         "scheme": row.name,
@@ -219,12 +237,15 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
 
 
 def fingerprint(cell: SplittingCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other. It does not matter which
+    other sections a launch has (docs/methodology.md)."""
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
         keys.append("time_limit_seconds")
     if "events" in cell:
         keys.append("events")
+    if "launch" in cell:
+        keys.append("part")
     return record.fingerprint([cell[key] for key in keys])
 
 

@@ -26,6 +26,7 @@ from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
 LIMITS_MEMORY = False
+LAUNCHES = False
 # What HDFS, the tasks and the output take of the disk beside the data, as multiples of these, and what must be left (bytes).
 TIMES_THE_DATA, SPARE_BYTES = 8, 2 * 2**30
 
