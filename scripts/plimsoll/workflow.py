@@ -139,8 +139,8 @@ class Workflow:
         loaded = self.studies[study]
         image = image_of(loaded)
         needed = [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
-        # Snakemake compares with what was asked for when it last ran the job. A record may come of another job's launch, though,
-        # and the workflow may have been killed then: Snakemake knows nothing of it, but that it is older than this.
+        # Snakemake compares with what was asked for when it last ran the job. A record may come of another job's launch, and
+        # the workflow may have been killed then: Snakemake knows nothing of such a one, but that it is older than this.
         return [*needed, _now(study)] if _seen(study, cell, repetition).there else needed
 
     def asked_for(self, study: str, cell: str, repetition: int) -> str:
