@@ -2,7 +2,8 @@
 #
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
-#   make reproduce PROFILE=paper    another profile of config/profiles/
+#   make reproduce HOURS=10         as many hours; 1 if nothing is said, 0.15 for what ten minutes decide
+#   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
 #   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
 #   make list                       what there is to make, how far it is, and the command for each part
@@ -21,6 +22,8 @@ PROFILE ?= quick
 export STUDIES
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
+# The quick profile is for a given time; the others say how often everything is repeated.
+HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
@@ -28,6 +31,7 @@ MAXIMUM ?= 30
 
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
+	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll hours --hours $(HOURS) $(settings))
 	.venv/bin/snakemake --cores 1 all --config $(settings)
 
 # What can be built here, for a machine that cannot build.

@@ -71,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    spent = stage(_hours, "hours")
+    spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_new_system)
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
@@ -251,6 +253,18 @@ def _precise(options: argparse.Namespace) -> None:
     config = configuration.read(options.settings)
     for study in studies.selected(options.study or config["studies"]):
         rounds.reach(study, width, maximum, options.settings)
+
+
+def _hours(options: argparse.Namespace) -> None:
+    """measure the studies that have stages for so many hours each, where they decide most"""
+    from plimsoll import designs, hours
+    from plimsoll.config import configuration, studies
+
+    given = hours.hours_of(options.hours)
+    config = configuration.read(options.settings)
+    for study in studies.selected(config["studies"]):
+        if studies.load(study, designs.known()).design.factors.STAGES:
+            hours.spend(study, given, options.settings)
 
 
 def _new_system(options: argparse.Namespace) -> None:

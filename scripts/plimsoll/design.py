@@ -28,6 +28,7 @@ class Factors(Protocol):
     OF_OBSERVATION: tuple[str, ...]  # columns of observations that are no keys of the cell
     OF_RUN: tuple[str, ...]  # columns of the table of runs that `readings.of_run` fills
     TRIES_ENVIRONMENTS: bool  # each environment is tried, and looked at from inside, before anything is measured
+    STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
 
 
 class Check(Protocol):

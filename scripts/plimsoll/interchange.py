@@ -126,6 +126,7 @@ class Cell(TypedDict):
     reason: str | None  # why it cannot be measured here
     useful: bool  # whether an experiment can see in it what it is wanted for
     repetitions: int
+    per_block: NotRequired[int]  # how often it runs in a block, where that is not once
     # Of a cell that can be measured here, at least:
     parameters: NotRequired[dict]  # problem sizes
     expected_seconds: NotRequired[float]

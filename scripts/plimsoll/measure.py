@@ -161,7 +161,7 @@ def _of_the_run(run: Run, tried: dict | None) -> dict:
         "study": plan["study"],
         "cell": {key: value for key, value in cell.items() if key != "reason"},
         "repetition": run.repetition,
-        "block": run.repetition,
+        "block": record.block_of(cell, run.repetition),
         "place_in_order": plan["order"].index([cell["path"], run.repetition]) + 1,
         "seed": plan["seed"],
         "profile": plan["profile"],
@@ -196,6 +196,18 @@ def _raw_folder(run: Run) -> Path:
             number += 1
 
 
+def _own_raw(study_folder: Path, folder: Path, cell: Cell) -> str:
+    """Where the raw output of a cell lies, below its study's folder, when a launch has ended: in a folder of the cell, to which
+    what it has in the launch's `folder` is moved. That one keeps what the launch itself said."""
+    if "part" in cell:
+        own = study_folder.resolve() / "raw" / cell["path"] / folder.name
+        own.parent.mkdir(exist_ok=True)
+        if folder_of(folder, cell).exists():
+            folder_of(folder, cell).rename(own)
+        folder = own
+    return str(folder.relative_to(study_folder.resolve()))
+
+
 def _attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
     """One attempt at the runs of a launch: by cell the part of the record that is the attempt's own, and what interrupted the
     attempt, if the means of measuring failed."""
@@ -222,10 +234,9 @@ def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage
 
     def known(found: dict[str, dict]) -> dict[str, dict]:
         """What each record says: the notes, where the raw output lies, and what was found."""
-        root = run.study_folder.resolve()
         cells = {each.cell["path"]: each.cell for each in runs}
         return {
-            path: {**notes, "raw": str(folder_of(folder, cells[path]).relative_to(root)), **outcome}
+            path: {**notes, "raw": _own_raw(run.study_folder, folder, cells[path]), **outcome}
             for path, outcome in found.items()
         }
 

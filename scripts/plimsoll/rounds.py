@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import record
 from plimsoll.planning import precision, repetitions
 
 
@@ -34,7 +33,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             f"plimsoll: {wide} of {len(intervals)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
-        record.write(folder / repetitions.ASKED, {"profile": plan["profile"], "cells": wanted})
+        repetitions.ask(folder, plan["profile"], repetitions.Asked(wanted))
     reached = intervals.assign(
         reached=precision.cautious(intervals) <= target, target=target, repetitions=intervals["a"].map(now)
     )

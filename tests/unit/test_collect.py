@@ -24,6 +24,7 @@ def found(path, repetition=1, **changes):
             "study": "liu2020",
             "cell": cell(path),
             "repetition": repetition,
+            "block": repetition,
             "fingerprint": "f",
             "status": "valid",
         },

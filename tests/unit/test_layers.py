@@ -28,6 +28,7 @@ LAYERS = (
     ("terminal",),
     ("designs",),
     ("workflow", "rounds"),
+    ("hours",),
     ("measure", "__main__"),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}

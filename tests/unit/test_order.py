@@ -1,5 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from plimsoll.measuring import record
 from plimsoll.planning import order
 
 cells = st.lists(st.text("abc/", min_size=1), min_size=1, max_size=20, unique=True)
@@ -40,3 +41,24 @@ def test_blocks_and_seeds_differ():
     first, second = whole[:20], whole[20:]
     assert [c for c, _ in first] != [c for c, _ in second]
     assert order.blocks(dict.fromkeys(names, 1), 1) != order.blocks(dict.fromkeys(names, 1), 2)
+
+
+def test_cells_of_a_launch_follow_each_other_in_an_order_that_changes():
+    launches = {f"{launch}/{part}": launch for launch in "abcdef" for part in ("x", "y", "z")}
+    runs = order.blocks(dict.fromkeys(launches, 4), 1, launches)
+    triples = [runs[place : place + 3] for place in range(0, len(runs), 3)]
+    assert all(len({(launches[cell], repetition) for cell, repetition in triple}) == 1 for triple in triples)
+    assert len({tuple(cell[-1] for cell, _ in triple) for triple in triples}) > 3
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 10))
+def test_what_runs_more_often_does_so_in_every_block(blocks, each, seed):
+    runs = order.blocks({"often": blocks * each, "once": blocks, "too": blocks}, seed, each={"often": each})
+    size = each + 2
+    for block in range(blocks):
+        part = runs[block * size : (block + 1) * size]
+        assert sorted(part) == sorted(
+            [("often", block * each + number) for number in range(1, each + 1)] + [("once", block + 1), ("too", block + 1)]
+        )
+    cell = {"per_block": each}
+    assert [record.block_of(cell, number) for number in (1, each, each + 1)] == [1, 1, 2]

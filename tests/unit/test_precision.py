@@ -95,14 +95,14 @@ def test_cells_that_are_not_in_the_plan_are_passed_over():
 
 
 def test_repetitions_of_another_profile_are_not_asked_for(tmp_path):
-    (tmp_path / repetitions.ASKED).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
-    assert repetitions.asked(tmp_path, "quick") == {"x": 8}
-    assert repetitions.asked(tmp_path, "paper") == {}
-    assert repetitions.asked(tmp_path / "nowhere", "quick") == {}
+    (tmp_path / repetitions.FILE).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
+    assert repetitions.asked(tmp_path, "quick") == repetitions.Asked({"x": 8})
+    assert repetitions.asked(tmp_path, "paper") == repetitions.NOTHING
+    assert repetitions.asked(tmp_path / "nowhere", "quick") == repetitions.NOTHING
 
 
 def test_a_damaged_file_is_refused_by_name(tmp_path):
-    (tmp_path / repetitions.ASKED).write_text('{"profile": "quick"')
+    (tmp_path / repetitions.FILE).write_text('{"profile": "quick"')
     with pytest.raises(PlimsollError, match="repetitions.json is damaged"):
         repetitions.asked(tmp_path, "quick")
 

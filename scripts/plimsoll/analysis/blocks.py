@@ -46,9 +46,14 @@ def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
     return Sample(values, blocks, np.array([sample.censored[sample.blocks == block].any() for block in blocks]))
 
 
+def numbers(observations: "pd.DataFrame") -> np.ndarray:
+    """The block of each observation; tables of an earlier version name only the repetition, of which a block had one."""
+    return observations["block" if "block" in observations else "repetition"].to_numpy()
+
+
 def sample(group: "pd.DataFrame") -> Sample:
-    """Observations of one side (`value`, `repetition`), none of which hit a limit."""
-    return Sample(group["value"].to_numpy(float), group["repetition"].to_numpy(), np.zeros(len(group), bool))
+    """Observations of one side, none of which hit a limit."""
+    return Sample(group["value"].to_numpy(float), numbers(group), np.zeros(len(group), bool))
 
 
 def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
@@ -172,21 +177,20 @@ def detectable(deviation: float, n: int, alpha: float) -> float:
     return float(_shown_by(n, alpha / 2, POWER) * deviation)
 
 
-def needed(deviation: float, target: float, alpha: float, alike: bool = False) -> int:
-    """Differences that it takes to find a mean difference of `target` with a power of 80 %; with `alike`, to show a mean
-    difference of zero to be within `target`. At most MOST + 1."""
+def needed(deviation: float, target: float, alpha: float, alike: bool = False, power: float = POWER) -> int:
+    """Differences that it takes to find a mean difference of `target` with this power; with `alike`, to show a mean difference
+    of zero to be within `target`. At most MOST + 1."""
     if not np.isfinite(deviation) or target <= 0:
         return MOST + 1
-    enough = _smallest_ratios(alpha, alike) * deviation <= target
+    enough = _smallest_ratios(alpha, alike, power) * deviation <= target
     return int(SMALLEST + enough.argmax()) if enough.any() else MOST + 1
 
 
 @functools.lru_cache
-def _smallest_ratios(alpha: float, alike: bool) -> np.ndarray:
-    """Difference that n = SMALLEST .. MOST can show with a power of 80 %, in standard deviations."""
+def _smallest_ratios(alpha: float, alike: bool, power: float) -> np.ndarray:
+    """Difference that n = SMALLEST .. MOST can show with this power, in standard deviations."""
     n = np.arange(SMALLEST, MOST + 1)
-    error, power = (alpha, (1 + POWER) / 2) if alike else (alpha / 2, POWER)
-    return _shown_by(n, error, power)
+    return _shown_by(n, alpha, (1 + power) / 2) if alike else _shown_by(n, alpha / 2, power)
 
 
 def _shown_by(n, error: float, power: float):

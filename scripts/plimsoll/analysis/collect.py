@@ -10,7 +10,7 @@ from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
 
 MEASURED = ["metric", "label", "unit", "better", "value", "censored"]
-RUN = ["repetition", "place_in_order", "started", "fingerprint", "profile"]
+RUN = ["repetition", "block", "place_in_order", "started", "fingerprint", "profile"]
 # What the table of runs has even where nothing could be measured.
 OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
 

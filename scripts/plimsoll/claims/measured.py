@@ -31,9 +31,9 @@ class Measured:
         self._single: dict[tuple[str, str], Sample] = {}
         observations = observations.sort_values("repetition")
         for key, group in observations.groupby(["metric", *plan["factors"]], sort=False):
-            values, repetitions, censored = (group[name].to_numpy() for name in ("value", "repetition", "censored"))
+            values, censored = group["value"].to_numpy(), group["censored"].to_numpy()
             path = cell_paths.of_row(dict(zip(plan["factors"], key[1:], strict=True)), plan["factors"])
-            self._single[key[0], path] = Sample(values.astype(float), repetitions, censored.astype(bool))
+            self._single[key[0], path] = Sample(values.astype(float), blocks.numbers(group), censored.astype(bool))
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from plimsoll.interchange import Record
+from plimsoll.interchange import Cell, Record
 
 FORMAT = 1
 # What must be there for a record to be one.
@@ -52,6 +52,11 @@ def read(path: Path) -> Record:
 def path_of(runs: Path, cell: str, repetition: int) -> Path:
     """Where the record of a cell's repetition lies below a study's runs/ folder."""
     return runs / cell / f"{repetition}.json"
+
+
+def block_of(cell: Cell, repetition: int) -> int:
+    """The block that a repetition of a cell belongs to: one that runs more often in each has several in it."""
+    return (repetition - 1) // cell.get("per_block", 1) + 1
 
 
 def set_aside(path: Path, archive: Path) -> Path:

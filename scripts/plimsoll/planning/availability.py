@@ -17,6 +17,7 @@ class Unmeasurable:
 
 
 NOTHING_LEFT = "the configuration leaves out every cell of it"
+NO_TIME = "the time that was given is too short for every cell of it"
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[Cell]:
@@ -57,7 +58,7 @@ def table(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
 
 
 def _of_cells(what: str, cells: list[Cell]) -> Unmeasurable | None:
-    reasons = {cell["reason"] for cell in cells}
+    reasons = {cell["reason"] or (None if cell["repetitions"] else NO_TIME) for cell in cells}
     return None if None in reasons else Unmeasurable(what, "; ".join(sorted(reasons)))
 
 

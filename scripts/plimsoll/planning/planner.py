@@ -11,16 +11,15 @@ from pathlib import Path
 from plimsoll.config import studies
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.planning import order
+from plimsoll.planning.repetitions import NOTHING, Asked
 
 
-def make(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], more: dict[str, int] | None = None
-) -> Plan:
+def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
     """The plan: `cells` by path, `order` of the runs, and what they were made from.
 
     `host` is a topology (plimsoll.host.topology.discover), `unavailable` gives the reason for each runtime that does not work
-    here, `more` the repetitions of cells that have more than the others. A cell that cannot be measured is in the plan with a
-    `reason`; it has no runs.
+    here, `asked` other repetitions of cells than the profile's. A cell that cannot be measured is in the plan with a `reason`;
+    it has no runs.
     """
     design = study.design
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
@@ -36,8 +35,9 @@ def make(
         cells.setdefault(cell["path"], cell)["experiments"].append(name)
     for path, cell in cells.items():
         # A design may ask for fewer of a cell, or for more.
-        usual = config.get("repetitions") or cell.get("repetitions", repetitions)
-        cell["repetitions"] = max(usual, (more or {}).get(path, 0)) if cell["reason"] is None else 0
+        usual = (config.get("repetitions") or cell.get("repetitions", repetitions)) * cell.get("per_block", 1)
+        wanted_of = max(0 if asked.exact else usual, asked.cells.get(path, 0))
+        cell["repetitions"] = wanted_of if cell["reason"] is None else 0
     return {
         "study": study["id"],
         "design": design.name,
@@ -53,6 +53,7 @@ def make(
             {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]},
             config["seed"],
             {path: cell["launch"] for path, cell in cells.items() if "launch" in cell},
+            {path: cell["per_block"] for path, cell in cells.items() if "per_block" in cell},
         ),
     }
 

@@ -17,7 +17,7 @@ VIEW = [*OF_PAPER, "runtime", "placement"]
 
 def by_block(view: pd.DataFrame) -> Sample:
     """Mean of each block's iterations."""
-    iterations = Sample(view["value"].to_numpy(float), view["repetition"].to_numpy(), np.zeros(len(view), bool))
+    iterations = blocks.sample(view)
     return blocks.by_block(iterations, np.mean)
 
 

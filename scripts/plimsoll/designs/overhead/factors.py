@@ -17,6 +17,7 @@ SIZES: tuple[str, ...] = ()
 OF_OBSERVATION = ("iteration", "moment", "wall_seconds")
 OF_RUN = ("iterations", "counted")
 TRIES_ENVIRONMENTS = False
+STAGES = False
 
 
 class OverheadCell(interchange.Cell):

@@ -1,5 +1,6 @@
 """The cells of a study that splits one application over more and more containers (liu2020), on a host: pure."""
 
+import math
 from collections import Counter
 from itertools import product
 
@@ -13,6 +14,9 @@ from plimsoll.interchange import Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Application
 
+STANDARD = "standard"
+# In a profile: the baseline runs as often as is best for what is compared with it.
+MORE_OFTEN = "more often"
 # Which schemes of a setting an experiment takes; `finest` is one container per core, `extended` goes on to
 # more containers than cores (figures 15 and 40), `alone` is one rank on one core (figures 27 and 28).
 CHOICES = {
@@ -36,8 +40,25 @@ def wanted(
         for hardware in experiment["hardware"]
         for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
     ]
-    _add_starting(workloads.find(study["benchmark"], Application), [cell for _, cell in cells if not cell["reason"]])
+    measurable = [cell for _, cell in cells if not cell["reason"]]
+    _add_starting(workloads.find(study["benchmark"], Application), measurable)
+    if profile["baseline"] == MORE_OFTEN:
+        _repeat_baseline(study, measurable)
     return cells
+
+
+def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
+    """Have bare metal without affinity, with which all deployments of its mode are compared, run more than once in each block:
+    the square root of their number (Dunnett 1955), as its noise is in each of these comparisons."""
+    usual = {"affinity": "any", "sizes": STANDARD, "instrument": Instrument.name}
+    alike: dict[tuple, set[str]] = {}
+    for cell in cells:
+        if "launch" in cell and cell["sizes"] == STANDARD:
+            alike.setdefault((cell["hardware"], cell["mode"]), set()).add(cell["launch"])
+    for cell in cells:
+        if cell["runtime"] == study["baseline"] and all(cell[key] == level for key, level in usual.items()):
+            others = alike[cell["hardware"], cell["mode"]] - {cell["launch"]}
+            cell["per_block"] = max(1, round(math.sqrt(len(others))))
 
 
 def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:

@@ -12,6 +12,7 @@ SIZES = ("containers", "ranks", "ranks_per_container", "cores")
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("transport", "single_copy", "network_bytes")
 TRIES_ENVIRONMENTS = True
+STAGES = True
 # Factors that an experiment names levels of.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")
 

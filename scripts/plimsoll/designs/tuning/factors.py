@@ -16,6 +16,7 @@ SIZES = ("workers",)
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("jobs", "lost_workers")
 TRIES_ENVIRONMENTS = False
+STAGES = False
 
 
 class TuningCell(interchange.Cell):

@@ -116,7 +116,8 @@ def _interval(own: pd.DataFrame | None, other: pd.DataFrame | None, ratio: float
 
 def _sample(runs: pd.DataFrame) -> blocks.Sample:
     runs = runs.sort_values("repetition")
-    return blocks.Sample(*(runs[column].to_numpy() for column in ("value", "repetition", "censored")))
+    each = blocks.Sample(runs["value"].to_numpy(), blocks.numbers(runs), runs["censored"].to_numpy())
+    return blocks.by_block(each, np.mean)
 
 
 def panels(summary: pd.DataFrame, columns: dict[str, Iterable[str]]) -> list[tuple]:

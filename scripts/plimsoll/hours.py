@@ -1,0 +1,231 @@
+"""A study in a given time: a first stage of blocks of all cells, and a second that spends the rest where it decides findings.
+
+What the second stage measures is fixed when the first has ended (plimsoll.claims.needs says from what). Where the time is too
+short for a first stage, the cells are those of the findings that the study's reference measurements decided most easily.
+"""
+
+import json
+import math
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from plimsoll import paths
+from plimsoll.analysis import collect
+from plimsoll.claims import book, costs, evaluate, needs
+from plimsoll.claims.measured import Measured
+from plimsoll.config import configuration
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan
+from plimsoll.measuring import record
+from plimsoll.planning import repetitions
+from plimsoll.planning.allocation import Costs, Need, allocate
+from plimsoll.workflow import prepare
+
+# Share of the time that the first stage may take, and its blocks: fewer give no intervals worth the name, and more are better
+# spent by the second.
+FIRST_SHARE, FEWEST, FIRST_BLOCKS = 0.55, 3, 5
+# Cells that no testable finding is about are for figures and tables alone.
+FOR_FIGURES = 3
+# Figures and pages are made after the measuring, and some runs are repeated.
+FOR_MEASURING = 0.92
+# A finding that the reference measurements settled needs at least these.
+LEAST = 4
+FORECAST_HOURS = (1, 3, 10, 30)
+FORECASTS = "forecasts.json"
+
+
+class Judged(NamedTuple):
+    """A study as far as it is measured: `results` and comparisons (`rows`), and what findings need (`asked`)."""
+
+    plan: Plan
+    results: list[dict]
+    rows: pd.DataFrame
+    runs: pd.DataFrame
+    asked: needs.Asked
+
+
+def spend(study: str, hours: float, settings: list[str]) -> None:
+    """Measure a study for some hours beyond what is measured of it, and leave what is left undecided in `forecasts.json`.
+    PlimsollError if the workflow fails, or if the time is too short for anything."""
+    config = configuration.read(settings)
+    prepared = prepare({**config, "studies": [study]})
+    loaded, plan = prepared.studies[study], prepared.plans[study]
+    folder = Path("results") / study
+    noted = _noted(folder, config["profile"])
+    if noted.get("stage") not in ("first", "second"):
+        noted = {"stage": "first", "given": [*noted.get("given", []), hours], "before": _seconds(folder, loaded)}
+        if not _measured(folder):
+            first = _first(loaded, plan, hours * 3600)
+            _ask(folder, config["profile"], plan, first, noted)
+    if noted["stage"] == "first":
+        _snakemake(folder, settings)
+        judged = judge(folder, loaded)
+        _foretell(folder, judged, sum(noted["given"]))
+        blocks, chosen = _second(judged, hours, noted["before"])
+        noted |= {"stage": "second", "chosen": chosen}
+        _ask(folder, config["profile"], judged.plan, blocks, noted)
+        print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} more.", flush=True)
+    _snakemake(folder, settings)
+    judged = judge(folder, loaded)
+    _foretell(folder, judged, sum(noted["given"]))
+    noted["stage"] = "done"
+    _ask(folder, config["profile"], judged.plan, _blocks(judged.plan), noted)
+    print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
+
+
+def hours_of(text: str) -> float:
+    """The time that is given. PlimsollError for a text that is no time."""
+    try:
+        hours = float(text)
+    except ValueError:
+        raise PlimsollError(f"HOURS={text} is not a number: give hours, such as 1 or 0.15.") from None
+    if not 0 < hours < math.inf:
+        raise PlimsollError(f"HOURS must be above 0 and finite, and {text} is not: give hours, such as 1 or 0.15.")
+    return hours
+
+
+def judge(folder: Path, study: Study) -> Judged:
+    """Judge a study by what is in its results."""
+    plan = collect.read_plan(folder / "plan.json")
+    observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
+    return _judge(study, plan, observations, runs)
+
+
+def _judge(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
+    measured, claims = Measured(study, plan, observations, runs), book.load(study["id"])
+    results, rows = evaluate.evaluate(claims, measured, study["alpha"])
+    strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
+    return Judged(plan, results, rows, runs, needs.of(results, needs.clear(strictly), rows, plan, study["alpha"]))
+
+
+def _first(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
+    """Blocks by cell of the first stage."""
+    usual = costs.of(plan)
+    asked = _asked(study, plan)
+    for blocks in range(FIRST_BLOCKS, FEWEST - 1, -1):
+        wanted = {path: blocks if path in asked else min(blocks, FOR_FIGURES) for path in usual.run}
+        if usual.seconds(wanted) <= FIRST_SHARE * seconds:
+            return wanted
+    return _by_reference(study, plan, usual, seconds)
+
+
+def _asked(study: Study, plan: Plan) -> set[str]:
+    """Cells that a finding which can be tested here is about."""
+    nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
+    measured = Measured(study, plan, nothing, pd.DataFrame())
+    _, rows = evaluate.evaluate(book.load(study["id"]), measured, study["alpha"])
+    return set(needs.cells_of(rows))
+
+
+def _by_reference(study: Study, plan: Plan, usual: Costs, seconds: float) -> dict[str, int]:
+    """Blocks by cell of what the reference measurements settled for least. PlimsollError if the time is too short for any."""
+    reference = paths.PROJECT / "results/reference" / study["id"]
+    observations, runs = (collect.table(reference / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
+    judged = _judge(study, plan, observations, runs)
+    wanted = [Need(result["id"], _of_reference(result, judged.rows)) for result in judged.results if _clear(result)]
+    blocks, chosen = allocate({}, [need for need in wanted if need.blocks], usual, FOR_MEASURING * seconds)
+    if not chosen:
+        raise PlimsollError(
+            f"HOURS={seconds / 3600:g} is too short for any finding of {study['id']} on this machine: {FEWEST} blocks of "
+            f"everything take some {usual.seconds(dict.fromkeys(usual.run, FEWEST)) / 3600:.1f} hours."
+        )
+    print(f"plimsoll: {study['id']}: the time is for {len(chosen)} findings, those that other measurements settled first.")
+    return blocks
+
+
+def _clear(result: dict) -> bool:
+    return result["verdict"] in needs.verdicts.SETTLED
+
+
+def _of_reference(result: dict, rows: pd.DataFrame) -> dict[str, int]:
+    """Blocks by cell that a finding takes if all is as in the reference measurements."""
+    own = rows[rows["claim"] == result["id"]]
+    number = own["needed"].max()
+    blocks = LEAST if math.isnan(number) else max(LEAST, int(number) + 1)
+    return dict.fromkeys(needs.cells_of(own), blocks)
+
+
+def _second(judged: Judged, hours: float, before: float) -> tuple[dict[str, int], list[str]]:
+    """(blocks by cell, findings) of the second stage: what is left of the hours is for findings that are not clear."""
+    measured = costs.of(judged.plan, judged.runs)
+    now = _blocks(judged.plan)
+    spent = measured.seconds(now) - before
+    return allocate(now, judged.asked.needs, measured, FOR_MEASURING * hours * 3600 - spent)
+
+
+def _blocks(plan: Plan) -> dict[str, int]:
+    return {
+        path: math.ceil(cell["repetitions"] / cell.get("per_block", 1))
+        for path, cell in plan["cells"].items()
+        if cell["reason"] is None
+    }
+
+
+def _seconds(folder: Path, study: Study) -> float:
+    """What is measured of a study took so long."""
+    if not _measured(folder):
+        return 0.0
+    plan = collect.read_plan(folder / "plan.json")
+    return costs.of(plan, collect.table(folder / "runs.csv", plan["factors"])).seconds(_blocks(plan))
+
+
+def _measured(folder: Path) -> bool:
+    return (folder / "runs.csv").exists()
+
+
+def _foretell(folder: Path, judged: Judged, spent: float) -> None:
+    """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
+    measured, now = costs.of(judged.plan, judged.runs), _blocks(judged.plan)
+    settled, testable = needs.decided(judged.results)
+    forecasts = []
+    for hours in FORECAST_HOURS:
+        if hours > spent:
+            blocks, _ = allocate(now, judged.asked.needs, measured, (hours - spent) * 3600)
+            forecasts.append({"hours": hours, "settled": settled + sum(1 for _ in _within(judged, blocks))})
+    last = allocate(now, judged.asked.needs, measured, FORECAST_HOURS[-1] * 3600)[0]
+    reached = {result["id"] for result in _within(judged, last)}
+    never = [result["id"] for result in judged.results if result["verdict"] == needs.verdicts.INCONCLUSIVE]
+    file = folder / FORECASTS
+    earlier = json.loads(file.read_text()) if file.exists() else []
+    made = {"made": time.time(), "hours": spent, "settled": settled, "testable": testable, "forecasts": forecasts}
+    record.write(file, [*earlier, {**made, "never": [name for name in never if name not in reached]}])
+
+
+def _within(judged: Judged, blocks: dict[str, int]):
+    """The findings that are open and would be settled by so many blocks, if differences and spreads are as estimated."""
+    for result in judged.results:
+        number = result.get("needed")
+        if result["verdict"] != needs.verdicts.INCONCLUSIVE or not number or math.isnan(number):
+            continue
+        own = judged.rows[judged.rows["claim"] == result["id"]]
+        cells = needs.cells_of(own)
+        if cells and min(blocks.get(cell, 0) for cell in cells) >= number:
+            yield result
+
+
+def _said(judged: Judged) -> str:
+    settled, testable = needs.decided(judged.results)
+    return f"{settled} of {testable} testable findings are settled"
+
+
+def _noted(folder: Path, profile: str) -> dict:
+    path = folder / repetitions.FILE
+    noted = json.loads(path.read_text()) if path.exists() else {}
+    return noted.get("hours", {}) if noted.get("profile") == profile else {}
+
+
+def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
+    wanted = {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
+    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True), hours=noted)
+
+
+def _snakemake(folder: Path, settings: list[str]) -> None:
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", f"{folder}/claims.json"]
+    if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
+        raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")

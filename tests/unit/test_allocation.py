@@ -1,0 +1,51 @@
+"""How a given time is spent: on what costs least, shared costs once, and never more than there is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plimsoll.planning.allocation import Costs, Need, allocate
+
+# Two deployments of two sections each; a launch takes a second, and a section half of one.
+CELLS = ("a/x", "a/y", "b/x", "b/y")
+COSTS = Costs(dict.fromkeys(CELLS, 0.5), {"a": 1.0, "b": 1.0}, {cell: cell[0] for cell in CELLS}, {})
+NOW = dict.fromkeys(CELLS, 2)
+
+
+def test_a_launch_is_paid_once_for_all_its_sections():
+    assert COSTS.seconds({"a/x": 3}) == pytest.approx(4.5)
+    assert COSTS.seconds({"a/x": 3, "a/y": 2}) == pytest.approx(5.5)
+    often = COSTS._replace(per_block={"a/x": 2, "a/y": 2})
+    assert often.seconds({"a/x": 3, "a/y": 3}) == pytest.approx(12.0)
+
+
+def test_what_is_cheapest_is_bought_first_and_nothing_that_is_too_dear():
+    needs = [Need("dear", {"b/x": 100}), Need("cheap", {"a/x": 4}), Need("next", {"a/x": 4, "a/y": 4})]
+    blocks, bought = allocate(NOW, needs, COSTS, budget=4.0)
+    assert bought == ["cheap", "next"]
+    assert blocks == {"a/x": 4, "a/y": 4, "b/x": 2, "b/y": 2}
+
+
+def test_what_others_have_bought_costs_nothing_more():
+    blocks, bought = allocate(NOW, [Need("one", {"a/x": 6}), Need("same", {"a/x": 5})], COSTS, budget=6.0)
+    assert set(bought) == {"one", "same"} and blocks["a/x"] == 6
+
+
+def test_time_that_is_left_goes_to_what_was_bought():
+    blocks, bought = allocate(NOW, [Need("one", {"a/x": 4}), Need("never", {"b/x": 10_000})], COSTS, budget=9.0)
+    assert bought == ["one"]
+    assert 4 < blocks["a/x"] <= 12 and blocks["b/x"] == 2
+    assert COSTS.seconds(blocks) <= COSTS.seconds(NOW) + 9.0
+
+
+amounts = st.dictionaries(st.sampled_from(CELLS), st.integers(1, 60), min_size=1)
+
+
+@given(st.lists(amounts, max_size=8), st.floats(0, 500))
+def test_no_more_is_spent_than_there_is_and_nothing_is_taken_away(wanted, budget):
+    needs = [Need(str(number), blocks) for number, blocks in enumerate(wanted)]
+    blocks, bought = allocate(NOW, needs, COSTS, budget)
+    assert COSTS.seconds(blocks) <= COSTS.seconds(NOW) + budget + 1e-9
+    assert all(blocks[cell] >= NOW[cell] for cell in CELLS)
+    for need in needs:
+        enough = all(blocks[cell] >= number for cell, number in need.blocks.items())
+        assert enough or need.finding not in bought
