@@ -9,6 +9,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 # What Snakemake prints for every job, around the line that says which run it was (plimsoll.measuring.progress).
 CHATTER = ("Select jobs to execute", "Execute ", "Finished jobid")
+# What it says of the records that another run's launch has left: it is meant so.
+BY_ANOTHER = "were not present when the DAG was created"
 NOTHING = "Nothing to be done"
 # Targets after which the findings are told; none at all stands for the first.
 TELLING = ("all", "results/claims.html")
@@ -26,7 +28,7 @@ class Filter(logging.Filter):
         text = record.getMessage()
         if self.telling and text.startswith(NOTHING):
             tell_at_exit(self.studies)
-        return not text.startswith(CHATTER) and getattr(record, "event", None) != LogEvent.PROGRESS
+        return not text.startswith(CHATTER) and BY_ANOTHER not in text and getattr(record, "event", None) != LogEvent.PROGRESS
 
 
 def asked_for_all(targets: tuple[str, ...], dry: bool) -> bool:

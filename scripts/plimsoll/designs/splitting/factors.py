@@ -53,6 +53,7 @@ class SplittingCell(interchange.CellOfRanks, _Yield):
 class SplittingRecord(interchange.Record):
     """A record of this design; a run that did not count may lack any of this."""
 
+    launch: NotRequired[list[str]]  # the sections of the launch, in their order
     command: NotRequired[list[str]]
     exit_code: NotRequired[int | None]  # None for a run that was stopped at its limit
     ranks: NotRequired[list[dict]]  # what each saw (containers/hpcc/rank_report.c)
