@@ -8,7 +8,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,14 +15,13 @@ import pandas as pd
 
 from plimsoll import paths
 from plimsoll.analysis import collect
-from plimsoll.claims import book, costs, evaluate, needs
+from plimsoll.claims import book, costs, evaluate, findings, needs, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.measuring import record
-from plimsoll.planning import repetitions
+from plimsoll.planning import forecasts, repetitions
 from plimsoll.planning.allocation import Costs, Need, allocate
 from plimsoll.workflow import prepare
 
@@ -36,8 +34,6 @@ FOR_FIGURES = 3
 FOR_MEASURING = 0.92
 # A finding that the reference measurements settled needs at least these.
 LEAST = 4
-FORECAST_HOURS = (1, 3, 10, 30)
-FORECASTS = "forecasts.json"
 
 
 class Judged(NamedTuple):
@@ -51,7 +47,7 @@ class Judged(NamedTuple):
 
 
 def spend(study: str, hours: float, settings: list[str]) -> None:
-    """Measure a study for some hours beyond what is measured of it, and leave what is left undecided in `forecasts.json`.
+    """Measure a study for some hours beyond what is measured of it, and leave a forecast of what more hours would settle.
     PlimsollError if the workflow fails, or if the time is too short for anything."""
     config = configuration.read(settings)
     prepared = prepare({**config, "studies": [study]})
@@ -70,7 +66,7 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
         blocks, chosen = _second(judged, hours, noted["before"])
         noted |= {"stage": "second", "chosen": chosen}
         _ask(folder, config["profile"], judged.plan, blocks, noted)
-        print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} more.", flush=True)
+        print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
     _snakemake(folder, settings)
     judged = judge(folder, loaded)
     _foretell(folder, judged, sum(noted["given"]))
@@ -140,7 +136,7 @@ def _by_reference(study: Study, plan: Plan, usual: Costs, seconds: float) -> dic
 
 
 def _clear(result: dict) -> bool:
-    return result["verdict"] in needs.verdicts.SETTLED
+    return result["verdict"] in verdicts.SETTLED
 
 
 def _of_reference(result: dict, rows: pd.DataFrame) -> dict[str, int]:
@@ -183,30 +179,27 @@ def _foretell(folder: Path, judged: Judged, spent: float) -> None:
     """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
     measured, now = costs.of(judged.plan, judged.runs), _blocks(judged.plan)
     settled, testable = needs.decided(judged.results)
-    forecasts = []
-    for hours in FORECAST_HOURS:
-        if hours > spent:
-            blocks, _ = allocate(now, judged.asked.needs, measured, (hours - spent) * 3600)
-            forecasts.append({"hours": hours, "settled": settled + sum(1 for _ in _within(judged, blocks))})
-    last = allocate(now, judged.asked.needs, measured, FORECAST_HOURS[-1] * 3600)[0]
-    reached = {result["id"] for result in _within(judged, last)}
-    never = [result["id"] for result in judged.results if result["verdict"] == needs.verdicts.INCONCLUSIVE]
-    file = folder / FORECASTS
-    earlier = json.loads(file.read_text()) if file.exists() else []
-    made = {"made": time.time(), "hours": spent, "settled": settled, "testable": testable, "forecasts": forecasts}
-    record.write(file, [*earlier, {**made, "never": [name for name in never if name not in reached]}])
+    made, reached = [], set()
+    for hours in (hours for hours in forecasts.HOURS if hours > spent):
+        blocks, _ = allocate(now, judged.asked.needs, measured, (hours - spent) * 3600)
+        reached = _within(judged, blocks)
+        made.append({"hours": hours, "settled": settled + len(reached)})
+    still = [result["id"] for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    never = [name for name in still if name not in reached]
+    forecasts.add(folder, hours=spent, settled=settled, testable=testable, forecasts=made, never=never)
 
 
-def _within(judged: Judged, blocks: dict[str, int]):
+def _within(judged: Judged, blocks: dict[str, int]) -> set[str]:
     """The findings that are open and would be settled by so many blocks, if differences and spreads are as estimated."""
-    for result in judged.results:
+    reached = set()
+    for result in findings.counted(judged.results):
         number = result.get("needed")
-        if result["verdict"] != needs.verdicts.INCONCLUSIVE or not number or math.isnan(number):
+        if result["verdict"] != verdicts.INCONCLUSIVE or not number or math.isnan(number):
             continue
-        own = judged.rows[judged.rows["claim"] == result["id"]]
-        cells = needs.cells_of(own)
+        cells = needs.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
         if cells and min(blocks.get(cell, 0) for cell in cells) >= number:
-            yield result
+            reached.add(result["id"])
+    return reached
 
 
 def _said(judged: Judged) -> str:

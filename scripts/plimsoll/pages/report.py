@@ -14,7 +14,7 @@ from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import Host, Plan
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, verdict_page, wording
-from plimsoll.planning import planner
+from plimsoll.planning import forecasts, planner
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
 FITS = 0.1
@@ -58,6 +58,8 @@ def render(loaded: Study, sources: Sources) -> str:
         **_findings(loaded["id"], results, comparisons),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
+        "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
+        "hours": forecasts.HOURS,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),
     }

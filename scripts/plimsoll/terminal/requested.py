@@ -9,7 +9,7 @@ from typing import NamedTuple
 from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.planning import availability, planner
+from plimsoll.planning import availability, forecasts, planner
 from plimsoll.terminal import standing
 
 # What a figure leaves beside its name, and where.
@@ -120,7 +120,10 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
             whole += [study] if study else selected
         else:
             lines.append(f"{target}: {_cost(target, runs, studies[study], plans[study])}")
-    return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *lines])
+    foretold = [
+        forecasts.sentence(name, made) for name in dict.fromkeys(whole) if (made := forecasts.read(Path("results", name)))
+    ]
+    return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *foretold, *lines])
 
 
 def _runs(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:

@@ -1,0 +1,51 @@
+"""How many findings more hours would settle, as it was foretold after each stage of measuring.
+
+A forecast is kept, and later held against what came.
+"""
+
+import json
+import time
+from pathlib import Path
+
+from plimsoll.measuring import record
+
+FILE = "forecasts.json"
+# Hours of measuring, in all, that a forecast is made for.
+HOURS = (1, 3, 10, 30)
+
+
+def read(folder: Path) -> list[dict]:
+    """The forecasts in a study's results, the oldest first; none where none was made.
+
+    Each says after how many `hours` it was `made` (seconds since 1970), how many of the `testable` findings were `settled`, how
+    many would be after each number of hours (`forecasts`), and which would not be after the largest (`never`).
+    """
+    file = folder / FILE
+    return json.loads(file.read_text()) if file.exists() else []
+
+
+def add(folder: Path, **forecast: object) -> None:
+    """Add a forecast to those of a study's results."""
+    record.write(folder / FILE, [*read(folder), {"made": time.time(), **forecast}])
+
+
+def rows(made: list[dict]) -> list[dict]:
+    """Forecasts as a table: after how many hours, what was settled, what was foretold by hours, and what is `late`: the numbers
+    that an earlier forecast had for the hours of this one."""
+    told = []
+    for number, one in enumerate(made):
+        foretold = {each["hours"]: each["settled"] for each in one["forecasts"]}
+        earlier = [each["settled"] for old in made[:number] for each in old["forecasts"] if each["hours"] == one["hours"]]
+        told.append({**one, "foretold": {hours: foretold.get(hours) for hours in HOURS}, "earlier": earlier})
+    return told
+
+
+def sentence(study: str, made: list[dict]) -> str:
+    """The newest forecast in words, for the terminal."""
+    one = made[-1]
+    more = ", ".join(f"{each['settled']} after {each['hours']:g}" for each in one["forecasts"])
+    never = f"; {len(one['never'])} not in {HOURS[-1]}" if one["never"] else ""
+    return (
+        f"{study}: {one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} hours of "
+        f"measuring; forecast: {more or 'nothing more'}{never} (make reproduce HOURS=... goes on)"
+    )
