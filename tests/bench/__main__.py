@@ -3,7 +3,7 @@
 import sys
 
 from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, together, users
-from tests.bench.calibration import halves, known, rejudge, same, simulation
+from tests.bench.calibration import halves, known, rejudge, same, simulation, stages
 
 BENCHES = {
     "overhead": overhead.main,
@@ -22,6 +22,7 @@ LONG = {
     "known": known.main,
     "rejudge": rejudge.main,
     "simulation": simulation.main,
+    "stages": stages.main,
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Whether the verdicts can be trusted. Figures and data go to docs/calibration/.
 
 python -m tests.bench simulation    every rule and quantity on simulated observations: wrong verdicts, coverage, power
+python -m tests.bench stages        a second stage whose blocks follow from the first one's spread: wrong verdicts
 python -m tests.bench halves        iterations of one run under two labels, of the reference of jha2021: measures nothing
 python -m tests.bench same          the same cell under two labels, real runs
 python -m tests.bench known         5, 10 and 20 % less processor time by a cgroup's quota
