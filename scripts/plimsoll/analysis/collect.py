@@ -92,6 +92,7 @@ def _run(recorded: Record) -> dict:
         "attempts": recorded["attempts"],
         "invalid_attempts": "; ".join(f"{a['status']}: {a['reason']}" for a in recorded["invalid_attempts"]),
         "neighbour_share": during.get("neighbour_share"),
+        "stolen": during.get("stolen_seconds"),
         "neighbours_apart": during.get("apart", True),
         "busy_share_before": recorded["noise"]["before"]["busy_share"],
         **{f"{part}_seconds": seconds for part, seconds in recorded["seconds"].items()},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis import collect, drift
+from plimsoll.analysis import collect, drift, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.config.studies import Study
@@ -60,6 +60,9 @@ def render(loaded: Study, sources: Sources) -> str:
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
+        "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
+        "floor_blocks": noise_floor.BLOCKS,
+        "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),
     }
@@ -74,6 +77,12 @@ def _host(host: Host) -> dict:
         "host_table": inventory.table(host),
         "memory_differs": bool(known) and abs(sum(nodes) / host["memory_bytes"] - 1) > FITS,
     }
+
+
+def _noise(observations: pd.DataFrame, plan: Plan, alpha: float) -> list[dict]:
+    """What the machine can show, with how long noise lasts in words."""
+    rows = noise_floor.describe(observations, plan["factors"], alpha)
+    return [{**row, "lasts": noise_floor.lasts(row["correlations"])} for row in rows]
 
 
 def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
