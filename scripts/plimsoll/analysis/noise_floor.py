@@ -20,7 +20,8 @@ def describe(observations: pd.DataFrame, factors: list[str], alpha: float) -> li
 
     `spread` is the standard deviation of a run's logarithm within its cell, pooled over cells; `shows` has, for each number of
     BLOCKS, the smallest relative difference of two cells that a paired t test finds with a power of 80 %, if noise within a
-    block is independent. `correlations` are those of the noise of two runs by how far apart they are (APART); NaN for too few pairs.
+    block is independent. `correlations` are those of the noise of two runs by how far apart they are (APART); NaN for too few
+    pairs.
     """
     rows = []
     for metric, group in observations[~observations["censored"].astype(bool)].groupby("metric", sort=False):
