@@ -40,8 +40,13 @@ def of_paper(plan_of):
 
 
 def test_the_plan_of_the_paper_s_host_is_the_paper_s(of_paper):
-    cells = of_paper["cells"].values()
-    assert {cell["reason"] for cell in cells} == {None} and {cell["repetitions"] for cell in cells} == {10}
+    left_out = {cell["reason"]: cell["experiments"] for cell in of_paper["cells"].values() if cell["reason"]}
+    assert left_out == {
+        "the profile leaves out what the paper has not, to save time": ["pairs"],
+        "a bridge without offloads is measured only beside Open vSwitch in user space, which has none either": ["local"],
+    }
+    cells = [cell for cell in of_paper["cells"].values() if not cell["reason"]]
+    assert {(cell["task"] == "network", cell["repetitions"]) for cell in cells} == {(True, 5), (False, 10)}
     numbers = {
         (task, runtime): sorted(int(c["instances"]) for c in cells if (c["task"], c["runtime"]) == (task, runtime))
         for task, runtime in (("cpu", "bare"), ("cpu", "docker"), ("cpu", "docker-nested"), ("creation", "docker"))
