@@ -3,22 +3,25 @@
 import os
 from itertools import product
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.nesting import contrasts, ends, network, placed, run_tables, words
+from plimsoll.designs.nesting import cells, contrasts, ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets
 from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.figures import render
 from plimsoll.measuring import bound
 from plimsoll.planning import configured, planner
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
+from tests.unit.test_charts import drawn
 
 LOCAL = "network/docker/bare/bridge/one"
 
@@ -279,6 +282,53 @@ def test_the_figure_says_what_the_second_host_is():
     assert networks.second_host({"hosts": "two", "second_host": "root@far"}) == "The second host is root@far. "
 
 
+def test_open_vswitch_in_user_space_says_so(shown_with):
+    for where in ("user space", "kernel"):
+        figure, other = shown_with(where), where == "user space"
+        rows = [label.get_text() for label in figure.figure.axes[0].get_yticklabels()]
+        assert f"Docker → bare metal, Open vSwitch{' (user space)' if other else ''}" in rows
+        assert ("Open vSwitch switches in user space here" in figure.caption) == other
+        assert ("(user space)" in figure.alternative) == other
+    assert words.switched("on Open vSwitch", "kernel") == "on Open vSwitch"
+    assert words.switched("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
+    told = {where: cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
+    assert [*told["kernel"].values(), *told["user space"].values()] == ["in the kernel", "in user space"]
+
+
+def test_open_vswitch_is_set_against_a_bridge_under_equal_offloads(plan_of, small_host, amaral2015):
+    plan = plan_of({**small_host, "open_vswitch": "user space"})
+    found = report.switches(amaral2015, observed(plan, {"openvswitch": 1.5, "plain": 3.0}), plan)
+    assert {(row["client"], row["server"]) for row in found} == {("Docker", "Bare metal"), ("Bare metal", "Docker")}
+    assert all(row["n"] == 3 and row["ratio"] == pytest.approx(0.5) for row in found)
+    assert all(row["low"] <= row["ratio"] <= row["high"] for row in found)
+    assert report.switches(amaral2015, observed(plan, {"openvswitch": 1.5}), plan) == []
+
+
+def observed(plan: dict, of_networks: dict[str, float]) -> pd.DataFrame:
+    """Values of both metrics in three blocks, by network, which drift alike."""
+    cells = [cell for cell in plan["cells"].values() if cell["network"] in of_networks and not cell["reason"]]
+    described = {"label": "", "unit": "", "better": ""}
+    rows = [
+        {**{factor: cell[factor] for factor in plan["factors"]}, **described, "metric": metric, "repetition": block}
+        | {"value": of_networks[cell["network"]] * block}
+        for cell, metric, block in product(cells, ("throughput", "latency"), (1, 2, 3))
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def shown_with(amaral2015, plan_of, small_host):
+    """A function from where Open vSwitch switches to the figure of networks on one host."""
+
+    def shown_with(where: str):
+        plan = plan_of({**small_host, "open_vswitch": where})
+        values = observed(plan, {"host": 20.0, "bridge": 5.0, "openvswitch": 1.5})
+        return drawn(render.described(amaral2015, plan, "local", values, {}))
+
+    yield shown_with
+    plt.close("all")
+
+
 def test_bytes_that_left_out_a_switch_are_told():
     cell = {"parameters": PARAMETERS}
     # 20 Gbit/s for a second, and 35,000 requests and responses of 64 KiB.
@@ -395,7 +445,12 @@ def test_the_paper_s_tables_have_ours_or_a_reason(plan, amaral2015, tmp_path, mo
     assert (table.loc[measured, "mean"] == 2).all() and (table.loc[measured, "not_here"] == "").all()
     lacking = table[~measured]
     assert len(lacking) == 0
+    far = "a network namespace of this one, behind a link shaped to 1 Gbit/s"
+    assert set(table["second_host"]) == ({far} if number in (4, 5) else {""})
+    assert set(table["switch"]) == {"", "kernel"}
+    assert (table["network"].str.contains("openvswitch") == (table["switch"] != "")).all()
     if number == 4:
+        assert run_tables.second_host({"second_host": FAR}) == "another machine (root@far)"
         assert table.loc[table["metric"] == "throughput", "paper_mean"].iloc[0] == pytest.approx(0.14221)
         assert table.loc[table["metric"] == "latency", "paper_mean"].iloc[0] == pytest.approx(25970)
 

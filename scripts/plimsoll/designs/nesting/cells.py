@@ -309,5 +309,5 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Nothing about a machine is told for this design alone."""
-    return {}
+    """Where Open vSwitch switches on a machine."""
+    return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}
