@@ -69,6 +69,10 @@ class Attempts(Protocol):
 
     LIMITS_MEMORY: bool  # containers have limits of memory: what the kernel kills may have gone beyond its own
 
+    def others(self, cell: Cell) -> list:
+        """What a run of a cell needs besides the environment that it is named by: environments, and other machines. Each can
+        be asked to `examine` itself and to `revive`, as an environment can."""
+
     def attempt(self, given: Any) -> dict:
         """Make one attempt (plimsoll.measuring.attempt.Attempt); what its record says: `status`, `reason`, and what was
         found."""

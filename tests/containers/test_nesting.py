@@ -17,12 +17,14 @@ from plimsoll.designs.nesting import creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments import virtual_machine
 from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.docker import Docker
 from plimsoll.environments.guests import kernel, machine, running
 from plimsoll.environments.networks import far_host, second_host
 from plimsoll.environments.networks import of_host as of_host_networks
+from plimsoll.errors import Outage
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
-from plimsoll.measuring import lock, record
+from plimsoll.measuring import lock, means, record
 from plimsoll.planning import planner
 from plimsoll.workflow import unavailable_here
 
@@ -223,19 +225,56 @@ def test_another_machine_is_the_second_host(workspace, second, client):
     assert output(["sh", "-c", "pidof netserver || true"]).strip() == ""
 
 
-def test_a_second_host_that_goes_is_told(workspace, second, monkeypatch):
-    real = network.Task._test
+def test_a_second_host_that_goes_is_waited_for(workspace, second, monkeypatch):
+    real, cut = network.Task._test, []
 
     def gone(task, test, placement, pair):
-        output(["ip", "link", "set", another.NEAR, "down"])
+        if not cut:
+            cut.append(output(["ip", "link", "set", another.NEAR, "down"]))
         return real(task, test, placement, pair)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(network.Task, "_test", gone)
-        found = workspace.run("network/bare/bare/host/two")
-    assert found["status"] in ("invalid", "failed") and found["reason"], found
+    def back(problem, examine, mend):
+        with pytest.raises(Outage, match=f"the second host {second} does not answer .*ssh {second} failed"):
+            examine()
+        output(["ip", "link", "set", another.NEAR, "up"])
+        return restore(problem, examine, mend)
+
+    restore = means.restore
+    monkeypatch.setattr(means, "restore", back)
+    monkeypatch.setattr(network.Task, "_test", gone)
     found = workspace.run("network/bare/bare/host/two")
-    assert found["status"] == "failed" and f"ssh {second} failed" in found["reason"], found["reason"]
+    assert found["status"] == "valid" and [one["status"] for one in found["invalid_attempts"]] == ["interrupted"], found
+
+
+def test_a_second_host_that_stays_away_is_no_measurement(workspace, second, monkeypatch):
+    output(["ip", "link", "set", another.NEAR, "down"])
+    monkeypatch.setattr(means, "WAIT_SECONDS", 2.0)
+    with pytest.raises(Outage, match=f"the second host {second} does not answer"):
+        workspace.run("network/bare/bare/host/two")
+    assert not list((workspace.folder / "runs").rglob("*.json"))
+
+
+def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, monkeypatch):
+    """The engine of this machine is not ended for a test: it is taken for silent once."""
+    real, answers = network.Task._test, Docker.refuse_silent
+    silent = [Outage("the Docker engine does not answer (x)", "start it")]
+
+    def without_engine(task, test, placement, pair):
+        if silent:
+            output(["docker", "kill", pair.server.name])
+        return real(task, test, placement, pair)
+
+    def refuse_silent(engine):
+        if silent:
+            raise silent.pop()
+        answers(engine)
+
+    monkeypatch.setattr(network.Task, "_test", without_engine)
+    monkeypatch.setattr(Docker, "refuse_silent", refuse_silent)
+    found = workspace.run("network/bare/docker/host/one")
+    assert found["status"] == "valid", found["reason"]
+    (before,) = found["invalid_attempts"]
+    assert (before["status"], before["reason"]) == ("interrupted", "the Docker engine does not answer (x)")
 
 
 def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, second):

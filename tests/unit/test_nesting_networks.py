@@ -2,19 +2,20 @@
 
 import os
 from itertools import product
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from plimsoll import designs
+from plimsoll import designs, measure
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.nesting import cells, contrasts, ends, network, placed, report, run_tables, words
+from plimsoll.designs.nesting import attempt, cells, contrasts, ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import bound
 from plimsoll.planning import configured, planner
@@ -274,6 +275,30 @@ def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(second_host, "SSH", (str(tmp_path / "ssh"), "-T"))
     with pytest.raises(Unavailable, match="root@far is this machine"):
         second_host.look("root@far")
+
+
+def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monkeypatch):
+    needed = {path: [one.name for one in attempt.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
+    assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
+    far = plan_of({**small_host, "second_host": FAR})
+    run = measure.Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
+    assert [one.name for one in measure._means(run)] == ["docker", "bare", "root@far"]
+    asked = []
+    for one in measure._means(run)[:2]:
+        monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
+    monkeypatch.setattr(second_host, "Reached", Silent)
+    monkeypatch.setattr(measure.lock, "TEMPORARY", Path("/none/none"))
+    sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
+    with pytest.raises(Outage, match=sentence):
+        measure._examine(run._replace(study_folder=Path("/none")))
+    assert asked == ["docker", "bare"]
+
+
+class Silent:
+    """A second host that ssh does not reach."""
+
+    def __init__(self, name):
+        raise Unavailable("no route to host")
 
 
 def test_the_figure_says_what_the_second_host_is():

@@ -7,7 +7,9 @@ from plimsoll import environments
 from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
 from plimsoll.environments.base import Environment
+from plimsoll.environments.networks import second_host
 from plimsoll.errors import Outage, Unavailable
+from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services
@@ -21,12 +23,21 @@ PARENT_BYTES, CONTAINER_BYTES, SPARE_BYTES = 400 * 2**20, 2**20, 2**30
 TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
 
+def others(cell: NestingCell) -> list:
+    """The environment of a network's server, and a second host that is another machine."""
+    server = [environments.find(cell["server"])] if cell["server"] != ABSENT else []
+    return [*server, *second_host.away(cell["parameters"].get("second_host"))]
+
+
 def attempt(attempt: Attempt) -> dict:
     """Check the disk, measure, take down, and judge."""
     environment = environments.find(attempt.cell["runtime"])
     begun = time.monotonic()
-    services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
-    task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
+    try:
+        services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
+        task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
+    except Unavailable as problem:
+        return {"status": status.FAILED, "reason": str(problem)}
     try:
         if services and not environment.own_kernels:
             refuse_full(attempt.cell, environment)
