@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.nesting import cpu, creation, gate
+from plimsoll.designs.nesting import attempt, cpu, creation, gate
+from plimsoll.environments.docker import Docker
 from plimsoll.host import cgroup
 from plimsoll.workloads import find, sysbench
 from plimsoll.workloads.base import InvalidOutput
@@ -85,6 +86,33 @@ def test_the_parts_of_a_parent_s_time_are_all_of_it():
 def test_a_parent_that_noted_nothing_is_refused():
     with pytest.raises(InvalidOutput, match="when its image had ended"):
         creation.parts({"parent": 1.0, "engine": 2.0}, 0.0, 9.0)
+
+
+DOCKER = Path("/of/docker")
+STORE = Path("/of/images")
+
+
+@pytest.mark.parametrize(
+    ("ends", "folders", "gigabytes"),
+    [
+        (("bare", "bare"), [], None),
+        (("docker", "bare"), [DOCKER], 1.0),
+        (("bare", "docker"), [DOCKER], 1.0),
+        (("bare", "docker-nested"), [DOCKER, STORE], 1.4),
+        (("docker-nested", "docker-nested"), [DOCKER, STORE], 1.78),
+        (("docker-nested", "vm-emulated"), [DOCKER, STORE], 1.4),
+        (("vm-emulated", "bare"), [], None),
+    ],
+)
+def test_there_is_room_where_the_containers_of_both_ends_write(monkeypatch, ends, folders, gigabytes):
+    monkeypatch.setattr(Docker, "storage", lambda engine: DOCKER)
+    monkeypatch.setattr(attempt.paths, "image_store", lambda: STORE)
+    asked = []
+    monkeypatch.setattr(attempt.disk, "refuse_less", lambda folder, needed: asked.append((folder, needed / 2**30)))
+    network = "bridge+host" if "docker-nested" in ends else "bridge"
+    attempt.refuse_full({"task": "network", "runtime": ends[0], "server": ends[1], "network": network})
+    assert [folder for folder, _ in asked] == folders
+    assert all(needed == pytest.approx(gigabytes, abs=0.01) for _, needed in asked)
 
 
 def test_commands_pass_the_gate_together(tmp_path):

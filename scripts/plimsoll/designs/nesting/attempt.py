@@ -1,14 +1,14 @@
 """One attempt at a run: a program in instances of an environment, or the creation of such instances."""
 
-import os
 import time
+from pathlib import Path
 
-from plimsoll import environments
+from plimsoll import environments, paths
 from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
-from plimsoll.environments.base import Environment
 from plimsoll.environments.networks import second_host
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.errors import Unavailable
+from plimsoll.host import disk
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -39,8 +39,7 @@ def attempt(attempt: Attempt) -> dict:
     except Unavailable as problem:
         return {"status": status.FAILED, "reason": str(problem)}
     try:
-        if services and not environment.own_kernels:
-            refuse_full(attempt.cell, environment)
+        refuse_full(attempt.cell)
         measured = task.measure()
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}
@@ -57,12 +56,17 @@ def attempt(attempt: Attempt) -> dict:
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def refuse_full(cell: NestingCell, environment: Environment) -> None:
+def refuse_full(cell: NestingCell) -> None:
     """Outage if what the containers write would not fit where they write it."""
-    storage = environment.storage()
     needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + SPARE_BYTES
-    free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
-    if free < needed:
-        raise Outage(
-            f"{storage} has {free / 2**30:.1f} GiB free, and {total(cell)} containers need {needed / 2**30:.1f}", "free some"
-        )
+    for folder in written(cell):
+        disk.refuse_less(folder, needed)
+
+
+def written(cell: NestingCell) -> list[Path]:
+    """Where what the containers of a cell write lies: the storage of each end's engine, and the store of the images, where
+    engines of parents may have their folders."""
+    ends = [environments.find(name) for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
+    contained = [each for each in ends if each.services and not each.own_kernels]
+    store = [paths.image_store()] if any(each.nested for each in contained) else []
+    return list(dict.fromkeys([*(each.storage() for each in contained), *store]))

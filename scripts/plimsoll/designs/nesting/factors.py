@@ -3,7 +3,7 @@ client and a server."""
 
 from typing import NotRequired
 
-from plimsoll import interchange
+from plimsoll import environments, interchange
 
 # `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested. A network has
 # neither: there `runtime` is where the client runs, `server` where the server runs, and `hosts` how many hosts they are on.
@@ -94,7 +94,7 @@ def total(cell: NestingCell) -> int:
 def parents(cell: NestingCell) -> int:
     """Containers that have an engine of their own."""
     if cell["task"] == NETWORK:
-        return int("+" in cell["network"])
+        return sum(environments.find(end).nested for end in (cell["runtime"], cell["server"]))
     return 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
 
 
