@@ -136,6 +136,7 @@ def test_containers_are_created_at_once(workspace, path):
     if path == MACHINES:
         assert 0 < values["boot_time"] < values["ready_time"] and all(one["boot_time"] < one["ended"] for one in each)
     if children != "0":
+        assert found["privileges"]["child"] == {"capabilities": [], "seccomp": "on"}
         for one in each:
             parts = sum(one[part] for part in (*creation.PARTS, "end_time"))
             assert parts == pytest.approx(one["ended"], abs=0.001)
@@ -183,6 +184,7 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
         for other in seen:
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
+    assert ("privileges" in found) == ("docker-nested" in path)
     # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that, and so are emulated ends.
     least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.9
     assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)

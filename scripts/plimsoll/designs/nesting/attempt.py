@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from plimsoll import environments, paths
-from plimsoll.designs.nesting import cpu, creation, network
+from plimsoll.designs.nesting import cpu, creation, network, privileges
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
 from plimsoll.environments.networks import second_host
 from plimsoll.errors import Unavailable
@@ -41,6 +41,7 @@ def attempt(attempt: Attempt) -> dict:
     try:
         refuse_full(attempt.cell)
         measured = task.measure()
+        measured |= privileges.read(attempt.folder, attempt.cell)
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}
     except Unavailable as problem:

@@ -79,6 +79,7 @@ class NestingRecord(interchange.Record):
     settled: NotRequired[dict]
     each: NotRequired[list[dict]]  # of each instance: its moments in seconds after the common start, and its own values
     namespaces: NotRequired[dict[str, str]]  # of a network: those of the host, the client, the server, and their parents
+    privileges: NotRequired[dict[str, dict]]  # of parents and of children: `capabilities` beyond Docker's, and `seccomp`
     switched_bytes: NotRequired[int]  # of a network: what has passed between a switch and this host
     segments: NotRequired[dict[str, int]]  # of TCP, that client and server have sent, and sent again
     bits: NotRequired[dict[str, str]]  # sha256 of each program
@@ -89,6 +90,13 @@ def total(cell: NestingCell) -> int:
     if cell["task"] == NETWORK:
         return sum(end != BARE for end in (cell["runtime"], cell["server"]))
     return int(cell["instances"]) * max(1, int(cell["children"]))
+
+
+def nested(cell: NestingCell) -> int:
+    """Containers in containers."""
+    if cell["task"] == NETWORK:
+        return parents(cell)
+    return int(cell["instances"]) * int(cell["children"])
 
 
 def parents(cell: NestingCell) -> int:
