@@ -30,7 +30,7 @@ from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers import another
-from tests.containers.test_nested import settled
+from tests.containers.test_nested import unchanged
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
 CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "docker-nested/2/1", "docker-nested/1/2")]
@@ -164,10 +164,12 @@ measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", fo
 
 @pytest.fixture
 def as_before():
-    """The host has the volumes, networks, mounts, firewall rules and groups afterwards that it had before."""
-    before, mode = settled(), os.stat(os.devnull).st_mode
-    yield
-    assert settled() == before and os.stat(os.devnull).st_mode == mode
+    """The host has afterwards the volumes, networks, mounts, firewall rules and groups that it had before, and no container or
+    process of ours, although nobody sweeps."""
+    mode = os.stat(os.devnull).st_mode
+    with unchanged():
+        yield
+    assert os.stat(os.devnull).st_mode == mode
     root = cgroup.mounts().get("unified")
     assert root is None or not (root / "plimsoll-engine").exists()
 
@@ -376,6 +378,27 @@ def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_
     assert all(path.exists() for path in made) and f"-i {far_host.NEAR}" in output(["iptables-save"])
     assert workspace.run(PROCESSOR[0])["status"] == "valid"
     assert not any(path.exists() for path in made) and "plimsoll" not in output(["iptables-save"])
+
+
+def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, python, as_before):
+    workspace.run(CREATION[0])  # writes the plan
+    words = [python, "-c", KILLED, str(workspace.folder), "network/docker/bare/openvswitch/one"]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
+    switch = of_host_networks.SWITCH
+    wire = Path(f"/sys/class/net/{switch.device}1")
+    # With a container on it.
+    assert until(wire.exists, 60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert wire.exists() and len(daemons_of(switch)) == 2
+    assert workspace.run(PROCESSOR[0])["status"] == "valid"
+    assert daemons_of(switch) == [] and not switch.folder.exists()
+    assert not list(Path("/sys/class/net").glob(f"{switch.device}*"))
+
+
+def daemons_of(switch) -> list[str]:
+    """The processes of a switch: the paths of their files are among their words."""
+    return subprocess.run(["pgrep", "--full", f"{switch.folder}/"], capture_output=True, text=True).stdout.split()
 
 
 def while_it_runs(until, act):

@@ -13,8 +13,9 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import attempt, cells, contrasts, ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
+from plimsoll.environments import docker_open_vswitch
 from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets
+from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets, wired
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import bound
@@ -352,6 +353,14 @@ def shown_with(amaral2015, plan_of, small_host):
 
     yield shown_with
     plt.close("all")
+
+
+def test_a_switch_that_is_not_installed_is_told_in_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(docker_open_vswitch, "needs_root", lambda what: None)
+    monkeypatch.setattr(wired, "refuse_another", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match="^ovs-vswitchd is not installed$"):
+        docker_open_vswitch.DockerOpenVSwitch().check()
 
 
 def test_bytes_that_left_out_a_switch_are_told():
