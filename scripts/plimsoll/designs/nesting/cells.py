@@ -262,6 +262,9 @@ def _cut(experiment: dict, cell: NestingCell, sizes: dict, host: Topology) -> st
     if _emulated(cell):
         most, what = sizes["emulated"]["instances"], "emulated virtual machines"
         beyond = int(cell["instances"]) > most
+    elif _machines(cell):
+        most, what = sizes["machines"], "virtual machines"
+        beyond = int(cell["instances"]) > most
     elif cell["children"] == NO_CHILDREN:
         most, what = sizes["instances"], "instances"
         beyond = int(cell["instances"]) > most
