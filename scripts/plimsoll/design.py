@@ -71,6 +71,10 @@ class Attempts(Protocol):
     LIMITS_MEMORY: bool  # containers have limits of memory: what the kernel kills may have gone beyond its own
     LAUNCHES: bool  # several cells are measured in one launch: the design has `launch`, and otherwise `attempt`
 
+    def others(self, cell: Cell) -> list:
+        """What a run of a cell needs besides the environment that it is named by: environments, and other machines. Each can
+        be asked to `examine` itself and to `revive`, as an environment can."""
+
     def attempt(self, given: Any) -> dict:
         """Make one attempt at a run (plimsoll.measuring.attempt.Attempt); what its record says: `status`, `reason`, and what
         was found."""

@@ -14,7 +14,7 @@ class Unavailable(PlimsollError):
 
 
 class Outage(PlimsollError):
-    """The means of measuring failed (engine, image, network, disk or memory of the host): nothing was measured.
+    """The means of measuring failed (engine, image, network, second host, disk or memory of the host): nothing was measured.
 
     `cause` is what is wrong, `remedy` what the user can do about it; the text is both as one sentence.
     """

@@ -291,7 +291,14 @@ def _examine(run: Run, killed: int | None = None) -> None:
         means.refuse_killed(killed)
     for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
         means.refuse_full(folder)
-    environments.find(run.cell["runtime"]).examine(run.image)
+    for one in _means(run):
+        one.examine(run.image)
+
+
+def _means(run: Run) -> list:
+    """What a run needs: its environment, and what its design says besides."""
+    others = designs.find(run.plan["design"]).attempts.others(run.cell)
+    return list(dict.fromkeys([environments.find(run.cell["runtime"]), *others]))
 
 
 def _restore(run: Run, problem: Outage) -> None:
@@ -301,7 +308,7 @@ def _restore(run: Run, problem: Outage) -> None:
 
     means.restore(problem, lambda: _examine(run), lambda outage: _mend(run, outage))
     lock.sweep(environments.known().values())
-    system.note(run.study_folder, [environments.find(run.cell["runtime"])])
+    system.note(run.study_folder, [one for one in _means(run) if isinstance(one, environments.Environment)])
 
 
 def _mend(run: Run, problem: Outage) -> None:
@@ -311,7 +318,8 @@ def _mend(run: Run, problem: Outage) -> None:
 
         restore.restore(run.image)
     else:
-        environments.find(run.cell["runtime"]).revive()
+        for one in _means(run):
+            one.revive()
 
 
 def main(arguments: list[str]) -> int:

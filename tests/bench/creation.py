@@ -1,57 +1,114 @@
-"""Creation times of our code against `docker run` typed by hand, in turns of random order."""
+"""Creation times of our code against `docker run` typed by hand, in turns of random order; by hand also with each thing more
+that ours have, one at a time and all together."""
 
+import shlex
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from plimsoll import workloads
+from plimsoll import environments, workloads
 from plimsoll.analysis import blocks
+from plimsoll.host import cgroup, machine_lock
+from plimsoll.workloads import loop
 
 from tests.bench.runs import Runner
 
-PAIRS = 20
+ROUNDS = 20
 NUMBERS = (1, 4)
+PLAIN, ALL, OURS = "plain", "all of these", "ours"
+# What each container by hand is called, before its number.
+NAME = "plimsoll-bench-"
+# Starts containers at once and waits for all; it fails if one does, with that one's status. NUMBER is the container's.
+AT_ONCE = """
+started=()
+for number in $(seq {number}); do {one} >/dev/null & started+=($!); done
+status=0
+for each in "${{started[@]}}"; do wait "$each" || status=$?; done
+exit $status
+"""
 
 
-def by_hand(tag: str, words: str, number: int) -> float:
-    """Seconds that a shell takes for containers which it starts at once, and waits for."""
-    one = f"docker run --init --name plimsoll-bench-$i --label plimsoll {tag} {words} >/dev/null &"
-    begun = time.monotonic()
-    subprocess.run(["bash", "-c", f"for i in $(seq {number}); do {one} done; wait"], check=True)
-    took = time.monotonic() - begun
-    names = [f"plimsoll-bench-{each}" for each in range(1, number + 1)]
-    subprocess.run(["docker", "rm", "--force", *names], check=True, stdout=subprocess.DEVNULL)
-    return took
+class Arm:
+    """A way to type `docker run`: options, and the words of the program."""
+
+    def __init__(self, options: list[str], program: list[str]):
+        self.options, self.program = options, program
+
+    def command(self, tag: str, number: int) -> str:
+        """The script that creates so many containers."""
+        words = ["docker", "run", "--init", "--name", f"{NAME}NUMBER", "--label", "plimsoll", *self.options, tag, *self.program]
+        return AT_ONCE.format(number=number, one=shlex.join(words).replace("NUMBER", "$number"))
 
 
-def main() -> None:
-    """Print the ratio, ours over by hand, with its 95 % interval (paired t on logarithms), and both means."""
+def arms(program: list[str], folder: Path) -> dict[str, Arm]:
+    """The ways to type it, by what each adds: a folder of the host, the network of runs, a cgroup of a run's own, and the loop
+    around the program, whose log goes into the container. The last one has all."""
+    docker = environments.find("docker")
+    docker.network.set_up()
+    added = {
+        "folder": ["--volume", f"{folder}:{folder}"],
+        "network": ["--network", docker.network.name],
+        "cgroup": ["--cgroup-parent", docker.group_of("bench")],
+    }
+    looped = [*loop.command(Path("/tmp"), 0.0, 60.0, 1), *program]
+    in_folder = [*loop.command(folder, 0.0, 60.0, 1), *program]
+    return {
+        PLAIN: Arm([], program),
+        **{name: Arm(options, program) for name, options in added.items()},
+        "loop": Arm([], looped),
+        ALL: Arm([word for options in added.values() for word in options], in_folder),
+    }
+
+
+def by_hand(arm: Arm, tag: str, number: int) -> float:
+    """Seconds that a shell takes for containers which it starts at once, and waits for; CalledProcessError if one failed."""
+    # As with ours, nobody else measures meanwhile.
+    with machine_lock.held(lambda holder: None):
+        try:
+            begun = time.monotonic()
+            subprocess.run(["bash", "-c", arm.command(tag, number)], check=True)
+            return time.monotonic() - begun
+        finally:
+            names = [f"{NAME}{each}" for each in range(1, number + 1)]
+            subprocess.run(["docker", "rm", "--force", *names], check=True, stdout=subprocess.DEVNULL)
+
+
+def main(rounds: int = ROUNDS) -> None:
+    """Print means, and ratios to plain `docker run` with their 95 % intervals (paired t on logarithms)."""
     random = np.random.default_rng(5)
-    print(f"{'containers':>10}{'by hand (s)':>13}{'ours (s)':>10}  ratio [95 % interval], n")
+    print(f"{'containers':>10}  {'what':<14}{'seconds':>9}  ratio to plain [95 % interval], n")
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         runner = Runner(Path(folder), study="amaral2015")
         for number in NUMBERS:
             cell = f"creation/docker/{number}/0"
-            words = " ".join(workloads.find("sysbench").command(runner.plan["cells"][cell]["parameters"]))
-            pairs = []
-            while len(pairs) < PAIRS:
-                pair = {}
-                for which in random.permutation(["hand", "ours"]):
-                    values = runner.measured(cell) if which == "ours" else {}
-                    pair[which] = by_hand(runner.image["tag"], words, number) if which == "hand" else values
-                if pair["ours"]:
-                    pairs.append((pair["ours"]["creation_time"], pair["hand"]))
-            _show(number, np.array(pairs))
+            ways = arms(workloads.find("sysbench").command(runner.plan["cells"][cell]["parameters"]), Path(folder))
+            try:
+                _show(number, [*ways, OURS], [_round(runner, cell, number, ways, random) for _ in range(rounds)])
+            finally:
+                cgroup.remove(environments.find("docker").group_of("bench").strip("/"))
 
 
-def _show(number: int, pairs: np.ndarray) -> None:
-    ours, hand = pairs.T
-    ratio, low, high = np.exp(blocks.t_interval(np.log(ours) - np.log(hand)))
-    print(
-        f"{number:>10}{hand.mean():>13.3f}{ours.mean():>10.3f}  {ratio:.3f} [{low:.3f}, {high:.3f}], {len(pairs)}", flush=True
-    )
+def _round(runner: Runner, cell: str, number: int, ways: dict[str, Arm], random: np.random.Generator) -> dict[str, float]:
+    """Seconds by each way and by our code, in random order; our code again until a run of it counts."""
+    seconds = {}
+    for which in random.permutation([*ways, OURS]):
+        while which not in seconds:
+            if which != OURS:
+                seconds[which] = by_hand(ways[which], runner.image["tag"], number)
+            elif values := runner.measured(cell):
+                seconds[which] = values["creation_time"]
+    return seconds
+
+
+def _show(number: int, ways: list[str], found: list[dict[str, float]]) -> None:
+    plain = np.log([one[PLAIN] for one in found])
+    for which in ways:
+        logs = np.log([one[which] for one in found])
+        ratio, low, high = np.exp(blocks.t_interval(logs - plain))
+        told = "" if which == PLAIN else f"{ratio:.3f} [{low:.3f}, {high:.3f}], {len(found)}"
+        print(f"{number:>10}  {which:<14}{np.exp(logs).mean():>9.3f}  {told}", flush=True)
 
 
 if __name__ == "__main__":

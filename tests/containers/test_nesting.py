@@ -17,18 +17,20 @@ from plimsoll.designs.nesting import creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments import virtual_machine
 from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.docker import Docker
 from plimsoll.environments.guests import kernel, machine, running
 from plimsoll.environments.networks import far_host, second_host
 from plimsoll.environments.networks import of_host as of_host_networks
+from plimsoll.errors import Outage
 from plimsoll.host import cgroup, inventory
 from plimsoll.images import builder
-from plimsoll.measuring import lock, record
+from plimsoll.measuring import lock, means, record
 from plimsoll.planning import planner
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers import another
-from tests.containers.test_nested import settled
+from tests.containers.test_nested import unchanged
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
 CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "docker-nested/2/1", "docker-nested/1/2")]
@@ -134,6 +136,7 @@ def test_containers_are_created_at_once(workspace, path):
     if path == MACHINES:
         assert 0 < values["boot_time"] < values["ready_time"] and all(one["boot_time"] < one["ended"] for one in each)
     if children != "0":
+        assert found["privileges"]["child"] == {"capabilities": [], "seccomp": "on"}
         for one in each:
             parts = sum(one[part] for part in (*creation.PARTS, "end_time"))
             assert parts == pytest.approx(one["ended"], abs=0.001)
@@ -161,10 +164,12 @@ measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", fo
 
 @pytest.fixture
 def as_before():
-    """The host has the volumes, networks, mounts, firewall rules and groups afterwards that it had before."""
-    before, mode = settled(), os.stat(os.devnull).st_mode
-    yield
-    assert settled() == before and os.stat(os.devnull).st_mode == mode
+    """The host has afterwards the volumes, networks, mounts, firewall rules and groups that it had before, and no container or
+    process of ours, although nobody sweeps."""
+    mode = os.stat(os.devnull).st_mode
+    with unchanged():
+        yield
+    assert os.stat(os.devnull).st_mode == mode
     root = cgroup.mounts().get("unified")
     assert root is None or not (root / "plimsoll-engine").exists()
 
@@ -181,6 +186,7 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
         for other in seen:
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
+    assert ("privileges" in found) == ("docker-nested" in path)
     # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that, and so are emulated ends.
     least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.9
     assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)
@@ -223,19 +229,56 @@ def test_another_machine_is_the_second_host(workspace, second, client):
     assert output(["sh", "-c", "pidof netserver || true"]).strip() == ""
 
 
-def test_a_second_host_that_goes_is_told(workspace, second, monkeypatch):
-    real = network.Task._test
+def test_a_second_host_that_goes_is_waited_for(workspace, second, monkeypatch):
+    real, cut = network.Task._test, []
 
     def gone(task, test, placement, pair):
-        output(["ip", "link", "set", another.NEAR, "down"])
+        if not cut:
+            cut.append(output(["ip", "link", "set", another.NEAR, "down"]))
         return real(task, test, placement, pair)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(network.Task, "_test", gone)
-        found = workspace.run("network/bare/bare/host/two")
-    assert found["status"] in ("invalid", "failed") and found["reason"], found
+    def back(problem, examine, mend):
+        with pytest.raises(Outage, match=f"the second host {second} does not answer .*ssh {second} failed"):
+            examine()
+        output(["ip", "link", "set", another.NEAR, "up"])
+        return restore(problem, examine, mend)
+
+    restore = means.restore
+    monkeypatch.setattr(means, "restore", back)
+    monkeypatch.setattr(network.Task, "_test", gone)
     found = workspace.run("network/bare/bare/host/two")
-    assert found["status"] == "failed" and f"ssh {second} failed" in found["reason"], found["reason"]
+    assert found["status"] == "valid" and [one["status"] for one in found["invalid_attempts"]] == ["interrupted"], found
+
+
+def test_a_second_host_that_stays_away_is_no_measurement(workspace, second, monkeypatch):
+    output(["ip", "link", "set", another.NEAR, "down"])
+    monkeypatch.setattr(means, "WAIT_SECONDS", 2.0)
+    with pytest.raises(Outage, match=f"the second host {second} does not answer"):
+        workspace.run("network/bare/bare/host/two")
+    assert not list((workspace.folder / "runs").rglob("*.json"))
+
+
+def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, monkeypatch):
+    """The engine of this machine is not ended for a test: it is taken for silent once."""
+    real, answers = network.Task._test, Docker.refuse_silent
+    silent = [Outage("the Docker engine does not answer (x)", "start it")]
+
+    def without_engine(task, test, placement, pair):
+        if silent:
+            output(["docker", "kill", pair.server.name])
+        return real(task, test, placement, pair)
+
+    def refuse_silent(engine):
+        if silent:
+            raise silent.pop()
+        answers(engine)
+
+    monkeypatch.setattr(network.Task, "_test", without_engine)
+    monkeypatch.setattr(Docker, "refuse_silent", refuse_silent)
+    found = workspace.run("network/bare/docker/host/one")
+    assert found["status"] == "valid", found["reason"]
+    (before,) = found["invalid_attempts"]
+    assert (before["status"], before["reason"]) == ("interrupted", "the Docker engine does not answer (x)")
 
 
 def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, second):
@@ -335,6 +378,27 @@ def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_
     assert all(path.exists() for path in made) and f"-i {far_host.NEAR}" in output(["iptables-save"])
     assert workspace.run(PROCESSOR[0])["status"] == "valid"
     assert not any(path.exists() for path in made) and "plimsoll" not in output(["iptables-save"])
+
+
+def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, python, as_before):
+    workspace.run(CREATION[0])  # writes the plan
+    words = [python, "-c", KILLED, str(workspace.folder), "network/docker/bare/openvswitch/one"]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
+    switch = of_host_networks.SWITCH
+    wire = Path(f"/sys/class/net/{switch.device}1")
+    # With a container on it.
+    assert until(wire.exists, 60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert wire.exists() and len(daemons_of(switch)) == 2
+    assert workspace.run(PROCESSOR[0])["status"] == "valid"
+    assert daemons_of(switch) == [] and not switch.folder.exists()
+    assert not list(Path("/sys/class/net").glob(f"{switch.device}*"))
+
+
+def daemons_of(switch) -> list[str]:
+    """The processes of a switch: the paths of their files are among their words."""
+    return subprocess.run(["pgrep", "--full", f"{switch.folder}/"], capture_output=True, text=True).stdout.split()
 
 
 def while_it_runs(until, act):

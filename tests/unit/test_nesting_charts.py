@@ -104,6 +104,18 @@ def test_lines_are_in_the_order_of_numbers_and_means_are_of_the_runs(shown):
     assert "the profile ends at 8 instances" in figure.caption
 
 
+def test_creation_and_the_time_until_programs_begin_have_a_panel_each(shown):
+    figure = drawn(shown("fig04"))
+    labels = [axis.get_ylabel().replace("\n", " ") for axis in figure.figure.axes]
+    assert labels == ["creation time (s)", "time until the last program begins (s)"]
+    # The boot is a part of the second.
+    dotted = [[line for line in axis.get_lines() if line.get_marker() == "_"] for axis in figure.figure.axes]
+    assert not dotted[0] and {line.get_linestyle() for line in dotted[1]} == {":"}
+    assert "until the last program begins, Docker: " in figure.alternative and "Dotted: from the command" in figure.caption
+    without = drawn(shown("fig04", lambda table: table[table["metric"] != "boot_time"]))
+    assert "Dotted" not in without.caption
+
+
 def test_the_paper_s_values_are_beside_ours(shown):
     axis = drawn(shown("fig04")).figure.axes[0]
     broken = [line for line in axis.get_lines() if line.get_linestyle() == "--" and len(line.get_xdata()) == 9]

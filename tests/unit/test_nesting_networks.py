@@ -2,23 +2,28 @@
 
 import os
 from itertools import product
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from plimsoll import designs
+from plimsoll import designs, measure
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.nesting import contrasts, ends, network, placed, run_tables, words
+from plimsoll.designs.nesting import attempt, cells, contrasts, ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
+from plimsoll.environments import docker_open_vswitch
 from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets, wired
+from plimsoll.errors import Outage, PlimsollError, Unavailable
+from plimsoll.figures import render
 from plimsoll.measuring import bound
 from plimsoll.planning import configured, planner
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
+from tests.unit.test_charts import drawn
 
 LOCAL = "network/docker/bare/bridge/one"
 
@@ -273,10 +278,89 @@ def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
         second_host.look("root@far")
 
 
+def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monkeypatch):
+    needed = {path: [one.name for one in attempt.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
+    assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
+    far = plan_of({**small_host, "second_host": FAR})
+    run = measure.Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
+    assert [one.name for one in measure._means(run)] == ["docker", "bare", "root@far"]
+    asked = []
+    for one in measure._means(run)[:2]:
+        monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
+    monkeypatch.setattr(second_host, "Reached", Silent)
+    monkeypatch.setattr(measure.lock, "TEMPORARY", Path("/none/none"))
+    sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
+    with pytest.raises(Outage, match=sentence):
+        measure._examine(run._replace(study_folder=Path("/none")))
+    assert asked == ["docker", "bare"]
+
+
+class Silent:
+    """A second host that ssh does not reach."""
+
+    def __init__(self, name):
+        raise Unavailable("no route to host")
+
+
 def test_the_figure_says_what_the_second_host_is():
     assert networks.second_host({"hosts": "one", "second_host": None}) == ""
     assert "namespace" in networks.second_host({"hosts": "two", "second_host": None})
     assert networks.second_host({"hosts": "two", "second_host": "root@far"}) == "The second host is root@far. "
+
+
+def test_open_vswitch_in_user_space_says_so(shown_with):
+    for where in ("user space", "kernel"):
+        figure, other = shown_with(where), where == "user space"
+        rows = [label.get_text() for label in figure.figure.axes[0].get_yticklabels()]
+        assert f"Docker → bare metal, Open vSwitch{' (user space)' if other else ''}" in rows
+        assert ("Open vSwitch switches in user space here" in figure.caption) == other
+        assert ("(user space)" in figure.alternative) == other
+    assert words.switched("on Open vSwitch", "kernel") == "on Open vSwitch"
+    assert words.switched("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
+    told = {where: cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
+    assert [*told["kernel"].values(), *told["user space"].values()] == ["in the kernel", "in user space"]
+
+
+def test_open_vswitch_is_set_against_a_bridge_under_equal_offloads(plan_of, small_host, amaral2015):
+    plan = plan_of({**small_host, "open_vswitch": "user space"})
+    found = report.switches(amaral2015, observed(plan, {"openvswitch": 1.5, "plain": 3.0}), plan)
+    assert {(row["client"], row["server"]) for row in found} == {("Docker", "Bare metal"), ("Bare metal", "Docker")}
+    assert all(row["n"] == 3 and row["ratio"] == pytest.approx(0.5) for row in found)
+    assert all(row["low"] <= row["ratio"] <= row["high"] for row in found)
+    assert report.switches(amaral2015, observed(plan, {"openvswitch": 1.5}), plan) == []
+
+
+def observed(plan: dict, of_networks: dict[str, float]) -> pd.DataFrame:
+    """Values of both metrics in three blocks, by network, which drift alike."""
+    cells = [cell for cell in plan["cells"].values() if cell["network"] in of_networks and not cell["reason"]]
+    described = {"label": "", "unit": "", "better": ""}
+    rows = [
+        {**{factor: cell[factor] for factor in plan["factors"]}, **described, "metric": metric, "repetition": block}
+        | {"value": of_networks[cell["network"]] * block}
+        for cell, metric, block in product(cells, ("throughput", "latency"), (1, 2, 3))
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def shown_with(amaral2015, plan_of, small_host):
+    """A function from where Open vSwitch switches to the figure of networks on one host."""
+
+    def shown_with(where: str):
+        plan = plan_of({**small_host, "open_vswitch": where})
+        values = observed(plan, {"host": 20.0, "bridge": 5.0, "openvswitch": 1.5})
+        return drawn(render.described(amaral2015, plan, "local", values, {}))
+
+    yield shown_with
+    plt.close("all")
+
+
+def test_a_switch_that_is_not_installed_is_told_in_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(docker_open_vswitch, "needs_root", lambda what: None)
+    monkeypatch.setattr(wired, "refuse_another", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable, match="^ovs-vswitchd is not installed$"):
+        docker_open_vswitch.DockerOpenVSwitch().check()
 
 
 def test_bytes_that_left_out_a_switch_are_told():
@@ -310,10 +394,11 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
 
 def test_pairs_that_the_paper_has_not_are_the_profile_s_choice(plan, amaral2015, config, small_host):
     paths = [path for path, cell in plan["cells"].items() if "pairs" in cell["experiments"]]
-    assert "network/bare/docker-nested/bridge+host/one" in paths and len(paths) == 11
+    assert "network/bare/docker-nested/bridge+host/one" in paths and len(paths) == 12
     reasons = {plan["cells"][path]["reason"] for path in paths}
     assert reasons == {"the profile leaves out what the paper has not, to save time"}
-    every = planner.make(amaral2015, studies.profile("paper"), small_host, {**config, "profile": "paper"}, {})
+    asked_for = {**studies.profile("paper"), "nesting": {**studies.profile("paper")["nesting"], "beyond": True}}
+    every = planner.make(amaral2015, asked_for, small_host, {**config, "profile": "paper"}, {})
     assert {every["cells"][path]["reason"] for path in paths} == {None}
     # No statement of the paper is about them.
     asked = contrasts.asking(every, amaral2015)
@@ -394,7 +479,12 @@ def test_the_paper_s_tables_have_ours_or_a_reason(plan, amaral2015, tmp_path, mo
     assert (table.loc[measured, "mean"] == 2).all() and (table.loc[measured, "not_here"] == "").all()
     lacking = table[~measured]
     assert len(lacking) == 0
+    far = "a network namespace of this one, behind a link shaped to 1 Gbit/s"
+    assert set(table["second_host"]) == ({far} if number in (4, 5) else {""})
+    assert set(table["switch"]) == {"", "kernel"}
+    assert (table["network"].str.contains("openvswitch") == (table["switch"] != "")).all()
     if number == 4:
+        assert run_tables.second_host({"second_host": FAR}) == "another machine (root@far)"
         assert table.loc[table["metric"] == "throughput", "paper_mean"].iloc[0] == pytest.approx(0.14221)
         assert table.loc[table["metric"] == "latency", "paper_mean"].iloc[0] == pytest.approx(25970)
 

@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.nesting import cpu, creation, gate
+from plimsoll.designs.nesting import attempt, cpu, creation, gate, privileges
+from plimsoll.environments.docker import Docker
 from plimsoll.host import cgroup
 from plimsoll.workloads import find, sysbench
 from plimsoll.workloads.base import InvalidOutput
@@ -85,6 +86,72 @@ def test_the_parts_of_a_parent_s_time_are_all_of_it():
 def test_a_parent_that_noted_nothing_is_refused():
     with pytest.raises(InvalidOutput, match="when its image had ended"):
         creation.parts({"parent": 1.0, "engine": 2.0}, 0.0, 9.0)
+
+
+PARENT_S = "CapEff:\t00000000a82435fb\nSeccomp:\t0\n"
+CHILD_S = "CapEff:\t00000000a80425fb\nSeccomp:\t2\n"
+TWO_PAIRS = {"task": "cpu", "runtime": "docker-nested", "instances": "2", "children": "1", "server": "none"}
+
+
+def noted(folder, **texts) -> Path:
+    """A run's folder with what two parents and two children noted, or the `texts` in its place; None for nothing."""
+    usual = {**dict.fromkeys(("c0-parent", "c1-parent"), PARENT_S), **dict.fromkeys(("c0", "c1"), CHILD_S)}
+    for name, text in {**usual, **{key.replace("_", "-"): text for key, text in texts.items()}}.items():
+        if text is not None:
+            (folder / f"plimsoll-r-{name}.status").write_text(text)
+    return folder
+
+
+def test_what_parents_and_children_may_do_is_in_the_record(tmp_path):
+    assert privileges.read(noted(tmp_path), TWO_PAIRS) == {
+        "privileges": {
+            "parent": {"capabilities": ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], "seccomp": "off"},
+            "child": {"capabilities": [], "seccomp": "on"},
+        }
+    }
+    for cell in ({**TWO_PAIRS, "children": "0"}, {**TWO_PAIRS, "task": "network", "runtime": "docker", "server": "bare"}):
+        assert privileges.read(tmp_path, cell) == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        ({"c1": None}, "^1 of 2 children told what they may do$"),
+        ({"c0_parent": None, "c1_parent": None}, "^0 of 2 parents told what they may do$"),
+        ({"c1": PARENT_S}, "^the child plimsoll-r-c1 has CAP_NET_ADMIN, CAP_SYS_ADMIN, seccomp off, and should have no capa"),
+        ({"c0_parent": CHILD_S}, "^the parent plimsoll-r-c0-parent has no capability more than other containers, seccomp on, "),
+    ],
+)
+def test_a_run_whose_containers_may_do_something_else_does_not_count(tmp_path, texts, reason):
+    with pytest.raises(InvalidOutput, match=reason):
+        privileges.read(noted(tmp_path, **texts), TWO_PAIRS)
+
+
+DOCKER = Path("/of/docker")
+STORE = Path("/of/images")
+
+
+@pytest.mark.parametrize(
+    ("ends", "folders", "gigabytes"),
+    [
+        (("bare", "bare"), [], None),
+        (("docker", "bare"), [DOCKER], 1.0),
+        (("bare", "docker"), [DOCKER], 1.0),
+        (("bare", "docker-nested"), [DOCKER, STORE], 1.4),
+        (("docker-nested", "docker-nested"), [DOCKER, STORE], 1.78),
+        (("docker-nested", "vm-emulated"), [DOCKER, STORE], 1.4),
+        (("vm-emulated", "bare"), [], None),
+    ],
+)
+def test_there_is_room_where_the_containers_of_both_ends_write(monkeypatch, ends, folders, gigabytes):
+    monkeypatch.setattr(Docker, "storage", lambda engine: DOCKER)
+    monkeypatch.setattr(attempt.paths, "image_store", lambda: STORE)
+    asked = []
+    monkeypatch.setattr(attempt.disk, "refuse_less", lambda folder, needed: asked.append((folder, needed / 2**30)))
+    network = "bridge+host" if "docker-nested" in ends else "bridge"
+    attempt.refuse_full({"task": "network", "runtime": ends[0], "server": ends[1], "network": network})
+    assert [folder for folder, _ in asked] == folders
+    assert all(needed == pytest.approx(gigabytes, abs=0.01) for _, needed in asked)
 
 
 def test_commands_pass_the_gate_together(tmp_path):

@@ -183,9 +183,13 @@ def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
     command = words[words.index("sha256:parent") + 1 :]
     assert parent.name == "plimsoll-r-c0-parent" and tuple(command) == parent.command
     assert "--privileged" not in words and "/store/alone.tar:/opt/plimsoll/child.tar:ro" in words
-    assert parent.command[2:6] == (docker_nested.ARCHIVE, "4", "/plimsoll/r", "--")
-    assert parent.command[-2:] == ("plimsoll/nesting:x", "true") and "/store/alone.tar" not in " ".join(parent.command)
-    assert docker_nested.parent_of(child, 4, loads=False).command[2] == ""
+    # It notes what it may do, and so does each child.
+    noted, own = (*docker_nested.NOTING, f"{tmp_path}/plimsoll-r-c0-parent.status"), parent.command[4:]
+    assert parent.command[:4] == noted and own[0] == docker_nested.PARENT
+    assert own[2:6] == (docker_nested.ARCHIVE, "4", "/plimsoll/r", "--")
+    assert own[-6:] == ("plimsoll/nesting:x", *docker_nested.NOTING, f"{tmp_path}/plimsoll-r-c0-NUMBER.status", "true")
+    assert "/store/alone.tar" not in " ".join(parent.command)
+    assert docker_nested.parent_of(child, 4, loads=False).command[6] == ""
 
 
 def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):

@@ -33,8 +33,11 @@ READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
 # What an engine says of a file system that layers cannot lie on.
 UNFIT = "not supported"
-# What tells a parent from another container, as `privileges` reads it in one.
+# What tells a parent from another container, as `privileges` reads it in one, and that a child is like any other.
 GIVEN = {"capabilities": {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}, "seccomp": "off"}
+USUAL = {"capabilities": set(), "seccomp": "on"}
+# A first process that writes down what it may do, and becomes the command that follows.
+NOTING = ("sh", "-c", 'cat /proc/self/status >"$0" && exec "$@"')
 # Capabilities by their number (capabilities(7)): Docker's default ones, and those of a parent.
 CAPABILITIES = {
     **{0: "CAP_CHOWN", 1: "CAP_DAC_OVERRIDE", 3: "CAP_FOWNER", 4: "CAP_FSETID", 5: "CAP_KILL", 6: "CAP_SETGID"},
@@ -166,20 +169,21 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     ends; NUMBER in the spec's words becomes the child's, counted from 1. Without children it stays up. Unless it `loads` the
     child's image, its engine must have it."""
     group = spec.group or f"/{PARENTS.parents[0]}"
-    child = INNER.words(spec._replace(name=f"{spec.name}-NUMBER", mounts=())) if children else []
-    command = (PARENT, str(notes_of(spec)), ARCHIVE if loads else "", str(children), group, "--", *child)
+    child = INNER.words(_inner(spec._replace(name=f"{spec.name}-NUMBER"))) if children else []
+    name = f"{spec.name}-parent"
+    words = (PARENT, str(notes_of(spec)), ARCHIVE if loads else "", str(children), group, "--", *child)
     mounts = [(spec.image["archive"], ARCHIVE)]
     if on_host(spec):
         settings = notes_of(spec).with_suffix(".json")
         settings.write_text(json.dumps(ON_HOST))
         mounts.append((str(settings), SETTINGS))
     return spec._replace(
-        name=f"{spec.name}-parent",
+        name=name,
         image=spec.image["stages"]["parent"],
         mounts=tuple(mounts),
         network=spec.parent_network,
         parent_network=None,
-        command=command,
+        command=(*NOTING, str(status_of(spec.folder, name)), *words),
     )
 
 
@@ -226,19 +230,35 @@ def privileges(status: str) -> dict:
     return {"capabilities": held - usual, "seccomp": "off" if fields["Seccomp"].strip() == "0" else "on"}
 
 
+def status_of(folder: Path, name: str) -> Path:
+    """Where a parent or a child of this name notes what it may do: its /proc/self/status (`privileges`)."""
+    return folder / f"{name}.status"
+
+
 def _child(spec: Spec, parent: Node) -> Node:
-    (node,) = INNER.start([spec._replace(mounts=())], on=parent)
+    (node,) = INNER.start([_inner(spec)], on=parent)
     return node
+
+
+def _inner(spec: Spec) -> Spec:
+    """A child as the engine of its parent is to start it."""
+    noted = str(status_of(spec.folder, spec.name))
+    return spec._replace(mounts=(), command=(*NOTING, noted, *spec.command))
 
 
 def wait(parents: Sequence[Spec]) -> None:
     """Until each parent is ready; Unavailable if one is not in time, or has failed."""
     end = time.monotonic() + READY_SECONDS
     for parent in parents:
-        while "ready" not in (parts := moments(Path(parent.command[1]))):
+        while "ready" not in (parts := moments(_notes(parent))):
             if "failed" in parts or time.monotonic() > end:
                 raise Unavailable(f"the parent {parent.name} did not get ready{said(parent.name)}")
             time.sleep(LOOK_SECONDS)
+
+
+def _notes(parent: Spec) -> Path:
+    """Where a parent notes its moments: the word after its program's name."""
+    return Path(parent.command[parent.command.index(PARENT) + 1])
 
 
 def said(parent: str) -> str:

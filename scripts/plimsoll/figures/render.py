@@ -41,7 +41,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         chart=figure["chart"],
         factors=plan["factors"],
         metrics={metric: {key: study["metrics"][metric][key] for key in DESCRIBED} for metric in metrics},
-        repetitions=plan["repetitions"],
+        repetitions=_planned(plan, cells),
         profile=plan["profile"],
         cells=[{key: cell[key] for key in of_cell} for cell in cells if cell["reason"] is None],
         missing=sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
@@ -51,6 +51,11 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         observations=observations,
         tables=tables,
     )
+
+
+def _planned(plan: Plan, cells: list[dict]) -> int:
+    """How many runs of each of these cells were planned: the plan's number, or fewer where their design asks for fewer."""
+    return min(plan["repetitions"], max((cell["repetitions"] for cell in cells), default=0) or plan["repetitions"])
 
 
 def title(study: dict, name: str) -> str:

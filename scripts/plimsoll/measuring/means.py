@@ -1,4 +1,4 @@
-"""The means of measuring: engine, image, network, disk and memory of the host. Where one of them fails, nothing was measured.
+"""The means of measuring: engine, image, network, second host, disk and memory. Where one fails, nothing was measured.
 
 They are looked at only after an attempt that did not end well, so that a run's own cost does not grow.
 """

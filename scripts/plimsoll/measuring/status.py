@@ -43,7 +43,8 @@ STATUSES = (
     Status(TIMEOUT, "The run was stopped at its time limit.", again=True),
     Status(
         INTERRUPTED,
-        "The means of measuring failed under an attempt: engine, image, network, disk or memory of the host. It is no "
+        "The means of measuring failed under an attempt: engine, image, network, second host, disk or memory of the host. It "
+        "is no "
         "measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
     ),
     Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it; a new measurement archives it."),

@@ -1,13 +1,15 @@
 """One attempt at a run: a program in instances of an environment, or the creation of such instances."""
 
-import os
 import time
+from pathlib import Path
 
-from plimsoll import environments
-from plimsoll.designs.nesting import cpu, creation, network
+from plimsoll import environments, paths
+from plimsoll.designs.nesting import cpu, creation, network, privileges
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
-from plimsoll.environments.base import Environment
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.environments.networks import second_host
+from plimsoll.errors import Unavailable
+from plimsoll.host import disk
+from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services
@@ -22,16 +24,25 @@ PARENT_BYTES, CONTAINER_BYTES, SPARE_BYTES = 400 * 2**20, 2**20, 2**30
 TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
 
+def others(cell: NestingCell) -> list:
+    """The environment of a network's server, and a second host that is another machine."""
+    server = [environments.find(cell["server"])] if cell["server"] != ABSENT else []
+    return [*server, *second_host.away(cell["parameters"].get("second_host"))]
+
+
 def attempt(attempt: Attempt) -> dict:
     """Check the disk, measure, take down, and judge."""
     environment = environments.find(attempt.cell["runtime"])
     begun = time.monotonic()
-    services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
-    task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
     try:
-        if services and not environment.own_kernels:
-            refuse_full(attempt.cell, environment)
+        services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
+        task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
+    except Unavailable as problem:
+        return {"status": status.FAILED, "reason": str(problem)}
+    try:
+        refuse_full(attempt.cell)
         measured = task.measure()
+        measured |= privileges.read(attempt.folder, attempt.cell)
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}
     except Unavailable as problem:
@@ -47,12 +58,17 @@ def attempt(attempt: Attempt) -> dict:
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def refuse_full(cell: NestingCell, environment: Environment) -> None:
+def refuse_full(cell: NestingCell) -> None:
     """Outage if what the containers write would not fit where they write it."""
-    storage = environment.storage()
     needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + SPARE_BYTES
-    free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
-    if free < needed:
-        raise Outage(
-            f"{storage} has {free / 2**30:.1f} GiB free, and {total(cell)} containers need {needed / 2**30:.1f}", "free some"
-        )
+    for folder in written(cell):
+        disk.refuse_less(folder, needed)
+
+
+def written(cell: NestingCell) -> list[Path]:
+    """Where what the containers of a cell write lies: the storage of each end's engine, and the store of the images, where
+    engines of parents may have their folders."""
+    ends = [environments.find(name) for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
+    contained = [each for each in ends if each.services and not each.own_kernels]
+    store = [paths.image_store()] if any(each.nested for each in contained) else []
+    return list(dict.fromkeys([*(each.storage() for each in contained), *store]))

@@ -67,9 +67,8 @@ def wanted(
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = topology.identity(host)
             lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
-            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"])
-            if _emulated(cell):
-                cell["repetitions"] = profile["nesting"]["emulated"]["repetitions"]
+            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
+            cell["repetitions"] = _repetitions(cell, profile["nesting"])
             cell["fingerprint"] = fingerprint(cell)
             cells.append((name, cell))
     return cells
@@ -82,6 +81,12 @@ def _ends(cell: NestingCell) -> list[str]:
 
 def _emulated(cell: NestingCell) -> bool:
     return any(environments.find(name).emulated for name in _ends(cell))
+
+
+def _repetitions(cell: NestingCell, sizes: dict) -> int:
+    """How often a cell is measured: what is judged less often has a number of its own."""
+    own = "emulated" if _emulated(cell) else "networks" if cell["task"] == NETWORK else None
+    return (sizes[own] if own else sizes)["repetitions"]
 
 
 def _machines(cell: NestingCell) -> int:
@@ -116,7 +121,7 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
         parameters["second_host"] = far
     if OPEN_VSWITCH in network.split("+"):
         # In user space it is another switch.
-        parameters["switch"] = host.get("open_vswitch", topology.KERNEL)
+        parameters["switch"] = _switches(host)
     nested = [environments.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
     boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
@@ -138,6 +143,11 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
         "useful": True,
         "experiments": [],
     }
+
+
+def _switches(host: Topology) -> str:
+    """Where Open vSwitch switches on a host: in the kernel, unless it is known to be elsewhere."""
+    return host.get("open_vswitch", topology.KERNEL)
 
 
 def _apart(host: Topology, far: SecondHost | None) -> list[int]:
@@ -242,13 +252,18 @@ def _too_many(cell: NestingCell, host: Topology) -> str | None:
     return f"{_words(cell)} would need {needed / 2**30:.0f} GiB of this host's {there / 2**30:.0f} GiB of memory"
 
 
-def _cut(experiment: dict, cell: NestingCell, sizes: dict) -> str | None:
-    """Why the profile leaves a cell out."""
+def _cut(experiment: dict, cell: NestingCell, sizes: dict, host: Topology) -> str | None:
+    """Why a cell is left out although the host could have it."""
     if cell["task"] == NETWORK:
+        if PLAIN in cell["network"].split("+") and _switches(host) == topology.KERNEL:
+            return "a bridge without offloads is measured only beside Open vSwitch in user space, which has none either"
         left_out = experiment.get("beyond", False) and not sizes["beyond"]
         return "the profile leaves out what the paper has not, to save time" if left_out else None
     if _emulated(cell):
         most, what = sizes["emulated"]["instances"], "emulated virtual machines"
+        beyond = int(cell["instances"]) > most
+    elif _machines(cell):
+        most, what = sizes["machines"], "virtual machines"
         beyond = int(cell["instances"]) > most
     elif cell["children"] == NO_CHILDREN:
         most, what = sizes["instances"], "instances"
@@ -279,7 +294,7 @@ def repetitions(profile: dict) -> int:
 def described(study: dict, host: Topology) -> dict:
     """The host's cores, which claims speak of, where Open vSwitch switches, whether the host is a virtual machine, and a second
     host, if it is another machine."""
-    told = {"cores": host["cores"], "open_vswitch": host.get("open_vswitch", topology.KERNEL)}
+    told = {"cores": host["cores"], "open_vswitch": _switches(host)}
     told["hypervisor"] = host.get("hypervisor", False)
     return {**told, "second_host": host["second_host"]} if "second_host" in host else told
 
@@ -297,5 +312,5 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Nothing about a machine is told for this design alone."""
-    return {}
+    """Where Open vSwitch switches on a machine."""
+    return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}

@@ -3,7 +3,7 @@ client and a server."""
 
 from typing import NotRequired
 
-from plimsoll import interchange
+from plimsoll import environments, interchange
 
 # `instances` are containers of the host, `children` are containers in each of these: 0 where they are not nested. A network has
 # neither: there `runtime` is where the client runs, `server` where the server runs, and `hosts` how many hosts they are on.
@@ -80,6 +80,7 @@ class NestingRecord(interchange.Record):
     settled: NotRequired[dict]
     each: NotRequired[list[dict]]  # of each instance: its moments in seconds after the common start, and its own values
     namespaces: NotRequired[dict[str, str]]  # of a network: those of the host, the client, the server, and their parents
+    privileges: NotRequired[dict[str, dict]]  # of parents and of children: `capabilities` beyond Docker's, and `seccomp`
     switched_bytes: NotRequired[int]  # of a network: what has passed between a switch and this host
     segments: NotRequired[dict[str, int]]  # of TCP, that client and server have sent, and sent again
     bits: NotRequired[dict[str, str]]  # sha256 of each program
@@ -92,10 +93,17 @@ def total(cell: NestingCell) -> int:
     return int(cell["instances"]) * max(1, int(cell["children"]))
 
 
+def nested(cell: NestingCell) -> int:
+    """Containers in containers."""
+    if cell["task"] == NETWORK:
+        return parents(cell)
+    return int(cell["instances"]) * int(cell["children"])
+
+
 def parents(cell: NestingCell) -> int:
     """Containers that have an engine of their own."""
     if cell["task"] == NETWORK:
-        return int("+" in cell["network"])
+        return sum(environments.find(end).nested for end in (cell["runtime"], cell["server"]))
     return 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
 
 

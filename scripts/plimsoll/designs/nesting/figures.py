@@ -8,9 +8,9 @@ from plimsoll.interchange import ABSENT, Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The host's cores; how many hosts client and server are on, if the figure is about networks, and
-    the name of a second host that is another machine; and the means that the paper
-    prints, if the figure names where: by instances and children, or by client, server, network and metric."""
+    """The host's cores, and where Open vSwitch switches there; how many hosts client and server are on, if the figure is about
+    networks, and the name of a second host that is another machine; and the means that the paper prints, if the figure names
+    where: by instances and children, or by client, server, network and metric."""
     figure = study["figures"][name]
     names = figure.get("reference", [])
     printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
@@ -19,6 +19,7 @@ def told(plan: Plan, study: dict, name: str) -> dict:
     return {
         "of_cell": (),
         "cores": plan["cores"],
+        "open_vswitch": plan["open_vswitch"],
         "hosts": hosts,
         "second_host": plan.get("second_host", {}).get("name"),
         "paper": paper,

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
-from plimsoll.designs.nesting.factors import CPU, NETWORK, of_placement
+from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import status
 from plimsoll.pages.report import Sources
@@ -24,7 +25,9 @@ def content(
         "cores": plan["cores"],
         "apart": apart(runs),
         "tables": tables(sources.tables, study),
-        "statistics": tests.astype(object).where(tests.notna(), "").to_dict("records"),
+        "statistics": [_in_words(row, plan["open_vswitch"]) for row in _rows(tests)],
+        "open_vswitch": plan["open_vswitch"],
+        "switches": switches(study, observations, plan),
         "sizes": parameters(plan, CPU),
         "of_networks": parameters(plan, NETWORK),
         "second_host": plan.get("second_host"),
@@ -47,17 +50,41 @@ def tables(folder: Path, study: dict) -> list[dict]:
     shown = []
     for name in study.get("tables", {}):
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
-        rows = made.astype(object).where(made.notna(), "").to_dict("records")
+        rows = _rows(made)
         kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
-        table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row) for row in rows]}
+        table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row, row.get("switch")) for row in rows]}
         shown.append({**table, "placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else table)
     return shown
 
 
-def _in_words(row: dict) -> dict:
-    """A row of a table with its levels in words."""
-    factors = {"client": "runtime", "server": "runtime", "network": "network"}
-    return {**row, **{key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}}
+def _rows(table: pd.DataFrame) -> list[dict]:
+    """The rows of a table, with nothing in the place of what is missing."""
+    return table.astype(object).where(table.notna(), "").to_dict("records")
+
+
+def _in_words(row: dict, switch: str | None) -> dict:
+    """A row of a table with its levels in words, and with where Open vSwitch switches."""
+    factors = {"client": "runtime", "runtime": "runtime", "server": "runtime", "network": "network"}
+    told = {key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}
+    return {**row, **told, **({"network": words.switched(told["network"], switch)} if switch else {})}
+
+
+def switches(study: dict, observations: pd.DataFrame, plan: Plan) -> list[dict]:
+    """Open vSwitch against a bridge under equal offloads, in words: a row for each metric between each two ends that are
+    measured over both, with the `ratio` of the blocks' means and its 95 % interval (`low`, `high`), and `n` blocks."""
+    ends = ["metric", "runtime", "server", "hosts"]
+    over = {name: observations[observations["network"] == name].groupby(ends, sort=False) for name in (OPEN_VSWITCH, PLAIN)}
+    rows = []
+    for key, own in over[OPEN_VSWITCH]:
+        if key not in over[PLAIN].groups:
+            continue
+        samples = blocks.sample(own), blocks.sample(over[PLAIN].get_group(key))
+        ratio, low, high = (1 + change for change in blocks.change(*samples))
+        metric, client, server, _ = key
+        told = {"metric": study["metrics"][metric]["label"], "client": client, "server": server, "network": OPEN_VSWITCH}
+        n = len(blocks.within_blocks(*samples)[0])
+        rows.append(_in_words({**told, "n": n, "ratio": ratio, "low": low, "high": high}, plan["open_vswitch"]))
+    return rows
 
 
 def parameters(plan: Plan, task: str) -> dict:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from plimsoll.analysis.tables import Asked
 from plimsoll.designs.nesting import contrasts, statistics
-from plimsoll.designs.nesting.factors import EMULATED_MACHINE, MACHINE, NETWORK, NestingPlan
+from plimsoll.designs.nesting.factors import EMULATED_MACHINE, MACHINE, NETWORK, OPEN_VSWITCH, TWO, NestingPlan
 
 KEYS = ["parents", "children_per_parent"]
 # What the table has of ours, and what it is called in the paper's.
@@ -41,7 +41,8 @@ OF_NETWORK = ["client", "server", "network"]
 def networks(asked: Asked) -> pd.DataFrame:
     """One row per client, server, network and metric that the paper prints: its mean and standard deviation (`paper_mean`,
     `paper_sd`, in our unit), ours with n and the interval of the mean, or in `not_here` why it was not measured. Ours have
-    client and server where the kernel likes, and across two hosts on a core each."""
+    client and server where the kernel likes, and across two hosts on a core each. `switch` is where Open vSwitch switched, and
+    `second_host` what that was; both are empty where a row has none."""
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
     printed = _emulated(of_paper(asked.printed()), asked.plan)
@@ -49,7 +50,18 @@ def networks(asked: Asked) -> pd.DataFrame:
     table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
     reasons = {cell["path"]: cell["reason"] for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)}
     rows = table[[*OF_NETWORK, "hosts", "n"]].itertuples(index=False, name=None)
-    return table.assign(not_here=[_reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows])
+    return table.assign(
+        switch=[asked.plan["open_vswitch"] if OPEN_VSWITCH in network.split("+") else "" for network in table["network"]],
+        second_host=[second_host(asked.plan) if hosts == TWO else "" for hosts in table["hosts"]],
+        not_here=[_reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows],
+    )
+
+
+def second_host(plan: NestingPlan) -> str:
+    """What the second host of a plan is, in a few words."""
+    if "second_host" in plan:
+        return f"another machine ({plan['second_host']['name']})"
+    return "a network namespace of this one, behind a link shaped to 1 Gbit/s"
 
 
 def _emulated(printed: pd.DataFrame, plan: NestingPlan) -> pd.DataFrame:

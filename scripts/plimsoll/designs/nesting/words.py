@@ -2,6 +2,7 @@
 
 from plimsoll import environments
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
+from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 from plimsoll.pages.glossary import Term
 
@@ -70,6 +71,13 @@ def _network(own: str, child: str = "") -> str:
         return NETWORKS[own]
     childs = "the parent's network" if child == "host" else NETWORKS[child]
     return f"{NETWORKS[own]} (the parent) and {childs} (the child)"
+
+
+def switched(words: str, where: str) -> str:
+    """Words about networks, with where Open vSwitch switches behind its name if that is not the kernel: it is another switch
+    then."""
+    own = NETWORKS[OPEN_VSWITCH]
+    return words if where == topology.KERNEL else words.replace(own, f"{own} ({where})")
 
 
 def cell(path: str, metric: dict) -> str:

@@ -16,7 +16,7 @@ from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, output
 from plimsoll.environments.changed_root import ChangedRoot
-from plimsoll.environments.networks import of_host
+from plimsoll.environments.networks import of_host, second_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, cpulist, disk, topology
@@ -40,6 +40,11 @@ SPARE_BYTES = 2**30
 FILE_SYSTEM = 1.25
 # Starting an iteration, and bringing back what it wrote, takes no longer (s).
 AROUND = 20.0
+
+
+def others(cell: OverheadCell) -> list:
+    """A second host that is another machine."""
+    return second_host.away(cell["parameters"].get("second_host"))
 
 
 def attempt(attempt: Attempt) -> dict:

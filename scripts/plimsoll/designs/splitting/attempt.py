@@ -40,6 +40,11 @@ NOT_COMPARED = (
 MANY_BYTES = 10_000_000
 
 
+def others(cell) -> list:
+    """Nothing."""
+    return []
+
+
 class Launch(NamedTuple):
     """A launch that has ended: the `job` with its `instrument` and `benchmark`, the `code` that mpirun ended with (None at a
     time limit), what was seen before and after it, and the `parts` that it had (None for a launch of one cell alone)."""

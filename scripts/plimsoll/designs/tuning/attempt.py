@@ -13,7 +13,7 @@ from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
 from plimsoll.environments import docker_elsewhere
 from plimsoll.environments.docker_elsewhere import DockerElsewhere
-from plimsoll.environments.networks.second_host import Reached
+from plimsoll.environments.networks.second_host import Away, Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.images import store
@@ -29,6 +29,11 @@ LIMITS_MEMORY = False
 LAUNCHES = False
 # What HDFS, the tasks and the output take of the disk beside the data, as multiples of these, and what must be left (bytes).
 TIMES_THE_DATA, SPARE_BYTES = 8, 2 * 2**30
+
+
+def others(cell: TuningCell) -> list:
+    """The other machines that nodes of the cluster are on."""
+    return [Away(host["name"]) for host in cell["parameters"].get("hosts", [])]
 
 
 def attempt(attempt: Attempt) -> dict:

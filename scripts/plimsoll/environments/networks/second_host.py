@@ -12,7 +12,7 @@ from plimsoll.environments import rootfs
 from plimsoll.environments.base import HOST, Node, last_words, output
 from plimsoll.environments.networks import firewall
 from plimsoll.environments.networks.base import Network
-from plimsoll.errors import Unavailable
+from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cpulist
 from plimsoll.host.topology import read
 from plimsoll.interchange import Image, SecondHost
@@ -194,6 +194,30 @@ class ByName(Network):
 
     def sweep(self) -> None:
         firewall.translate_no_longer()
+
+
+class Away:
+    """A second host by its name, as a run's means: it is asked for after an attempt that did not end well, as environments
+    are."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def examine(self, image: Image) -> None:
+        """Outage if ssh does not reach it."""
+        try:
+            Reached(self.name).ask("true")
+        except Unavailable as problem:
+            remedy = f"look whether it is up, and whether ssh {self.name} reaches it"
+            raise Outage(f"the second host {self.name} does not answer ({problem})", remedy) from problem
+
+    def revive(self) -> None:
+        """Nothing: from here it cannot be started."""
+
+
+def away(second: SecondHost | None) -> list[Away]:
+    """The second host of a run as its means; none if it is no other machine."""
+    return [Away(second["name"])] if second else []
 
 
 def ours(text: str) -> list[str]:

@@ -1,8 +1,12 @@
 """amaral2015's figures 3 and 4: a metric over the number of instances, one line per runtime."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from plimsoll.designs.nesting import statistics
 from plimsoll.designs.nesting.charts import lines
@@ -11,49 +15,67 @@ from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
+# Characters in a line of an upright axis's label.
+LABEL_WIDTH = 26
+# What is drawn as a part of another metric, in its panel: the boot of virtual machines.
+WITHIN = {"boot_time": "ready_time"}
+
 
 class Growth(Chart):
-    """Values over the number of instances. Where nested containers are drawn, each parent has one child."""
+    """Values over the number of instances, a panel for each metric that is no part of another. Where nested containers are
+    drawn, each parent has one child."""
 
     name = "growth"
     notebook = "nesting"
-    metrics = "one"
+    metrics = "several"
     linear = False
 
     def values(self, data: FigureData) -> pd.DataFrame:
         """The observations that are drawn."""
-        (metric,) = data.metrics
         own = data.observations
-        return own[(own["metric"] == metric) & own["children"].isin([NO_CHILDREN, "1"])]
+        return own[own["metric"].isin(data.metrics) & own["children"].isin([NO_CHILDREN, "1"])]
 
-    def label(self, data: FigureData) -> str:
-        """What the upright axis shows."""
-        ((label, unit),) = [(one["label"], one["unit"]) for one in data.metrics.values()]
-        return f"{label} ({unit})"
+    def label(self, data: FigureData, metric: str) -> str:
+        """What the upright axis of a metric shows."""
+        described = data.metrics[metric]
+        return f"{described['label']} ({described['unit']})"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
         return statistics.of_cells(self.values(data))
 
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
         style.apply()
-        figure, axis = plt.subplots(figsize=(style.COLUMN_INCHES, 2.9), layout="constrained")
-        values, looks = self.values(data), style.looks(summary["runtime"])
-        handles = []
-        for number, (runtime, look) in enumerate(looks.items()):
-            marker = lines.MARKERS[number % len(lines.MARKERS)]
-            own = summary[summary["runtime"] == runtime], values[values["runtime"] == runtime]
-            beside = number - (len(looks) - 1) / 2
-            handles.append(lines.draw(axis, *own, "instances", look, marker, beside))
+        shown = _panels(data)
+        size = (min(2, len(shown)) * style.COLUMN_INCHES, 2.9)
+        figure, axes = plt.subplots(1, len(shown), figsize=size, layout="constrained", sharey=True, squeeze=False)
+        looks = style.looks(summary["runtime"])
+        for metric, axis in zip(shown, axes[0], strict=True):
+            handles = self._panel(axis, data, summary, metric, looks)
+        # The paper's means are of the first one.
         paper = self.of_paper(data)
-        for runtime, rows in paper.items():
-            colour = looks[runtime].colour if runtime in looks else lines.GREY
-            lines.paper_s(axis, rows, "instances", colour, "o", "")
         drawn = lines.places(summary["instances"], *([row["instances"] for row in rows] for rows in paper.values()))
-        lines.cores(axis, data.options["cores"])
-        lines.finish(axis, "instances at once", self.label(data), drawn, self.linear)
+        for runtime, rows in paper.items():
+            lines.paper_s(axes[0][0], rows, "instances", looks[runtime].colour if runtime in looks else lines.GREY, "o", "")
+        for metric, axis in zip(shown, axes[0], strict=True):
+            lines.cores(axis, data.options["cores"])
+            lines.finish(axis, "instances at once", textwrap.fill(self.label(data, metric), LABEL_WIDTH), drawn, self.linear)
+            axis.yaxis.set_tick_params(labelleft=True)
         marks = lines.marks("95 % interval of the mean", data.options["cores"], bool(paper))
-        style.legend_below(figure, [*handles, *marks])
+        style.legend_below(figure, [*handles, *_of_parts(data, summary), *marks])
         return figure
+
+    def _panel(self, axis: Axes, data: FigureData, summary: pd.DataFrame, metric: str, looks: dict) -> list[Line2D]:
+        """Draw a metric, and what is a part of it; its lines, for a legend."""
+        values, handles = self.values(data), []
+        for number, (runtime, look) in enumerate(looks.items()):
+            beside = number - (len(looks) - 1) / 2
+            own = [table[(table["runtime"] == runtime) & (table["metric"] == metric)] for table in (summary, values)]
+            marker = lines.MARKERS[number % len(lines.MARKERS)]
+            handles.append(lines.draw(axis, *own, "instances", look, marker, beside))
+            for part in (name for name, whole in WITHIN.items() if whole == metric and name in data.metrics):
+                of_part = summary[(summary["runtime"] == runtime) & (summary["metric"] == part)]
+                lines.part(axis, of_part, "instances", look.colour, beside)
+        return handles
 
     def of_paper(self, data: FigureData) -> dict[str, list[dict]]:
         """The paper's means by runtime, where it prints them: of parents with one child."""
@@ -61,16 +83,42 @@ class Growth(Chart):
         return {"docker-nested": rows} if rows else {}
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
-        label = self.label(data).replace("\n", " ")
-        return f"{label[0].upper()}{label[1:]}, over the number of instances at once. {lines.of_how_many(data, summary)}"
+        labels = [self.label(data, metric) for metric in _panels(data)]
+        label = f"{labels[0][0].upper()}{labels[0][1:]}{''.join(f', and {one}' for one in labels[1:])}"
+        parts = "".join(f" Dotted: {data.metrics[part]['label']}." for part in _parts(data) if part in set(summary["metric"]))
+        return f"{label}, over the number of instances at once.{parts} {lines.of_how_many(data, summary)}"
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        unit = summary["unit"].iloc[0] if len(summary) else ""
-        each = [
-            lines.ends(summary[summary["runtime"] == runtime], "instances", look.label, unit)
-            for runtime, look in style.looks(summary["runtime"]).items()
+        first, *others = _panels(data)
+        told = [
+            self._told(data, summary, metric, "" if metric == first else f"{data.metrics[metric]['label']}, ")
+            for metric in (first, *others)
         ]
-        return f"{data.title}, by the number of instances. {'; '.join(each)}."
+        return f"{data.title}, by the number of instances. {'; '.join(filter(None, told))}."
+
+    def _told(self, data: FigureData, summary: pd.DataFrame, metric: str, before: str) -> str:
+        """The first and the last value of each line of a metric, in words."""
+        own = summary[summary["metric"] == metric]
+        unit = own["unit"].iloc[0] if len(own) else ""
+        looks = style.looks(own["runtime"]).items()
+        each = (lines.ends(own[own["runtime"] == runtime], "instances", look.label, unit) for runtime, look in looks)
+        return "; ".join(f"{before}{one}" for one in each)
+
+
+def _panels(data: FigureData) -> list[str]:
+    """The metrics that have a panel."""
+    return [metric for metric in data.metrics if metric not in WITHIN]
+
+
+def _parts(data: FigureData) -> list[str]:
+    """The metrics that are parts of others."""
+    return [metric for metric in data.metrics if metric in WITHIN]
+
+
+def _of_parts(data: FigureData, summary: pd.DataFrame) -> list[Line2D]:
+    """What stands for parts in the legend, of those that are drawn."""
+    there = [part for part in _parts(data) if part in set(summary["metric"])]
+    return [Line2D([], [], color=lines.GREY, label=f"dotted: {data.metrics[part]['label']}", **lines.OF_PART) for part in there]
 
 
 class Slowdown(Growth):
@@ -83,8 +131,8 @@ class Slowdown(Growth):
     def values(self, data: FigureData) -> pd.DataFrame:
         return statistics.slowdowns(super().values(data))
 
-    def label(self, data: FigureData) -> str:
-        return "slowdown against one\ninstance on bare metal"
+    def label(self, data: FigureData, metric: str) -> str:
+        return "slowdown against one instance on bare metal"
 
 
 CHARTS = [Growth(), Slowdown()]

@@ -10,6 +10,8 @@ from plimsoll.figures.data import FigureData
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 OF_PAPER = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white", "markersize": 2.6, "alpha": 0.55}
+# A part of what a line shows.
+OF_PART = {"linestyle": ":", "linewidth": 1.1}
 # Lines lie beside each other by this factor, so that none hides another.
 BESIDE = 1.06
 GREY = "#777777"
@@ -27,6 +29,12 @@ def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, x: str, look: sty
     places = shift * points[x].astype(int)
     axis.plot(places, points["value"], ".", color=colour, markersize=2.2, alpha=0.45, zorder=2)
     return line
+
+
+def part(axis: Axes, rows: pd.DataFrame, x: str, colour, beside: float) -> None:
+    """The means of a part of what a line shows, dotted and in its colour."""
+    rows = rows.assign(place=BESIDE**beside * rows[x].astype(int)).sort_values("place")
+    axis.plot(rows["place"], rows["mean"], color=colour, zorder=3, marker="_", markersize=5, **OF_PART)
 
 
 def paper_s(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:

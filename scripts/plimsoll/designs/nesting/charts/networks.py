@@ -8,12 +8,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plimsoll import environments
-from plimsoll.designs.nesting import statistics
+from plimsoll.designs.nesting import statistics, words
 from plimsoll.designs.nesting.charts import lines
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
 from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
+from plimsoll.host import topology
 
 # How each placement is drawn: the marker, whether it is filled, and how far below the middle of its row.
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
@@ -41,7 +42,7 @@ class Networks(Chart):
         )
         for axis, quantity in zip(panels, ("throughput", "latency"), strict=True):
             self._panel(axis, data, summary, rows, quantity)
-        panels[0].set_yticks(range(len(rows)), [_name(*row) for row in rows])
+        panels[0].set_yticks(range(len(rows)), [_name(*row, data.options["open_vswitch"]) for row in rows])
         panels[0].invert_yaxis()
         handles = [_mark(placement, data) for placement in _placements(data.metrics)]
         whiskers = lines.marks("95 % interval of the mean")[:1]
@@ -79,13 +80,21 @@ class Networks(Chart):
         return (
             "Throughput of Netperf's TCP_STREAM, and latency of its TCP_RR with several requests under way, from a client to a "
             "server, on logarithmic axes. Colours are those of the end that is not on bare metal. Diamonds are the paper's "
-            f"means, on its host. {second_host(data.options)}{lines.of_how_many(data, summary)}"
+            f"means, on its host. {switch(data.options, summary)}{second_host(data.options)}{lines.of_how_many(data, summary)}"
         ).replace("; dots are single runs", "")
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         free = summary[summary["metric"] == "throughput"].to_dict("records")
-        told = "; ".join(f"{_name(*(one[factor] for factor in KEYS))}: {one['mean']:.3g} Gbit/s" for one in free)
+        where = data.options["open_vswitch"]
+        told = "; ".join(f"{_name(*(one[factor] for factor in KEYS), where)}: {one['mean']:.3g} Gbit/s" for one in free)
         return f"{data.title}. {told or 'No valid run'}."
+
+
+def switch(options: dict, summary: pd.DataFrame) -> str:
+    """Where Open vSwitch switches, in a sentence; nothing if it is in the kernel as the paper's, or is not shown."""
+    if options["open_vswitch"] == topology.KERNEL or not summary["network"].str.contains(OPEN_VSWITCH).any():
+        return ""
+    return f"Open vSwitch switches in {options['open_vswitch']} here, and is another switch than the paper's. "
 
 
 def second_host(options: dict) -> str:
@@ -119,13 +128,13 @@ def _environment(client: str, server: str, network: str) -> str:
     return server if client == "bare" else client
 
 
-def _name(client: str, server: str, network: str) -> str:
+def _name(client: str, server: str, network: str, open_vswitch: str) -> str:
     short = {"bare": "bare metal", "docker": "Docker", "docker-nested": "nested", "vm": "VM", "vm-emulated": "emulated VM"}
     ends = f"{short.get(client, client)} → {short.get(server, server)}"
     if client == server == "bare":
         return ends
     outer, _, inner = network.partition("+")
-    return f"{ends}, {NETWORKS[outer]}" + (f" + {NETWORKS[inner]}" if inner else "")
+    return words.switched(f"{ends}, {NETWORKS[outer]}" + (f" + {NETWORKS[inner]}" if inner else ""), open_vswitch)
 
 
 def _fill(filled: bool) -> dict:
