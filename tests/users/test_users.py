@@ -1,15 +1,18 @@
 """The table of docs/users.md, row by row: who you are, what you can measure."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
+from plimsoll import environments, paths
 from plimsoll.environments.base import LABEL, output
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.images import builder, portable
 from plimsoll.measuring import lock
+
+from tests.users.conftest import SET_USER_ID
 
 TARGET = "results/liu2020/complete.txt"
 DOCKER = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
@@ -59,6 +62,14 @@ def with_docker(new_user):
 def without_docker(new_user):
     """A user who may use Apptainer, as everybody, where there is no Podman."""
     return new_user("apptainer", hidden=("podman",))
+
+
+@pytest.fixture(scope="module")
+def with_privileges(new_user):
+    """A user of an Apptainer that has its set-user-ID starter."""
+    if not (paths.tool_prefix() / "apptainer").is_dir():
+        pytest.skip("set-up has unpacked no Apptainer here, of which a set-user-ID one could be made")
+    return new_user("setuid", hidden=("podman",), more=SET_USER_ID)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +146,27 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
         cell["runtime"]: cell["reason"] for cell in plan["cells"].values() if cell["reason"] and cell["hardware"] == "uma"
     }
     assert "needs root" in reasons["singularity-instance"] and "needs root" in reasons["singularity-cgroup"]
+
+
+def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_user_namespace(with_privileges, file):
+    user, places = with_privileges, ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/etc", "/var/lib")
+    there = [set(os.listdir(place)) for place in places]
+    assert user.python("-m", "plimsoll", "without", "docker", "docker-ptrace").returncode == 0
+    done = user.python("-m", "plimsoll", "take-images", "--file", str(file))
+    assert done.returncode == 0, done.stderr
+    runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2")])
+    done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
+    # From the unpacked image: Apptainer would convert the image file for each program anew.
+    assert done.returncode == 0 and "temporary sandbox" not in done.stderr, done.stderr
+    found = records(user)
+    assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    carried = {(one["transport"]["carried_by"], one["transport"]["single_copy"]) for one in found.values()}
+    assert len(found) == 3 and carried == {("shared memory", "allowed")}
+    tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())["singularity"]
+    assert tried["features"]["namespaces"] == ["mnt"] and "without privileges" not in tried["version"]
+    assert not {"unshare", "--userns"} & set(found["singularity E2"]["command"])
+    # Nothing of it is on the machine.
+    assert not any("apptainer" in set(now) - before for now, before in zip(map(os.listdir, places), there, strict=True))
 
 
 def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):

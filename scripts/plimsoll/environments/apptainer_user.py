@@ -26,9 +26,9 @@ class UserNode(ExecNode):
     private_users = True
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        # An image file can be mounted only with privileges, or with FUSE. Apptainer's notes about a container are the run's.
+        # Apptainer's notes about a container are the run's.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
-        return [*notes, *hidden(without), *execute(self.spec, *self.options, form="rootfs"), *program]
+        return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form), *program]
 
 
 class SharensNode(UserNode):
@@ -47,6 +47,7 @@ class SingularityUser(Singularity):
     label = "Singularity without privileges"
     colour, hatch = "#6b8e23", "\\\\\\"
     variant_of = "singularity"
+    # An image file can be mounted only with privileges, or with FUSE.
     unpacked = True
     node: type[UserNode] = UserNode
 
@@ -63,7 +64,7 @@ class SingularityUser(Singularity):
         if len({spec.place for spec in specs}) > 1:
             raise Unavailable("without privileges no container can be confined to a place of its own")
         home, _ = confine(specs, on)
-        return [self.node(spec, home) for spec in specs]
+        return [self.node(spec, home, self.form) for spec in specs]
 
 
 class SingularitySharens(SingularityUser):
