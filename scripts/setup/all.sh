@@ -3,7 +3,7 @@
 . "$(dirname "$0")/common.sh"
 steps="$PROJECT/scripts/setup"
 
-if have dpkg-query && is_root; then need_packages "The workflow" ca-certificates iproute2 mmdebstrap squashfs-tools util-linux; fi
+if is_root; then need_packages "The workflow" ca-certificates iproute2 mmdebstrap squashfs-tools util-linux; fi
 # Counters are a convenience: no perf, no counters.
 if is_root && have apt-get && ! have perf && apt-cache show linux-perf >/dev/null 2>&1; then need_packages "Counting events" linux-perf; fi
 for step in python environments; do bash "$steps/$step.sh"; done

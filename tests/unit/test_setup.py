@@ -1,0 +1,43 @@
+"""What set-up finds on a machine, however that was installed."""
+
+import subprocess
+
+import pytest
+
+from tests.project import PROJECT
+
+NEEDS = f'. {PROJECT}/scripts/setup/common.sh; is_root() {{ return 1; }}; need_packages "A runtime" "$@"; echo satisfied'
+# Everywhere, and used by common.sh itself.
+TOOLS = ("bash", "dirname", "grep", "id")
+
+
+@pytest.fixture
+def needs(tmp_path):
+    """A function that asks for packages, as a user of a machine with some programs and no package manager of Debian's."""
+
+    def needs(programs: tuple[str, ...], *packages: str) -> tuple[int, str]:
+        for name in programs:
+            (tmp_path / name).touch(0o755)
+        for tool in TOOLS:
+            (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
+        command = ["bash", "-c", NEEDS, "bash", *packages]
+        where = {"PATH": str(tmp_path), "HELPERS": str(tmp_path)}
+        done = subprocess.run(command, env=where, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return needs
+
+
+def test_programs_are_looked_for_where_there_is_no_package_of_debian_s(needs):
+    programs = ("podman", "newuidmap", "pasta", "ip")
+    assert needs(programs, "podman", "uidmap", "slirp4netns|passt", "iproute2") == (0, "satisfied\n")
+
+
+def test_what_is_missing_is_named_in_one_sentence(needs):
+    code, said = needs(("podman",), "podman", "uidmap", "slirp4netns|passt", "busybox-static")
+    remedy = "(these are Debian's packages): install them by hand, which takes root, then run again."
+    assert (code, said) == (1, f"setup: A runtime needs uidmap slirp4netns busybox-static {remedy}\n")
+
+
+def test_a_program_by_the_name_of_a_static_one_is_not_taken_for_it(needs):
+    assert needs(("busybox",), "busybox-static")[0] == 1
