@@ -104,11 +104,11 @@ class User:
             timeout=seconds,
         )
 
-    def start(self, *words: str) -> subprocess.Popen:
-        """Start a command in the project's folder, with all its streams to the caller."""
+    def start(self, *words: str, folder: Path | None = None) -> subprocess.Popen:
+        """Start a command in the project's folder, or another one, with all its streams to the caller."""
         return subprocess.Popen(
             self.command(*words),
-            cwd=self.project.folder,
+            cwd=folder or self.project.folder,
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -176,8 +178,13 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     for words in (("without", "docker", "docker-ptrace", "singularity"), ("with", "podman-rootless")):
         assert user.python("-m", "plimsoll", *words).returncode == 0
     runs = beff([("bare", "E1"), ("podman-rootless", "E1"), ("podman-rootless", "E2")])
+    # Something else of the user's, which has nothing to do with the containers.
+    shutil.copy("/bin/sleep", user.home / "pasta.avx2")
+    other = user.start("./pasta.avx2", "600", folder=user.home)
     # Without Apptainer the image has no form for it.
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"), PLIMSOLL_PREFIX="/nonexistent")
+    other.kill()
+    other.communicate()
     assert done.returncode == 0, done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
@@ -188,7 +195,11 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert found["podman-rootless E1"]["noise"]["during"]["apart"] == (cgroup.version(cgroup.mounts()) == "2")
     assert "sif" not in json.loads((user.project.folder / "results/images/hpcc.json").read_text())
     tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())
-    assert "in the user's own network" in tried["podman-rootless"]["features"]["network"]
+    seen = tried["podman-rootless"]["features"]
+    assert {"net", "pid", "uts", "ipc", "mnt"} <= set(seen["separate_namespaces"]) and "user" in seen["namespaces"]
+    assert (seen["file_system"], seen["seccomp"]) == ("overlay", "2")
+    carried = r"bridge podman\d+, in the user's own network, (slirp4netns|pasta) to the outside"
+    assert re.fullmatch(carried, seen["network"]), seen["network"]
 
 
 def podman_lacks(user) -> str:

@@ -58,8 +58,9 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
         program = ["/bin/sh", str(folder / PROBE.name)]
         inside = [_told(node, parse(output(node.inside(node.of_image(program))))) for node in nodes]
         # While the nodes are up: their interfaces' other ends are on the host.
-        seen = compare(inside, _host(), _bridges())
-        return {**seen, "network": environment.network_seen() or seen["network"]}
+        bridges = environment.bridges()
+        seen = compare(inside, _host(), _bridges() if bridges is None else bridges)
+        return {**seen, "network": ", ".join(filter(None, (seen["network"], environment.outward())))}
     finally:
         environment.stop(nodes)
 
