@@ -46,7 +46,7 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
         check=True,
     )
     after = noise.snapshot(machine, account, [], ())
-    found = noise.neighbours([(before, after)], machine.processors, 0.05, 0.05)
+    found = noise.neighbours([(before, after)], machine.processors, 0.05, 0.05, apart=True)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = ended.ru_utime + ended.ru_stime - children.ru_utime - children.ru_stime
     assert found["disturbed"]
@@ -60,7 +60,7 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
 def test_what_the_run_and_its_helpers_used_is_not_a_neighbour_s():
     before = snapshot(helpers={DAEMON: 40.0})
     after = snapshot(when=1.0, machine=1.9, launched=0.5, containers=1.0, helpers={DAEMON: 40.3, NEW: 0.06})
-    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03, apart=True)
     assert found["neighbour_seconds"] == pytest.approx(0.04)
     assert not found["disturbed"]
 
@@ -69,7 +69,7 @@ def test_a_kernel_thread_that_ends_takes_nothing_from_the_run():
     """Kernel threads come and go, with all the time that they used since boot."""
     before = snapshot(helpers={DAEMON: 40.0, ("77", b"5"): 28.0})
     after = snapshot(when=1.0, machine=1.5, launched=1.2, helpers={DAEMON: 40.3})
-    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03, apart=True)
     assert found["own_seconds"] == pytest.approx(1.5) and found["neighbour_seconds"] == 0 and not found["disturbed"]
 
 
@@ -78,25 +78,26 @@ def test_the_pieces_of_a_run_are_taken_together():
         (snapshot(when=1.0, machine=5.0), snapshot(when=2.0, machine=6.2, launched=1.0)),
         (snapshot(when=4.0, machine=9.0, launched=1.0), snapshot(when=5.0, machine=10.0, launched=2.0)),
     ]
-    found = noise.neighbours(pieces, 2, 0.03, 0.15)
+    found = noise.neighbours(pieces, 2, 0.03, 0.15, apart=True)
     assert found["seconds"] == 2 and found["neighbour_seconds"] == pytest.approx(0.2) and found["disturbed"]
 
 
 @pytest.mark.parametrize(("used", "disturbed"), [(0.05, False), (0.14, False), (0.2, True)])
 def test_thresholds(used, disturbed):
-    found = noise.neighbours([(snapshot(), snapshot(when=2.0, machine=used))], 2, 0.03, 0.15)
+    found = noise.neighbours([(snapshot(), snapshot(when=2.0, machine=used))], 2, 0.03, 0.15, apart=True)
     assert found["disturbed"] is disturbed
 
 
 def test_stolen_time_disturbs():
-    assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15)["disturbed"]
+    assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=True)["disturbed"]
 
 
 def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
     busy = [(snapshot(), snapshot(when=1.0, machine=2.0))]
     found = noise.neighbours(busy, 2, 0.03, 0.15, apart=False)
     assert not found["apart"] and found["neighbour_seconds"] is found["neighbour_share"] is None and not found["disturbed"]
-    assert noise.neighbours(busy, 2, 0.03, 0.15)["disturbed"] and noise.neighbours(busy, 2, 0.03, 0.15)["apart"]
+    found = noise.neighbours(busy, 2, 0.03, 0.15, apart=True)
+    assert found["disturbed"] and found["apart"]
     stolen = noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=False)
     assert noise.disturbed(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
 

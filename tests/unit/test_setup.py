@@ -3,6 +3,8 @@
 import subprocess
 
 import pytest
+from plimsoll import environments
+from plimsoll.errors import Unavailable
 
 from tests.project import PROJECT
 
@@ -41,3 +43,27 @@ def test_what_is_missing_is_named_in_one_sentence(needs):
 
 def test_a_program_by_the_name_of_a_static_one_is_not_taken_for_it(needs):
     assert needs(("busybox",), "busybox-static")[0] == 1
+
+
+ROOTLESS = """#!/bin/sh
+case "$1 $3" in
+    "version {{.Server.Version}}") echo 27.0 ;;
+    "info {{.SecurityOptions}}") echo "[name=seccomp,profile=builtin NAMES]" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("names", "refused"), [("name=rootless name=cgroupns", True), ("name=cgroupns", False)])
+def test_a_docker_engine_without_root_is_refused_in_one_sentence(tmp_path, monkeypatch, names, refused):
+    (tmp_path / "docker").write_text(ROOTLESS.replace("NAMES", names))
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    done = subprocess.run(["bash", PROJECT / "scripts/setup/docker.sh"], capture_output=True, text=True)
+    docker = environments.find("docker")
+    assert docker.check_building() == "Docker 27.0"
+    if refused:
+        assert done.returncode == 1 and done.stderr.startswith("setup: Docker runs here without root, which is not measured: ")
+        with pytest.raises(Unavailable, match="this Docker engine runs without root"):
+            docker.check()
+    else:
+        assert (done.returncode, done.stderr) == (0, "") and docker.check() == "Docker 27.0"

@@ -167,9 +167,7 @@ def _in_groups(process: str, groups: list[Path]) -> bool:
     return any(f"/{group.name}" in of_process for group in groups)
 
 
-def neighbours(
-    spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, apart: bool = True
-) -> dict:
+def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, *, apart: bool) -> dict:
     """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the

@@ -43,7 +43,7 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-    during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
+    during = noise.neighbours(run.spans, attempt.machine.processors, apart=run.services.counted, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
     if problem := judge.problem(run.jobs, run.lost):
