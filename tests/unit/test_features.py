@@ -6,7 +6,7 @@ import pytest
 from plimsoll import environments
 from plimsoll.environments import isolation, podman_rootless
 from plimsoll.environments.base import output
-from plimsoll.errors import Unavailable
+from plimsoll.errors import PlimsollError, Unavailable
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
 
@@ -58,6 +58,29 @@ def test_rows_put_the_paper_beside_the_measurement(liu2020):
     assert rows[0]["namespaces"] == "no (mnt)" and rows[0]["namespaces (paper)"] == "no"
     assert rows[0]["network"] == "host" and rows[0]["file system (paper)"] == "ext3"
     assert rows[1]["namespaces"] == "not tried: no engine"
+
+
+def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypatch):
+    reasons = {"docker": "no engine", "docker-ptrace": "no engine", "singularity": "no Apptainer", "podman": "needs root"}
+
+    class Fails:
+        def __init__(self, name: str):
+            self.name = name
+
+        def check(self):
+            raise Unavailable(reasons[self.name])
+
+    monkeypatch.setattr(isolation.environments, "find", Fails)
+    monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
+    wishes = {**dict.fromkeys(reasons, "required"), "podman": "optional", "singularity-user": "off"}
+    with pytest.raises(PlimsollError) as asked:
+        isolation.try_all(wishes, {})
+    assert str(asked.value) == (
+        "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Mend that (make "
+        "setup installs what it can), or go on without: make without RUNTIMES='docker docker-ptrace singularity'."
+    )
+    found = isolation.try_all(dict.fromkeys(reasons, "optional"), {})
+    assert found == {name: {"works": False, "reason": reason} for name, reason in reasons.items()}
 
 
 def test_probe_lines():
