@@ -130,6 +130,17 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
         assert run["invalid_attempts"].split(": ", 1)[1][:40] in row.get_text()
 
 
+TOGETHER = "All containers of a run together have the processors"
+EACH = "Each container that has no limits of its own has, as no group around all of them can be made here, the processors"
+
+
+@pytest.mark.parametrize(("together", "said", "other"), [(True, TOGETHER, EACH), (False, EACH, TOGETHER)])
+def test_a_report_says_whether_containers_have_their_limits_together(made, small_host, config, together, said, other):
+    name = next(name for name in studies.names(studies.STUDIES) if name.startswith("jha"))
+    page = report.render(studies.load(name, designs.known()), made(name, {**small_host, "limits": together}, config))
+    assert said in page and other not in page
+
+
 def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_path):
     name = studies.names(studies.STUDIES)[0]
     sources = made(name, small_host, config)
