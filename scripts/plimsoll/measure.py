@@ -173,8 +173,7 @@ def _attempt_as(identity: str, run: Run) -> tuple[dict, Outage | None]:
     entering.join()
     attempt["seconds"]["idle"] = attempt["noise"]["before"]["waited_seconds"]
     if not attempt["noise"]["before"]["idle"]:
-        waited = attempt["noise"]["before"]["waited_seconds"]
-        return {**attempt, "status": status.INVALID, "reason": f"the machine was not idle within {waited:.0f} s"}, None
+        return {**attempt, "status": status.INVALID, "reason": noise.not_idle(attempt["noise"]["before"])}, None
     attempts = designs.find(run.plan["design"]).attempts
     killed = noise.killed_for_memory()
     try:

@@ -1,4 +1,5 @@
 import os
+import pwd
 import resource
 import subprocess
 import sys
@@ -18,7 +19,7 @@ BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.t
 def neighbour():
     process = subprocess.Popen(BURN)
     time.sleep(0.2)
-    yield
+    yield process
     process.kill()
     process.wait()
 
@@ -34,6 +35,20 @@ def test_a_busy_neighbour_is_seen(neighbour):
     assert not found["idle"]
     assert found["busy_share"] > 0.6 / machine.processors
     assert found["waited_seconds"] >= 0.2
+    assert (
+        noise.not_idle(found)
+        == f"the machine was not idle within {found['waited_seconds']:.0f} s (busiest: {found['busiest']})"
+    )
+
+
+def test_the_busiest_process_is_named_with_its_user(monkeypatch, neighbour):
+    # There may be others.
+    processes = noise._processes
+    monkeypatch.setattr(noise, "_processes", lambda: (one for one in processes() if one.number == str(neighbour.pid)))
+    name = Path(f"/proc/{neighbour.pid}/comm").read_text().strip()
+    assert noise.busiest() == f"{name}, process {neighbour.pid} of {pwd.getpwuid(os.geteuid()).pw_name}"
+    monkeypatch.setattr(noise, "_processes", lambda: iter([]))
+    assert noise.busiest() == "no process that lasts"
 
 
 def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):

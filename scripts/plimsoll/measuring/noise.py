@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, machine_lock
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -56,7 +56,7 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
     """Wait until a window is idle enough, at most `wait_seconds`.
 
     Returns `idle` (whether there was such a window), `busy_share` of the last window, `threshold`, `window_seconds` and
-    `waited_seconds`.
+    `waited_seconds`; without such a window also who was `busiest`.
     """
     begun = time.monotonic()
     while True:
@@ -65,13 +65,31 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
         if share <= busy_share or waited >= wait_seconds:
             break
         time.sleep(0.02)
+    idle = share <= busy_share
     return {
-        "idle": share <= busy_share,
+        "idle": idle,
+        **({} if idle else {"busiest": busiest()}),
         "busy_share": round(share, 4),
         "threshold": busy_share,
         "window_seconds": window_seconds,
         "waited_seconds": round(waited, 3),
     }
+
+
+def not_idle(seen: dict) -> str:
+    """The reason of a run whose machine did not become idle, from what `wait_until_idle` has returned."""
+    return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']})"
+
+
+def busiest(seconds: float = 0.2) -> str:
+    """The process that uses most processor time in a window, with its number and user."""
+    before = {(one.number, one.started): one.seconds for one in _processes()}
+    time.sleep(seconds)
+    used = {one: one.seconds - before.get((one.number, one.started), one.seconds) for one in _processes()}
+    most = max(used, key=used.__getitem__, default=None)
+    if most is None or not used[most]:
+        return "no process that lasts"
+    return f"{most.name}, process {most.number} of {machine_lock.user_of(Path('/proc') / most.number)}"
 
 
 class Snapshot(NamedTuple):

@@ -112,7 +112,7 @@ class _Run:
         os.sync()
         seen = noise.wait_until_idle(self.attempt.machine, **self.attempt.plan["limits"]["idle"])
         if not seen["idle"]:
-            raise InvalidOutput(f"the machine was not idle within {seen['waited_seconds']:.0f} s after data were made")
+            raise InvalidOutput(f"after data were made {noise.not_idle(seen)}")
         return made
 
     def _job(self, size: str, made: prices.Prices) -> dict:
