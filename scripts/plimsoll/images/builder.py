@@ -23,7 +23,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import client, contents, forms, settings, store
+from plimsoll.images import client, comparing, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 from plimsoll.measuring import record
 
@@ -76,7 +76,10 @@ def build(name: str, base: str) -> Image:
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
                 _say(f"unpacking {tag} for what is no engine")
+                there = comparing.others(tag)
                 description = forms.unpack(tag, folder, stages)
+                for sentence in comparing.sentences(description, there):
+                    _say(sentence)
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}. {ELSEWHERE}") from problem
