@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import apptainer, apptainer_user, base, docker_nested
+from plimsoll.environments import apptainer, apptainer_user, base, docker_nested, namespaces
 from plimsoll.environments.base import HOST, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
@@ -306,7 +306,8 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
         return "apptainer version 1.4.5"
 
     monkeypatch.setattr(apptainer, "privileged", lambda: False)
-    monkeypatch.setattr(apptainer, "output", refused)
+    for module in (apptainer, apptainer_user, namespaces):
+        monkeypatch.setattr(module, "output", refused)
     for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
         with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
             environments.find(name).check()

@@ -12,6 +12,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, name_of, output
 from plimsoll.environments.confined import confine, release
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
 
@@ -168,14 +169,6 @@ class Singularity(Apptainer):
 
     def stop(self, nodes) -> None:
         release(nodes)
-
-
-def refuse_without_user_namespaces() -> None:
-    """Unavailable if no user namespace can be made here."""
-    try:
-        output(["unshare", "--user", "--map-root-user", "true"], 10)
-    except Unavailable as reason:
-        raise Unavailable(f"this kernel or its settings allow no user namespace ({reason})") from reason
 
 
 ENVIRONMENTS = (Singularity(),)

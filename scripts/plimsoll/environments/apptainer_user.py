@@ -8,9 +8,10 @@ import contextlib
 import os
 from pathlib import Path
 
-from plimsoll.environments.apptainer import ExecNode, Singularity, executable, execute, refuse_without_user_namespaces
+from plimsoll.environments.apptainer import ExecNode, Singularity, executable, execute
 from plimsoll.environments.base import HOST, SHARED_MEMORY, Node, hidden, output
 from plimsoll.environments.confined import confine
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
@@ -62,6 +63,7 @@ class PodmanRootless(Podman):
         if not os.geteuid():
             raise Unavailable("it is for other users than root")
         _refuse_missing(BUILDING)
+        refuse_without_user_namespaces()
         private.make(RUNROOT)
         asked = "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"
         return output([*self.command, "info", "--format", asked], 60).strip()
