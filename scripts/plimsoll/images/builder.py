@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
@@ -84,6 +84,14 @@ def build(name: str, base: str) -> Image:
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}. {ELSEWHERE}") from problem
     return description
+
+
+def packages(names: Iterable[str], base: str) -> list[str]:
+    """Debian packages that building images here takes: none where they are there, or nothing works that could build them."""
+    if base != "bootstrap" or not _engine() or client.image_id(BOOTSTRAP_TAG):
+        return []
+    there = (client.image_id(f"plimsoll/{name}:{identity(name, base)}") for name in names)
+    return [] if all(there) else ["mmdebstrap"]
 
 
 def _brought(path: Path) -> dict | None:
