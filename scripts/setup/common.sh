@@ -15,7 +15,7 @@ is_root() { [ "$(id -u)" -eq 0 ]; }
 apt_get() { apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null; }
 
 # By what a package is known to be here, however it was installed: one of these programs or files, where it is not a program of the
-# package's name. Of one with nothing only Debian knows: the program of that name may be a dynamic one.
+# package's name. Of one with nothing dpkg is asked: a program of that name may be a dynamic one, and a module is none.
 declare -A signs=(
     [busybox-static]=""
     [ca-certificates]="/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem"
@@ -44,7 +44,7 @@ there() {
     for sign in ${signs[$1]-$1}; do
         if [ "${sign#/}" != "$sign" ]; then [ -e "$sign" ] && return; else PATH="$PATH:$HELPERS" have "$sign" && return; fi
     done
-    dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
+    [ -z "${signs[$1]-$1}" ] && dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
 }
 
 # need_packages WHY PACKAGE... : installs the missing ones, or says what to install by hand. Of `a|b` one is enough, and `a` is
