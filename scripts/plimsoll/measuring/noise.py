@@ -77,19 +77,22 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
 
 
 def not_idle(seen: dict) -> str:
-    """The reason of a run whose machine did not become idle, from what `wait_until_idle` has returned."""
-    return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']})"
+    """The reason of a run whose machine did not become idle, from what `wait_until_idle` has returned. The containers of a
+    killed run of another user's may be at work, whoever their processes belong to."""
+    killed = machine_lock.of_others()
+    left = f"; a measurement of {', '.join(killed)} was killed, and what it left may be at work" if killed else ""
+    return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']}{left})"
 
 
-def busiest(seconds: float = 0.2) -> str:
-    """The process that uses most processor time in a window, with its number and user."""
-    before = {(one.number, one.started): one.seconds for one in _processes()}
+def busiest(seconds: float = 0.2, most: int = 3) -> str:
+    """The processes that use most processor time in a window, at least a tenth of it, each with its number and user; what has
+    ended in it counts for who waited for it."""
+    before = {(one.number, one.started): one.seconds + one.waited for one in _processes()}
     time.sleep(seconds)
-    used = {one: one.seconds - before.get((one.number, one.started), one.seconds) for one in _processes()}
-    most = max(used, key=used.__getitem__, default=None)
-    if most is None or not used[most]:
-        return "no process that lasts"
-    return f"{most.name}, process {most.number} of {machine_lock.user_of(Path('/proc') / most.number)}"
+    used = {one: one.seconds + one.waited - before.get((one.number, one.started), 0.0) for one in _processes()}
+    found = sorted((one for one in used if used[one] >= seconds / 10), key=used.__getitem__, reverse=True)[:most]
+    named = (f"{one.name}, process {one.number} of {machine_lock.user_of(Path('/proc') / one.number)}" for one in found)
+    return " and ".join(named) or "no process that lasts"
 
 
 class Snapshot(NamedTuple):
