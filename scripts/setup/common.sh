@@ -8,7 +8,7 @@ PREFIX="${PLIMSOLL_PREFIX:-/opt/plimsoll}"
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
-have() { command -v "$1" >/dev/null 2>&1; }
+have() { [ -x "$(command -v "$1" 2>/dev/null)" ]; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
 # Waits for another package manager instead of failing at its lock.
