@@ -3,6 +3,7 @@
 import grp
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -116,20 +117,44 @@ class User:
             text=True,
         )
 
+    @property
+    def interpreter(self) -> str:
+        """The project's Python."""
+        return f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}"
+
     def python(self, *words: str, **more) -> subprocess.CompletedProcess:
         """Run the project's Python."""
-        return self.run(f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}", *words, **more)
+        return self.run(self.interpreter, *words, **more)
+
+    def workflow(self, *words: str, config: tuple[str, ...] = Project.settings) -> list[str]:
+        """The command that runs the workflow."""
+        return [self.interpreter, "-m", "snakemake", "--cores", "1", *words, "--config", *config]
 
     def snakemake(self, *words: str, config: tuple[str, ...] = Project.settings, **more) -> subprocess.CompletedProcess:
-        """Run the workflow."""
-        return self.python("-m", "snakemake", "--cores", "1", *words, "--config", *config, **more)
+        """Run the workflow, to its end."""
+        return self.run(*self.workflow(*words, config=config), **more)
+
+    def changed(self, file: str, **new: str) -> None:
+        """Give numbers to keys of a YAML file of the project's, wherever they are in it."""
+        path = self.project.folder / file
+        text = path.read_text()
+        for key, value in new.items():
+            text, number = re.subn(rf"\b{key}: [0-9.]+", f"{key}: {value}", text)
+            assert number, key
+        path.write_text(text)
+
+    def kill(self) -> None:
+        """Kill all processes of the user's. Those that nobody has waited for yet are dead."""
+        end = time.monotonic() + 20
+        states = ["ps", "--no-headers", "-o", "state", "-U", str(self.number)]
+        while set(subprocess.run(states, capture_output=True, text=True).stdout.split()) - {"Z"}:
+            assert time.monotonic() < end
+            subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)])
+            time.sleep(0.1)
 
     def remove(self) -> None:
         """The user with all processes and files."""
-        end = time.monotonic() + 20
-        while subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)]).returncode == 0:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        self.kill()
         subprocess.run(["userdel", "--remove", "--force", self.name], capture_output=True)
         for left in (".plimsoll-", ".plimsoll-podman-", "podman-run-", "containers-user-"):
             shutil.rmtree(f"/tmp/{left}{self.number}", ignore_errors=True)
