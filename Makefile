@@ -18,8 +18,8 @@ STUDIES ?=
 IMAGE ?=
 FILE ?= plimsoll-images.tar.gz
 PROFILE ?= quick
-# Set-up installs what these studies ask for.
-export STUDIES
+# Set-up installs what these studies ask for, and what building their images takes unless they come from a file.
+export STUDIES IMAGE
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
 # The quick profile is for a given time; the others say how often everything is repeated.

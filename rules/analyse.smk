@@ -3,7 +3,8 @@
 
 rule tests:
     input:
-        "results/{study}/observations.csv",
+        observations="results/{study}/observations.csv",
+        runs="results/{study}/runs.csv",
     output:
         "results/{study}/tables/tests.csv",
     log:
@@ -11,7 +12,7 @@ rule tests:
     conda:
         "../envs/plimsoll.yaml"
     shell:
-        "python -m plimsoll tests --study {wildcards.study} --observations {input} --output {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll tests --study {wildcards.study} --observations {input.observations} --runs {input.runs} --output {output} 2> >(tee {log} >&2)"
 
 
 # A table is of the design, of the host, or made from runs: the design says which, for each kind of table.

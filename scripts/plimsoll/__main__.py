@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_plan, "study", "config", "unavailable", paths=("output",))
     stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
     stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
-    stage(_tests, "study", paths=("observations", "output"), says="{study}: testing")
+    stage(_tests, "study", paths=("observations", "runs", "output"), says="{study}: testing")
     judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
     verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
@@ -195,11 +195,12 @@ def _complete(options: argparse.Namespace) -> None:
 
 def _tests(options: argparse.Namespace) -> None:
     """make a study's own tests"""
-    from plimsoll.analysis import collect
+    from plimsoll.analysis import collect, neighbours
 
     loaded = _study(options.study)
-    observations = collect.table(options.observations, loaded.design.factors.FACTORS)
-    made = loaded.design.tests.tests(loaded, observations)
+    paths = options.observations, options.runs
+    observations, runs = (collect.table(path, loaded.design.factors.FACTORS) for path in paths)
+    made = neighbours.marked(loaded.design.tests.tests(loaded, observations), runs)
     made.to_csv(options.output, index=False)
 
 

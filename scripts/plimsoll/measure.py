@@ -241,7 +241,7 @@ def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage
         }
 
     if not notes["noise"]["before"]["idle"]:
-        reason = f"the machine was not idle within {notes['noise']['before']['waited_seconds']:.0f} s"
+        reason = noise.not_idle(notes["noise"]["before"])
         return known({each.cell["path"]: {"status": status.INVALID, "reason": reason} for each in runs}), None
     attempts = designs.find(run.plan["design"]).attempts
     killed = noise.killed_for_memory()

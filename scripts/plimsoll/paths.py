@@ -14,12 +14,16 @@ def tool_prefix() -> Path:
     return Path(os.environ.get("PLIMSOLL_PREFIX", "/opt/plimsoll"))
 
 
+# Where root's built images are.
+ROOT_S_IMAGES = Path("/var/cache/plimsoll/images")
+
+
 def image_store() -> Path:
     """Folder of the built images, one folder per content; shared by the clones of one user."""
     if "PLIMSOLL_IMAGES" in os.environ:
         return Path(os.environ["PLIMSOLL_IMAGES"])
     if os.geteuid() == 0:
-        return Path("/var/cache/plimsoll/images")
+        return ROOT_S_IMAGES
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "plimsoll/images"
 
 

@@ -8,21 +8,56 @@ PREFIX="${PLIMSOLL_PREFIX:-/opt/plimsoll}"
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
-have() { command -v "$1" >/dev/null 2>&1; }
+have() { [ -x "$(command -v "$1" 2>/dev/null)" ]; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
 # Waits for another package manager instead of failing at its lock.
 apt_get() { apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null; }
 
-installed() { dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'; }
+# By what a package is known to be here, however it was installed: one of these programs or files, where it is not a program of the
+# package's name. Of one with nothing dpkg is asked: a program of that name may be a dynamic one, and a module is none.
+declare -A signs=(
+    [busybox-static]=""
+    [ca-certificates]="/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem"
+    [containernetworking-plugins]="/usr/lib/cni/bridge /usr/libexec/cni/bridge /opt/cni/bin/bridge"
+    [docker-cli]=docker
+    [docker.io]=dockerd
+    [dropbear-bin]=dropbear
+    [iproute2]=ip
+    [linux-perf]=perf
+    [openssh-client]=ssh
+    [openvswitch-switch]=ovs-vsctl
+    [passt]=pasta
+    [python3-venv]=""
+    [qemu-system-x86]=qemu-system-x86_64
+    [squashfs-tools]=mksquashfs
+    [uidmap]=newuidmap
+    [util-linux]=unshare
+    [virtiofsd]="/usr/libexec/virtiofsd /usr/lib/qemu/virtiofsd"
+    [xz-utils]=xz
+)
+# Where programs are that nobody calls by name.
+HELPERS="${HELPERS:-/usr/sbin:/sbin:/usr/libexec/podman:/usr/local/libexec/podman:/usr/lib/podman:/usr/local/lib/podman}"
 
-# need_packages WHY PACKAGE... : installs the missing ones, or says what to install by hand.
+there() {
+    local sign
+    for sign in ${signs[$1]-$1}; do
+        if [ "${sign#/}" != "$sign" ]; then [ -e "$sign" ] && return; else PATH="$PATH:$HELPERS" have "$sign" && return; fi
+    done
+    [ -z "${signs[$1]-$1}" ] && dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
+}
+
+# need_packages WHY PACKAGE... : installs the missing ones, or says what to install by hand. Of `a|b` one is enough, and `a` is
+# what is installed.
 need_packages() {
-    local why=$1 package missing=()
+    local why=$1 wanted package missing=()
     shift
-    for package in "$@"; do installed "$package" || missing+=("$package"); done
+    for wanted in "$@"; do
+        for package in ${wanted//|/ }; do there "$package" && continue 2; done
+        missing+=("${wanted%%|*}")
+    done
     [ ${#missing[@]} -gt 0 ] || return 0
-    is_root && have apt-get || die "$why needs the packages ${missing[*]}: install them by hand (this needs root on Debian), then run again."
+    is_root && have apt-get || die "$why needs ${missing[*]} (these are Debian's packages): install them by hand, which takes root, then run again."
     # A package manager that was killed half-way refuses all work until this has been done.
     dpkg --configure -a >/dev/null || true
     say "installing ${missing[*]}"

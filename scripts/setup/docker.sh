@@ -3,9 +3,15 @@
 . "$(dirname "$0")/common.sh"
 
 engine_answers() { have docker && docker info >/dev/null 2>&1; }
-engine_answers && exit 0
+if engine_answers; then
+    # What is in its containers would look like others' (environments/docker.py).
+    case "$(docker info --format '{{.SecurityOptions}}')" in
+        *name=rootless*) die "Docker runs here without root, which is not measured: use root's engine, as a user of the group docker, or Podman, which can measure without root." ;;
+    esac
+    exit 0
+fi
 
-is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group (or set up rootless Docker), then run again."
+is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group, then run again."
 if ! have dockerd || ! have docker; then
     packages=(docker.io iptables)
     # From Debian 13 on the client is a package of its own.

@@ -2,6 +2,7 @@
 which it names (or STUDIES, as for `make reproduce`). With "all", every runtime.
 
 One line per runtime that needs anything: its name, its wish, the steps of set-up that it needs (`-` for none), Debian packages.
+With "images" it prints the packages that building the studies' images here takes.
 """
 
 import contextlib
@@ -11,17 +12,35 @@ import sys
 from plimsoll import environments
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
+from plimsoll.images import builder
 
-known = environments.known()
-if sys.argv[1:] == ["all"]:
-    wishes = dict.fromkeys(known, "optional")
-else:
-    config = configuration.read([])
-    wishes = config["runtimes"]
-    # What is wrong with a name or a study is told by the workflow, which comes next.
+
+def described(config: dict) -> list[dict]:
+    """The studies that are chosen, as their files have them. What is wrong with one is told by the workflow, which comes
+    next."""
     with contextlib.suppress(PlimsollError):
         chosen = studies.selected(os.environ.get("STUDIES") or config["studies"])
-        wishes = studies.wishes_of_all((yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen), wishes)
-for name, wish in wishes.items():
-    if wish != "off" and name in known and (known[name].packages or known[name].steps):
-        print(name, wish, ",".join(known[name].steps) or "-", *known[name].packages)
+        return [yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen]
+    return []
+
+
+def of_runtimes(wishes: dict[str, str]) -> None:
+    """Print a line for each runtime that needs anything."""
+    known = environments.known()
+    for name, wish in wishes.items():
+        if wish != "off" and name in known and (known[name].packages or known[name].steps):
+            print(name, wish, ",".join(known[name].steps) or "-", *known[name].packages)
+
+
+def main(words: list[str]) -> None:
+    """Print what is asked for."""
+    if words == ["all"]:
+        return of_runtimes(dict.fromkeys(environments.known(), "optional"))
+    config = configuration.read([])
+    asked = described(config)
+    if words == ["images"]:
+        return print(*builder.packages({study["image"] for study in asked}, config["base_image"]))
+    return of_runtimes(studies.wishes_of_all(asked, config["runtimes"]))
+
+
+main(sys.argv[1:])

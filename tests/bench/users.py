@@ -1,7 +1,8 @@
 """Whether a run of an ordinary user has the values of root's: both in turn, and the ratio with its 95 % interval.
 
-The user is made for it, is in the group docker, and runs the same image and plan. Root's Apptainer has privileges, the user's
-has none, so that plain Singularity is compared as each gets it.
+The user is made for it, is in the group docker, and runs the same image and plan. Root's Apptainer has privileges and mounts
+the image file, the user's has none and has the unpacked image, so that plain Singularity is compared as each gets it. A third
+arm is root's on the unpacked image: it shows which of the two a difference is from.
 """
 
 import json
@@ -12,18 +13,29 @@ from pathlib import Path
 
 import numpy as np
 from plimsoll.analysis import blocks
+from plimsoll.environments.apptainer import Singularity
 from plimsoll.measuring import status
 
 from tests.bench.runs import Runner
 from tests.users.conftest import User
 
 ROUNDS = 10
+LEVELS = (("bare", "E1"), ("docker", "E1"), ("docker", "E2"), ("docker-ptrace", "E1"), ("singularity", "E2"))
 CELLS = [
-    *(f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{section}"
-      for section in ("fft", "beff")
-      for runtime, scheme in (("bare", "E1"), ("docker", "E1"), ("docker", "E2"), ("singularity", "E2"))),
-]  # fmt: skip
+    f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{section}"
+    for section in ("fft", "beff")
+    for runtime, scheme in LEVELS
+]
+ROOT, USER, UNPACKED = "root", "user", "root, unpacked"
+# What is compared, one over the other.
+RATIOS = ((USER, ROOT), (UNPACKED, ROOT), (USER, UNPACKED))
 MEASURE = "from plimsoll import measure; import sys; sys.exit(measure.main(sys.argv[1:]))"
+
+
+class Unpacked(Singularity):
+    """Plain Singularity from the unpacked image, whoever starts it."""
+
+    unpacked = True
 
 
 def main() -> None:
@@ -39,9 +51,13 @@ def main() -> None:
             user.own(user.home / "bench")
             for number in range(1, ROUNDS + 1):
                 for cell in random.sample(CELLS, len(CELLS)):
-                    found = {}
-                    for who in random.sample(("root", "user"), 2):
-                        found[who] = runner.run(cell) if who == "root" else _of_user(user, runner, cell, number)
+                    ways = {
+                        ROOT: lambda cell=cell: runner.run(cell),
+                        USER: lambda cell=cell, number=number: _of_user(user, runner, cell, number),
+                    }
+                    if "/singularity/" in cell:
+                        ways[UNPACKED] = lambda cell=cell: runner.run(cell, Unpacked())
+                    found = {who: ways[who]() for who in random.sample(list(ways), len(ways))}
                     if None in found.values():
                         continue
                     for who, of_run in found.items():
@@ -49,16 +65,20 @@ def main() -> None:
                             values.setdefault((cell, metric), {}).setdefault(who, []).append(value)
     finally:
         user.remove()
-    print(f"{'cell':<34} {'metric':<24} {'n':>3} {'user / root':>12}  95 % interval")
+    print(f"{'cell':<28} {'metric':<24} {'n':>3} {'ratio':<24} {'':>6}  95 % interval")
     for (cell, metric), by in values.items():
-        n = min(map(len, by.values()))
-        if len(by) < 2 or n < blocks.SMALLEST:
-            print(f"{cell:<34} {metric:<24} {n:>3} too few valid runs")
-            continue
-        logs = np.log(by["user"][:n]) - np.log(by["root"][:n])
-        middle, low, high = np.exp(blocks.t_interval(logs))
         short = cell.replace("uma/exact/", "").replace("/any/default/standard/plain", "")
-        print(f"{short:<34} {metric:<24} {n:>3} {middle:>12.3f}  [{low:.3f}, {high:.3f}]")
+        for one, other in RATIOS:
+            if one in by and other in by:
+                print(f"{short:<28} {metric:<24} {_ratio(by[one], by[other], f'{one} / {other}')}")
+
+
+def _ratio(ours: list[float], theirs: list[float], named: str) -> str:
+    """The number of pairs, and the ratio of their values with its interval, in columns."""
+    if len(ours) < blocks.SMALLEST:
+        return f"{len(ours):>3} {named:<24} too few valid runs"
+    middle, low, high = np.exp(blocks.t_interval(np.log(ours) - np.log(theirs)))
+    return f"{len(ours):>3} {named:<24} {middle:>6.3f}  [{low:.3f}, {high:.3f}]"
 
 
 def _of_user(user: User, runner: Runner, cell: str, number: int) -> dict[str, float] | None:

@@ -205,7 +205,7 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
         neighbour.kill()
         neighbour.wait()
     assert found["status"] == "invalid"
-    assert found["reason"].startswith("the machine was not idle within")
+    assert found["reason"].startswith("the machine was not idle within") and f"process {neighbour.pid} of " in found["reason"]
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])

@@ -1,4 +1,12 @@
-from plimsoll.environments import isolation
+import contextlib
+import shutil
+import subprocess
+
+import pytest
+from plimsoll import environments
+from plimsoll.environments import isolation, podman_rootless
+from plimsoll.environments.base import output
+from plimsoll.errors import PlimsollError, Unavailable
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
 
@@ -52,9 +60,69 @@ def test_rows_put_the_paper_beside_the_measurement(liu2020):
     assert rows[1]["namespaces"] == "not tried: no engine"
 
 
+def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypatch):
+    reasons = {"docker": "no engine", "docker-ptrace": "no engine", "singularity": "no Apptainer", "podman": "needs root"}
+
+    class Fails:
+        def __init__(self, name: str):
+            self.name = name
+
+        def check(self):
+            raise Unavailable(reasons[self.name])
+
+    monkeypatch.setattr(isolation.environments, "find", Fails)
+    monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
+    wishes = {**dict.fromkeys(reasons, "required"), "podman": "optional", "singularity-user": "off"}
+    with pytest.raises(PlimsollError) as asked:
+        isolation.try_all(wishes, {})
+    assert str(asked.value) == (
+        "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Mend that (make "
+        "setup installs what it can), or go on without: make without RUNTIMES='docker docker-ptrace singularity'."
+    )
+    found = isolation.try_all(dict.fromkeys(reasons, "optional"), {})
+    assert found == {name: {"works": False, "reason": reason} for name, reason in reasons.items()}
+
+
 def test_probe_lines():
     assert isolation.parse("mnt mnt:[1]\ncpu_cgroup /\nlinks\n") == {
         "mnt": "mnt:[1]",
         "cpu_cgroup": "/",
         "links": "",
     }
+
+
+@pytest.mark.parametrize(("name", "told"), [("slirp4netns", "slirp4netns"), ("pasta.avx2", "pasta")])
+def test_what_leads_out_of_a_user_s_network_is_a_program_that_serves_this_network(tmp_path, monkeypatch, name, told):
+    level = environments.find("podman-rootless")
+    monkeypatch.setattr(level, "_in_network", lambda *words: output(list(words)), raising=False)
+    with contextlib.ExitStack() as stack:
+        # Programs by these names of which one was told this network, and others of the user's, which were told something else.
+        for program, network in ((name, "/proc/self/ns/net"), ("pasta", tmp_path), ("slirp4netns-x", "/proc/self/ns/mnt")):
+            shutil.copy(shutil.which("dash") or shutil.which("sh"), tmp_path / program)
+            words = [str(tmp_path / program), "-c", "read _", "sh", str(network)]
+            process = stack.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE))
+            stack.callback(process.stdin.close)
+        assert level.outward() == f"in the user's own network, {told} to the outside"
+    assert level.outward() == "in the user's own network, nothing to the outside"
+
+
+def test_without_root_podman_s_containers_need_a_bridge_and_networks_of_their_own():
+    level = environments.find("podman-rootless")
+    inside = [{**HOST, "net": f"n{i}", "links": "4"} for i in (1, 2)]
+    level.refuse(isolation.compare(inside, HOST, {4: "podman1"}))
+    shared = [{**HOST, "net": "n1", "links": "4"}] * 2
+    for seen in (isolation.compare(inside, HOST, {}), isolation.compare(shared, HOST, {4: "podman1"})):
+        with pytest.raises(Unavailable, match="not on a bridge, each in a network namespace of its own"):
+            level.refuse(seen)
+
+
+def test_one_way_out_of_a_user_s_network_is_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr(podman_rootless, "HELPERS", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("netavark", "aardvark-dns", "ip"):
+        (tmp_path / name).touch(0o755)
+    lacking = r"slirp4netns \(Debian's package slirp4netns\) or pasta \(Debian's package passt\) is not installed"
+    with pytest.raises(Unavailable, match=lacking):
+        podman_rootless._refuse_missing(podman_rootless.RUNNING)
+    (tmp_path / "pasta").touch(0o755)
+    podman_rootless._refuse_missing(podman_rootless.RUNNING)

@@ -1,11 +1,12 @@
 """What an image is called, and what it says of itself."""
 
+import json
 import shutil
 
 import pytest
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, contents, settings
+from plimsoll.images import builder, comparing, contents, settings
 
 from tests.conftest import PROJECT
 
@@ -84,3 +85,34 @@ def test_the_builder_knows_no_benchmark():
     words = ("hpcc", "open mpi", "orterun", "blas")
     text = "".join(path.read_text().lower() for path in (PROJECT / "scripts/plimsoll/images").glob("*.py"))
     assert not [word for word in words if word in text]
+
+
+def described(identity: str, **files: str) -> dict:
+    return {
+        "tag": "plimsoll/x:1",
+        "id": identity,
+        "files": {path: {"sha256": "s", "build_id": one} for path, one in files.items()},
+    }
+
+
+def test_an_image_that_was_built_is_compared_with_others_by_its_recipe(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "own"))
+    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
+    assert comparing.others("plimsoll/x:1") == {}
+    same, other = described("docker", hpcc="1", libc="2"), described("older", hpcc="1", libc="3", a="4", b="5", c="6")
+    for folder, image in (("own", same), ("root", other)):
+        (tmp_path / folder / "x-1").mkdir(parents=True)
+        (tmp_path / folder / "x-1/image.json").write_text(json.dumps(image))
+    there = comparing.others("plimsoll/x:1")
+    assert list(comparing.sentences(described("podman", hpcc="1", libc="2"), there)) == [
+        f"plimsoll/x:1 has the same build identifiers as the image of {tmp_path}/own/x-1, in all 2 files",
+        f"plimsoll/x:1 has other build identifiers than the image of {tmp_path}/root/x-1: a, b, c and 1 others",
+    ]
+    # An image is not compared with itself.
+    assert len(list(comparing.sentences(same, there))) == 1
+
+
+def test_what_has_no_build_identifier_is_compared_by_its_checksum():
+    there = {"/other": {"id": "y", "files": {"script": {"sha256": "a"}}}}
+    (said,) = comparing.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
+    assert said == "t has other build identifiers than the image of /other: script"

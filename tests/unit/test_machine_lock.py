@@ -47,7 +47,7 @@ def test_one_holds_it_and_the_next_is_told_whom_it_waits_for(folder):
     assert first.stdout.readline() == "held\n"
     assert not machine_lock.free()
     second = another(folder)
-    assert second.stdout.readline() == f"waits for {machine_lock._owner(Path('/proc/self'))}, process {first.pid}\n"
+    assert second.stdout.readline() == f"waits for {machine_lock.user_of(Path('/proc/self'))}, process {first.pid}\n"
     first.communicate()
     assert second.stdout.readline() == "held\n"
     second.communicate()

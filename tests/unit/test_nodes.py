@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import apptainer, apptainer_user, base, docker_nested
+from plimsoll.environments import apptainer, apptainer_user, base, docker_nested, namespaces
 from plimsoll.environments.base import HOST, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
@@ -251,13 +251,18 @@ def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing
     assert "OPAL_PREFIX" not in asked and "SECRET" not in asked
 
 
-def test_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_namespace(tmp_path, monkeypatch, engines):
-    monkeypatch.setattr(apptainer, "privileged", lambda: False)
+@pytest.mark.parametrize("privileged", [False, True])
+def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_namespace(
+    tmp_path, monkeypatch, engines, privileged
+):
+    monkeypatch.setattr(apptainer, "privileged", lambda: privileged)
+    monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
     job = job_of_two(tmp_path)
     command = job.command(environments.find("singularity").start(job.specs), ["/bin/true"])
-    assert command[:3] == ["unshare", "--user", "--map-root-user"] and command.count("unshare") == 1
+    assert (command[:3] == ["unshare", "--user", "--map-root-user"]) is not privileged
+    assert command.count("unshare") == (0 if privileged else 1)
     words = " ".join(command)
-    # Ranks copy as root's do, from files that take no privileges to mount.
+    # Ranks copy as root's do, from files that no kernel refuses to mount for a user.
     assert "single_copy" not in words and job.image["sif"] not in words and job.image["rootfs"] in words
     asked = environments.find("singularity-instance-host-network")._command(job.specs[0], [])
     assert job.image["rootfs"] in asked and not {"--net", "--network"} & set(asked)
@@ -305,7 +310,8 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
         return "apptainer version 1.4.5"
 
     monkeypatch.setattr(apptainer, "privileged", lambda: False)
-    monkeypatch.setattr(apptainer, "output", refused)
+    for module in (apptainer, apptainer_user, namespaces):
+        monkeypatch.setattr(module, "output", refused)
     for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
         with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
             environments.find(name).check()
@@ -317,7 +323,7 @@ def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):
     commands = {}
     for kind in (apptainer_user.UserNode, apptainer_user.SharensNode):
         job = job_of_two(tmp_path)
-        nodes = [kind(Spec("x", f"c{i}", job.image, tmp_path), HOST) for i in (0, 1)]
+        nodes = [kind(Spec("x", f"c{i}", job.image, tmp_path), HOST, "rootfs") for i in (0, 1)]
         commands[kind] = " ".join(job.command(nodes, ["/bin/true"]))
     assert "btl_vader_single_copy_mechanism none" in commands[apptainer_user.UserNode]
     assert "btl_vader_single_copy_mechanism" not in commands[apptainer_user.SharensNode]

@@ -1,4 +1,5 @@
 import os
+import pwd
 import resource
 import subprocess
 import sys
@@ -18,7 +19,7 @@ BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.t
 def neighbour():
     process = subprocess.Popen(BURN)
     time.sleep(0.2)
-    yield
+    yield process
     process.kill()
     process.wait()
 
@@ -28,12 +29,40 @@ def snapshot(**changes):
     return noise.Snapshot(**{**parts, **changes})
 
 
-def test_a_busy_neighbour_is_seen(neighbour):
+def test_a_busy_neighbour_is_seen(neighbour, monkeypatch):
     machine = noise.Machine()
     found = noise.wait_until_idle(machine, 0.3 / machine.processors, 0.05, 0.2)
     assert not found["idle"]
     assert found["busy_share"] > 0.6 / machine.processors
     assert found["waited_seconds"] >= 0.2
+    told = f"the machine was not idle within {found['waited_seconds']:.0f} s (busiest: {found['busiest']}"
+    monkeypatch.setattr(noise.machine_lock, "of_others", list)
+    assert noise.not_idle(found) == f"{told})"
+    monkeypatch.setattr(noise.machine_lock, "of_others", lambda: ["ann"])
+    assert noise.not_idle(found) == f"{told}; a measurement of ann was killed, and what it left may be at work)"
+
+
+def test_the_busiest_process_is_named_with_its_user(monkeypatch, neighbour):
+    # There may be others.
+    processes = noise._processes
+    monkeypatch.setattr(noise, "_processes", lambda: (one for one in processes() if one.number == str(neighbour.pid)))
+    name = Path(f"/proc/{neighbour.pid}/comm").read_text().strip()
+    assert noise.busiest() == f"{name}, process {neighbour.pid} of {pwd.getpwuid(os.geteuid()).pw_name}"
+    monkeypatch.setattr(noise, "_processes", lambda: iter([]))
+    assert noise.busiest() == "no process that lasts"
+
+
+def test_who_starts_one_short_process_after_another_is_the_busiest(monkeypatch):
+    shell = subprocess.Popen(["sh", "-c", "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done"])
+    try:
+        processes = noise._processes
+        own = {str(shell.pid)}
+        monkeypatch.setattr(noise, "_processes", lambda: (one for one in processes() if {one.number, one.parent} & own))
+        time.sleep(0.1)
+        assert noise.busiest(0.5).startswith(f"sh, process {shell.pid} of ")
+    finally:
+        shell.kill()
+        shell.wait()
 
 
 def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
@@ -46,7 +75,7 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
         check=True,
     )
     after = noise.snapshot(machine, account, [], ())
-    found = noise.neighbours([(before, after)], machine.processors, 0.05, 0.05)
+    found = noise.neighbours([(before, after)], machine.processors, 0.05, 0.05, apart=True)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = ended.ru_utime + ended.ru_stime - children.ru_utime - children.ru_stime
     assert found["disturbed"]
@@ -60,7 +89,7 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
 def test_what_the_run_and_its_helpers_used_is_not_a_neighbour_s():
     before = snapshot(helpers={DAEMON: 40.0})
     after = snapshot(when=1.0, machine=1.9, launched=0.5, containers=1.0, helpers={DAEMON: 40.3, NEW: 0.06})
-    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03, apart=True)
     assert found["neighbour_seconds"] == pytest.approx(0.04)
     assert not found["disturbed"]
 
@@ -69,7 +98,7 @@ def test_a_kernel_thread_that_ends_takes_nothing_from_the_run():
     """Kernel threads come and go, with all the time that they used since boot."""
     before = snapshot(helpers={DAEMON: 40.0, ("77", b"5"): 28.0})
     after = snapshot(when=1.0, machine=1.5, launched=1.2, helpers={DAEMON: 40.3})
-    found = noise.neighbours([(before, after)], 2, 0.03, 0.03)
+    found = noise.neighbours([(before, after)], 2, 0.03, 0.03, apart=True)
     assert found["own_seconds"] == pytest.approx(1.5) and found["neighbour_seconds"] == 0 and not found["disturbed"]
 
 
@@ -78,25 +107,26 @@ def test_the_pieces_of_a_run_are_taken_together():
         (snapshot(when=1.0, machine=5.0), snapshot(when=2.0, machine=6.2, launched=1.0)),
         (snapshot(when=4.0, machine=9.0, launched=1.0), snapshot(when=5.0, machine=10.0, launched=2.0)),
     ]
-    found = noise.neighbours(pieces, 2, 0.03, 0.15)
+    found = noise.neighbours(pieces, 2, 0.03, 0.15, apart=True)
     assert found["seconds"] == 2 and found["neighbour_seconds"] == pytest.approx(0.2) and found["disturbed"]
 
 
 @pytest.mark.parametrize(("used", "disturbed"), [(0.05, False), (0.14, False), (0.2, True)])
 def test_thresholds(used, disturbed):
-    found = noise.neighbours([(snapshot(), snapshot(when=2.0, machine=used))], 2, 0.03, 0.15)
+    found = noise.neighbours([(snapshot(), snapshot(when=2.0, machine=used))], 2, 0.03, 0.15, apart=True)
     assert found["disturbed"] is disturbed
 
 
 def test_stolen_time_disturbs():
-    assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15)["disturbed"]
+    assert noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=True)["disturbed"]
 
 
 def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
     busy = [(snapshot(), snapshot(when=1.0, machine=2.0))]
     found = noise.neighbours(busy, 2, 0.03, 0.15, apart=False)
     assert not found["apart"] and found["neighbour_seconds"] is found["neighbour_share"] is None and not found["disturbed"]
-    assert noise.neighbours(busy, 2, 0.03, 0.15)["disturbed"] and noise.neighbours(busy, 2, 0.03, 0.15)["apart"]
+    found = noise.neighbours(busy, 2, 0.03, 0.15, apart=True)
+    assert found["disturbed"] and found["apart"]
     stolen = noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=False)
     assert noise.disturbed(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import designs
+from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect
 from plimsoll.claims import book
 from plimsoll.config import studies
@@ -61,7 +61,7 @@ def made(tmp_path_factory):
 
     def make(name: str, host: dict, config: dict) -> report.Sources:
         folder = results / name
-        shutil.copytree(REFERENCE / name, folder)
+        shutil.copytree(REFERENCE / name, folder, dirs_exist_ok=True)
         loaded = studies.load(name, designs.known())
         plan = planner.make(loaded, studies.profile("quick"), host, config, {})
         planner.write(plan, folder / "plan.json")
@@ -128,6 +128,42 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
         attempts = row.find_all("td")[-1].find_all("div")
         assert len(attempts) == int(float(run["attempts"])) and all(one.a["href"].startswith("raw/") for one in attempts)
         assert run["invalid_attempts"].split(": ", 1)[1][:40] in row.get_text()
+
+
+TOGETHER = "All containers of a run together have the processors"
+EACH = "Each container that has no limits of its own has, as no group around all of them can be made here, the processors"
+
+
+@pytest.mark.parametrize(("together", "said", "other"), [(True, TOGETHER, EACH), (False, EACH, TOGETHER)])
+def test_a_report_says_whether_containers_have_their_limits_together(made, small_host, config, together, said, other):
+    name = next(name for name in studies.names(studies.STUDIES) if name.startswith("jha"))
+    page = report.render(studies.load(name, designs.known()), made(name, {**small_host, "limits": together}, config))
+    assert said in page and other not in page
+
+
+def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_path):
+    name = studies.names(studies.STUDIES)[0]
+    sources = made(name, small_host, config)
+    runs = pd.read_csv(sources.runs)
+    runs.assign(neighbours_apart=runs["runtime"] != runs["runtime"].iloc[0]).to_csv(sources.runs, index=False)
+    results = [{**one, "unwatched": 3} for one in verdicts_of(name)]
+    sources.verdicts.write_text(json.dumps(results))
+    apart = "could not be told apart from the runs, so that none was"
+    page = report.render(studies.load(name, designs.known()), sources)
+    label = environments.find(runs["runtime"].iloc[0]).label
+    assert f"In runs of {label} what neighbours used {apart} repeated for it." in page
+    told = f"In 3 of the cells that it is about, what neighbours used {apart} left out for it."
+    settled = [one for one in results if one["comparisons"] and not one["same_as"]]
+    assert settled and page.count(told) >= 1
+    given = [f"--{key}" for key in ("verdicts", "comparisons", "answers")]
+    paths = [
+        word
+        for pair in zip(given, map(str, (sources.verdicts, sources.comparisons, sources.answer)), strict=True)
+        for word in pair
+    ]
+    assert stages.main(["verdicts", *paths, "--page", str(tmp_path / "p.html"), "--table", str(tmp_path / "t.csv")]) == 0
+    assert told in (tmp_path / "p.html").read_text()
+    assert pd.read_csv(tmp_path / "t.csv").query("study == @name and comparisons > 0")["unwatched"].eq(3).all()
 
 
 def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):

@@ -67,6 +67,8 @@ def test_a_record_of_another_plan_or_one_that_does_not_count_is_measured_again(m
     workflow._now.cache_clear()
     run = made.plans[NAME]["order"][0]
     put(made, run, **changes)
+    # Of an earlier start, and not of this moment.
+    os.utime(path_of(NAME, *run), (1, 1))
     image, started = made.prerequisites(NAME, *run)
     assert image == "results/images/hpcc.runtimes.json"
     # Whatever Snakemake knows of the job that made it, the record is older than this.

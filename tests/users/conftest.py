@@ -3,6 +3,7 @@
 import grp
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from plimsoll import paths
 from plimsoll.host import machine_lock
 
 from tests.conftest import PROJECT
@@ -23,10 +25,28 @@ mount --bind "$1" "$2" || exit 1
 if [ -n "$4" ]; then
     mount --bind "$3" /mnt && mount -t tmpfs -o mode=755 none "$4" && mkdir -p "$3" && mount --move /mnt "$3" || exit 1
 fi
-hidden=$5
-shift 5
+hidden=$5 more=$6
+shift 6
 for program in $hidden; do mount --bind /dev/null "$(command -v "$program")" || exit 1; done
+eval "$more"
 exec "$@"
+"""
+
+# The Apptainer that set-up has unpacked, with a set-user-ID starter, at the places for which it was built: elsewhere it refuses
+# one. All of it is in memory, and goes with the user's process.
+SET_USER_ID = f"""
+mount -t tmpfs none /mnt || exit 1
+for place in usr/bin usr/lib/x86_64-linux-gnu etc var/lib; do mkdir -p "/mnt/$place" "/mnt/work/$place"; done
+(
+    cd {paths.tool_prefix()}/apptainer && cp -a bin/apptainer /mnt/usr/bin && cp -a etc/apptainer /mnt/etc &&
+    cp -a lib/x86_64-linux-gnu/apptainer /mnt/usr/lib/x86_64-linux-gnu && cp -a var/lib/apptainer /mnt/var/lib
+) || exit 1
+starter=/mnt/usr/lib/x86_64-linux-gnu/apptainer/bin/starter
+cp "$starter" "$starter-suid" && chmod 4755 "$starter-suid" || exit 1
+for place in usr/bin usr/lib/x86_64-linux-gnu etc var/lib; do
+    mount -t overlay -o "lowerdir=/$place,upperdir=/mnt/$place,workdir=/mnt/work/$place" none "/$place" || exit 1
+done
+export PLIMSOLL_PREFIX=/nonexistent
 """
 
 
@@ -36,11 +56,11 @@ def closed(path: Path) -> str:
 
 
 class User:
-    """A user of this machine with a copy of the project; `groups` are those besides the user's own, and `hidden` programs that
-    are not installed for this user."""
+    """A user of this machine with a copy of the project; `groups` are those besides the user's own, `hidden` programs that are
+    not installed for this user, and `more` is what else is different, as lines of root's for the shell."""
 
-    def __init__(self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = ()):
-        self.name, self.groups = name, groups
+    def __init__(self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = (), more: str = ""):
+        self.name, self.groups, self.more = name, groups, more
         self.hidden = tuple(filter(shutil.which, hidden))
         # One of a test that was killed.
         subprocess.run(["userdel", "--remove", "--force", name], capture_output=True)
@@ -62,8 +82,8 @@ class User:
         groups = ",".join(str(grp.getgrnam(group).gr_gid) for group in self.groups)
         rights = [f"--groups={groups}"] if groups else ["--clear-groups"]
         base = Path(sys.base_prefix)
-        mounts = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base), " ".join(self.hidden)]
-        python = ["sh", "-c", WITH_PYTHON, "sh", *mounts]
+        mounts = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
+        python = ["sh", "-c", WITH_PYTHON, "sh", *mounts, " ".join(self.hidden), self.more]
         become = ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights, "--inh-caps=-all"]
         return ["unshare", "--mount", *python, *become, *words]
 
@@ -85,11 +105,11 @@ class User:
             timeout=seconds,
         )
 
-    def start(self, *words: str) -> subprocess.Popen:
-        """Start a command in the project's folder, with all its streams to the caller."""
+    def start(self, *words: str, folder: Path | None = None) -> subprocess.Popen:
+        """Start a command in the project's folder, or another one, with all its streams to the caller."""
         return subprocess.Popen(
             self.command(*words),
-            cwd=self.project.folder,
+            cwd=folder or self.project.folder,
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -97,20 +117,44 @@ class User:
             text=True,
         )
 
+    @property
+    def interpreter(self) -> str:
+        """The project's Python."""
+        return f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}"
+
     def python(self, *words: str, **more) -> subprocess.CompletedProcess:
         """Run the project's Python."""
-        return self.run(f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}", *words, **more)
+        return self.run(self.interpreter, *words, **more)
+
+    def workflow(self, *words: str, config: tuple[str, ...] = Project.settings) -> list[str]:
+        """The command that runs the workflow."""
+        return [self.interpreter, "-m", "snakemake", "--cores", "1", *words, "--config", *config]
 
     def snakemake(self, *words: str, config: tuple[str, ...] = Project.settings, **more) -> subprocess.CompletedProcess:
-        """Run the workflow."""
-        return self.python("-m", "snakemake", "--cores", "1", *words, "--config", *config, **more)
+        """Run the workflow, to its end."""
+        return self.run(*self.workflow(*words, config=config), **more)
+
+    def changed(self, file: str, **new: str) -> None:
+        """Give numbers to keys of a YAML file of the project's, wherever they are in it."""
+        path = self.project.folder / file
+        text = path.read_text()
+        for key, value in new.items():
+            text, number = re.subn(rf"\b{key}: [0-9.]+", f"{key}: {value}", text)
+            assert number, key
+        path.write_text(text)
+
+    def kill(self) -> None:
+        """Kill all processes of the user's. Those that nobody has waited for yet are dead."""
+        end = time.monotonic() + 20
+        states = ["ps", "--no-headers", "-o", "state", "-U", str(self.number)]
+        while set(subprocess.run(states, capture_output=True, text=True).stdout.split()) - {"Z"}:
+            assert time.monotonic() < end
+            subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)])
+            time.sleep(0.1)
 
     def remove(self) -> None:
         """The user with all processes and files."""
-        end = time.monotonic() + 20
-        while subprocess.run(["pkill", "--signal", "KILL", "--uid", str(self.number)]).returncode == 0:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        self.kill()
         subprocess.run(["userdel", "--remove", "--force", self.name], capture_output=True)
         for left in (".plimsoll-", ".plimsoll-podman-", "podman-run-", "containers-user-"):
             shutil.rmtree(f"/tmp/{left}{self.number}", ignore_errors=True)
@@ -127,8 +171,8 @@ def new_user():
         pytest.skip("useradd is not installed")
     made = []
 
-    def new_user(name: str, *groups: str, hidden: tuple[str, ...] = ()) -> User:
-        made.append(User(f"plimsoll-{name}", groups, hidden))
+    def new_user(name: str, *groups: str, hidden: tuple[str, ...] = (), more: str = "") -> User:
+        made.append(User(f"plimsoll-{name}", groups, hidden, more))
         return made[-1]
 
     yield new_user

@@ -1,15 +1,23 @@
 """The table of docs/users.md, row by row: who you are, what you can measure."""
 
 import json
+import os
+import re
+import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
+from plimsoll import environments, paths
 from plimsoll.environments.base import LABEL, output
 from plimsoll.host import cgroup, machine_lock
-from plimsoll.images import builder, portable
+from plimsoll.images import builder
 from plimsoll.measuring import lock
+
+from tests.conftest import PROJECT
+from tests.users.conftest import SET_USER_ID
 
 TARGET = "results/liu2020/complete.txt"
 DOCKER = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
@@ -29,13 +37,20 @@ def beff(deployments) -> list[str]:
     return [f"results/liu2020/runs/{cell}/1.json" for cell in cells]
 
 
+def taken(user, file: Path) -> None:
+    """Answer a user's question about Docker, and take the images of a file, unless they are there."""
+    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
+    there = list(user.home.glob(".cache/plimsoll/images/*/*.json"))
+    done = user.python("-m", "plimsoll", "take-images", "--file", str(file))
+    assert done.returncode == 0 and (there or "is taken from" in done.stderr), done.stderr
+
+
 @pytest.fixture(scope="module")
-def file(tmp_path_factory, worldwide) -> Path:
-    """The image in one file that everybody may read."""
-    image = builder.build("hpcc", "bootstrap")
-    target = worldwide / "plimsoll-images.tar.gz"
-    portable.write([("hpcc", image)], target, lambda text: None)
-    return target
+def file(with_docker, worldwide) -> Path:
+    """The image in one file that everybody may read, as a user of Docker makes it for others."""
+    done = with_docker.run("make", "image")
+    assert done.returncode == 0, done.stderr
+    return Path(shutil.copy(with_docker.project.folder / "plimsoll-images.tar.gz", worldwide))
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +77,21 @@ def without_docker(new_user):
 
 
 @pytest.fixture(scope="module")
+def with_privileges(new_user):
+    """A user of an Apptainer that has its set-user-ID starter."""
+    if not (paths.tool_prefix() / "apptainer").is_dir():
+        pytest.skip("set-up has unpacked no Apptainer here, of which a set-user-ID one could be made")
+    return new_user("setuid", hidden=("podman",), more=SET_USER_ID)
+
+
+@pytest.fixture(scope="module")
 def with_podman(new_user):
     """A user who may use Podman, as everybody who has subordinate numbers."""
     return new_user("podman")
 
 
 def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
-    with machine_lock.held(pytest.fail):
+    with machine_lock.held(print):
         # Root's file is there.
         pass
     done = with_docker.snakemake(TARGET)
@@ -82,7 +105,8 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
 
 
 def test_a_user_of_docker_measures_microservices_but_where_a_group_is_needed(with_docker):
-    runs = [f"results/jha2021/runs/{cell}/docker/free/1.json" for cell in ("1/stream", "2/stream+stream", "3b/stream+stream")]
+    cells = ("1/stream", "2/stream+stream", "3b/stream+stream", "1/netperf_tcp_rr")
+    runs = [f"results/jha2021/runs/{cell}/docker/free/1.json" for cell in cells]
     done = with_docker.snakemake(*runs, config=("profile=ci", "repetitions=1", "studies=jha2021"))
     assert done.returncode == 0, done.stderr
     found = {path: json.loads((with_docker.project.folder / path).read_text()) for path in runs}
@@ -97,16 +121,17 @@ def test_a_user_of_docker_measures_microservices_but_where_a_group_is_needed(wit
 
 
 def test_set_up_asks_once_for_what_cannot_be_had(without_docker):
-    done = without_docker.run("bash", "scripts/setup/environments.sh")
-    assert done.returncode == 1
+    done = without_docker.run("make", "setup")
+    assert done.returncode == 2
     assert "setup: Docker is not usable by this user: start the engine" in done.stderr
-    assert done.stderr.splitlines()[-1] == (
+    said = [line for line in done.stderr.splitlines() if line.startswith("setup: ")]
+    assert len(said) == 2 and said[-1] == (
         "setup: config/config.yaml requires what cannot be had here, as said above. To go on without it: make without "
         "RUNTIMES='docker docker-ptrace'"
     )
-    done = without_docker.python("-m", "plimsoll", "without", "docker", "docker-ptrace")
+    done = without_docker.run("make", "without", "RUNTIMES=docker docker-ptrace")
     assert done.returncode == 0, done.stderr
-    done = without_docker.run("bash", "scripts/setup/environments.sh")
+    done = without_docker.run("make", "setup")
     assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
@@ -116,12 +141,11 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     said = done.stderr.splitlines()
     assert done.returncode == 1 and len(said) == 2 and said[1].startswith("plimsoll: The image hpcc could not be built: ")
     assert "nothing that builds images works here" in done.stderr and "make reproduce IMAGE=" in done.stderr
-    done = user.python("-m", "plimsoll", "take-images", "--file", str(file))
-    assert done.returncode == 0 and "is taken from" in done.stderr, done.stderr
+    taken(user, file)
     levels = ("bare", "singularity", "singularity-user", "singularity-instance-host-network")
     runs = beff([(runtime, scheme) for runtime in levels for scheme in ("E1", "E2") if (runtime, scheme) != ("bare", "E2")])
-    more = "runtimes={singularity-user: optional, singularity-instance-host-network: optional}"
-    done = user.snakemake(*runs, config=("profile=ci", "repetitions=1", more))
+    assert user.run("make", "with", "RUNTIMES=singularity-user singularity-instance-host-network").returncode == 0
+    done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
     assert done.returncode == 0, done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
@@ -137,16 +161,43 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     assert "needs root" in reasons["singularity-instance"] and "needs root" in reasons["singularity-cgroup"]
 
 
+def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_user_namespace(with_privileges, file):
+    user, places = with_privileges, ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/etc", "/var/lib")
+    there = [set(os.listdir(place)) for place in places]
+    taken(user, file)
+    runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2")])
+    done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
+    # From the unpacked image: Apptainer would convert the image file for each program anew.
+    assert done.returncode == 0 and "temporary sandbox" not in done.stderr, done.stderr
+    found = records(user)
+    assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    carried = {(one["transport"]["carried_by"], one["transport"]["single_copy"]) for one in found.values()}
+    assert len(found) == 3 and carried == {("shared memory", "allowed")}
+    tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())["singularity"]
+    assert tried["features"]["namespaces"] == ["mnt"] and "without privileges" not in tried["version"]
+    assert not {"unshare", "--userns"} & set(found["singularity E2"]["command"])
+    # Nothing of it is on the machine.
+    assert not any("apptainer" in set(now) - before for now, before in zip(map(os.listdir, places), there, strict=True))
+
+
 def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
-    for words in (("without", "docker", "docker-ptrace", "singularity"), ("with", "podman-rootless")):
-        assert user.python("-m", "plimsoll", *words).returncode == 0
+    for word, runtimes in (("without", "docker docker-ptrace singularity"), ("with", "podman-rootless")):
+        assert user.run("make", word, f"RUNTIMES={runtimes}").returncode == 0
     runs = beff([("bare", "E1"), ("podman-rootless", "E1"), ("podman-rootless", "E2")])
+    # Something else of the user's, which has nothing to do with the containers.
+    shutil.copy("/bin/sleep", user.home / "pasta.avx2")
+    other = user.start("./pasta.avx2", "600", folder=user.home)
     # Without Apptainer the image has no form for it.
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"), PLIMSOLL_PREFIX="/nonexistent")
+    other.kill()
+    other.communicate()
     assert done.returncode == 0, done.stderr
+    # Root has built one by the same recipe, with Docker, and everybody may read what is in it.
+    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
+        assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert found["podman-rootless E2"]["transport"]["carried_by"] == "TCP"
@@ -156,7 +207,24 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert found["podman-rootless E1"]["noise"]["during"]["apart"] == (cgroup.version(cgroup.mounts()) == "2")
     assert "sif" not in json.loads((user.project.folder / "results/images/hpcc.json").read_text())
     tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())
-    assert "in the user's own network" in tried["podman-rootless"]["features"]["network"]
+    seen = tried["podman-rootless"]["features"]
+    assert {"net", "pid", "uts", "ipc", "mnt"} <= set(seen["separate_namespaces"]) and "user" in seen["namespaces"]
+    assert (seen["file_system"], seen["seccomp"]) == ("overlay", "2")
+    carried = r"bridge podman\d+, in the user's own network, (slirp4netns|pasta) to the outside"
+    assert re.fullmatch(carried, seen["network"]), seen["network"]
+
+
+def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
+    user = new_user("builder", hidden=("mmdebstrap",))
+    if missing := podman_lacks(user):
+        pytest.skip(missing)
+    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace singularity").returncode == 0
+    done = user.run("make", "setup")
+    said = [line for line in done.stderr.splitlines() if line.startswith("setup: ")]
+    assert done.returncode == 2 and len(said) == 1 and said[0].startswith("setup: Building images (make reproduce IMAGE=")
+    assert "needs mmdebstrap (these are Debian's packages): install them by hand" in said[0]
+    done = user.run("make", "setup", "IMAGE=plimsoll-images.tar.gz")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def podman_lacks(user) -> str:
@@ -166,34 +234,58 @@ def podman_lacks(user) -> str:
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
 
-def test_one_user_waits_for_another_and_is_told_what_a_killed_one_left(with_docker, without_docker):
-    measuring = without_docker.start("python", "-c", HOLDS)
-    assert measuring.stdout.readline() == "held\n"
-    waiting = with_docker.start("python", "-c", HOLDS)
-    told = waiting.stderr.readline()
-    assert f"another workflow is measuring on this machine ({without_docker.name}, process " in told
-    # What it has started goes on.
-    output(["pkill", "--signal", "KILL", "--uid", str(without_docker.number), "--full", "import lock"])
-    assert waiting.stdout.readline() == "held\n"
+def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_docker, without_docker, new_user, file):
+    """The containers of the killed run go on, as Docker's are; nobody but root and their user may remove them."""
+    taken(without_docker, file)
+    without_docker.changed("config/profiles/ci.yaml", attempts="1", busy_share="0.3", wait_seconds="1")
+    with_docker.changed("config/profiles/ci.yaml", window_seconds="60")
+    run = "results/jha2021/runs/2/stream+stream/docker/free/2.json"
+    killed = with_docker.start(*with_docker.workflow(run, config=("profile=ci", "repetitions=2", "studies=jha2021")))
+    until(lambda: "stream" in at_work(), killed)
+    bare = beff([("bare", "E1")])[0].replace("/1.json", "/2.json")
+    config = "profile=ci", "repetitions=2"
+    waiting = without_docker.start(*without_docker.workflow(bare, config=config))
+    told = next(line for line in waiting.stderr if "another workflow is measuring on this machine" in line)
+    assert f"({with_docker.name}, process " in told
+    with_docker.kill()
+    killed.communicate()
+    there = output(DOCKER).split()
     waiting.communicate()
-    left = ["pgrep", "--uid", str(without_docker.number), "--full", "sleep 4242"]
-    assert without_docker.number in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 0
-    # Others measure all the same, and are told; root sweeps.
-    done = with_docker.snakemake(TARGET, "--forcerun", "complete")
-    assert done.returncode == 0 and f"a measurement of {without_docker.name} on this machine was killed" in done.stderr
-    assert without_docker.number in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 0
+    # It names what is at work, and whose killed run that may be.
+    said = f"a measurement of {with_docker.name} was killed, and what it left may be at work"
+    reason = json.loads((without_docker.project.folder / bare).read_text())["reason"]
+    assert re.fullmatch(
+        rf"the machine was not idle within \d+ s \(busiest: .*(iterate|stream), process \d+ of root.*; {said}\)", reason
+    )
+    # Another user of Docker, who sweeps before a measurement, removes none of it.
+    done = new_user("docker-too", "docker").python("-c", SWEEPS_ALL)
+    assert done.returncode == 0 and there and output(DOCKER).split() == there, done.stderr
+    assert "stream" in at_work() and with_docker.number in machine_lock.marks()
+    done = without_docker.snakemake(bare, config=config)
+    assert f"a measurement of {with_docker.name} on this machine was killed" in done.stderr
     with lock.machine(environments.known):
         pass
-    assert without_docker.number not in machine_lock.marks() and subprocess.run(left, capture_output=True).returncode == 1
+    assert output(DOCKER).split() == [] and with_docker.number not in machine_lock.marks()
 
 
-HOLDS = """
-import subprocess, sys
+def at_work() -> str:
+    """What runs in the workflow's containers."""
+    shown = (subprocess.run(["docker", "top", name], capture_output=True, text=True) for name in output(DOCKER).split())
+    return "".join(done.stdout for done in shown)
+
+
+def until(holds, process, seconds: float = 120) -> None:
+    """Wait until something holds, while a process runs."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert process.poll() is None and time.monotonic() < end, process.communicate()
+        time.sleep(0.05)
+
+
+SWEEPS_ALL = """
+from plimsoll import environments
 from plimsoll.measuring import lock
-with lock.machine(), lock.run("test"):
-    subprocess.Popen(["sleep", "4242"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    print("held", flush=True)
-    sys.stdin.read()
+lock.sweep(environments.known().values())
 """
 
 
@@ -216,3 +308,92 @@ def test_nobody_sweeps_another_user_s_containers(with_docker):
         assert output(DOCKER).split() == []
     finally:
         subprocess.run(["docker", "rm", "--force", "plimsoll-test-other"], capture_output=True)
+
+
+def test_what_a_user_types_with_an_image_from_a_file_makes_the_report(without_docker, file):
+    user = without_docker
+    user.project.keep_experiment("seccomp", "beff")
+    shutil.copy(PROJECT / "config/profiles/ci.yaml", user.project.folder / "config/profiles/ci.yaml")
+    shutil.rmtree(user.project.folder / "results")
+    shutil.rmtree(user.home / ".cache/plimsoll/images", ignore_errors=True)
+    user.own(user.project.folder)
+    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
+    done = user.run("make", "reproduce", f"IMAGE={file}", "PROFILE=ci")
+    assert done.returncode == 0 and f"is taken from {file}" in done.stderr, done.stderr
+    assert {name.split()[0] for name in records(user)} == {"bare"}
+    assert {"results/claims.html", "results/liu2020/report.html"} <= set(user.project.files("results/**/*.html"))
+
+
+def test_a_user_of_docker_is_told_what_takes_root_and_measures_singularity(with_docker):
+    study = "config/studies/liu2020.yaml"
+    shutil.copy(PROJECT / study, with_docker.project.folder / study)
+    with_docker.own(with_docker.project.folder)
+    done = with_docker.snakemake(*beff([("singularity", "E2")]), config=("profile=ci", "repetitions=1"))
+    assert done.returncode == 0, done.stderr
+    found = records(with_docker)["singularity E2"]
+    assert found["status"] == "valid", found["reason"]
+    assert (found["transport"]["carried_by"], found["transport"]["single_copy"]) == ("shared memory", "allowed")
+    plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
+    told: dict[str, set] = {}
+    for cell in plan["cells"].values():
+        if cell["hardware"] == "uma" and cell["instrument"] == "plain":
+            level = "apart" if cell["containers"] > 1 and cell["affinity"] in ("cpumem", "cpumempin") else "any"
+            told.setdefault(f"{cell['runtime']} {level}", set()).add(cell["reason"])
+    needs = "needs root on this machine"
+    assert told["singularity-instance any"] == {f"an instance with a network of its own {needs}"}
+    assert told["singularity-cgroup any"] == {f"making cpu cgroups {needs}"}
+    assert None in told["singularity any"] and None in told["docker any"]
+    # Docker gives containers cores of their own, and without it that takes cpusets.
+    cpusets = "Singularity: processors of its containers' own take cpusets, which this user may not make"
+    assert {reason for reason in told["singularity apart"] if "not defined here" not in reason} == {cpusets}
+    assert None in told["docker apart"]
+
+
+def test_a_kernel_that_allows_no_user_namespace_is_found_out(worldwide):
+    """As a user of a user namespace in which none can be made: each such namespace has a sysctl of its own."""
+    home = worldwide / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    try:
+        done = subprocess.run([sys.executable, "-c", NO_NAMESPACES, str(home)], capture_output=True, text=True)
+    finally:
+        shutil.rmtree("/tmp/.plimsoll-podman-65534", ignore_errors=True)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    for said in done.stdout.splitlines():
+        assert said.startswith("this kernel or its settings allow no user namespace ('unshare --user --map-root-user' failed: ")
+        assert "No space left on device" in said
+
+
+NO_NAMESPACES = """
+import ctypes, os, sys
+os.environ["HOME"] = sys.argv[1]
+# Only root may read this Python: what is imported is that of the user whom it becomes.
+root, os.geteuid = os.geteuid, lambda: 65534
+from plimsoll import environments
+from plimsoll.errors import Unavailable
+levels = [environments.find(name) for name in ("singularity", "singularity-instance-host-network", "podman-rootless")]
+made, mapped = os.pipe(), os.pipe()
+if child := os.fork():
+    os.read(made[0], 1)
+    for kind in ("uid_map", "gid_map"):
+        with open(f"/proc/{child}/{kind}", "w") as file:
+            file.write("0 0 65536")
+    os.write(mapped[1], b".")
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+CLONE_NEWUSER = 0x10000000
+assert ctypes.CDLL(None).unshare(CLONE_NEWUSER) == 0
+os.write(made[1], b".")
+os.read(mapped[0], 1)
+with open("/proc/sys/user/max_user_namespaces", "w") as file:
+    file.write("0")
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+os.geteuid = root
+for level in levels:
+    try:
+        print(level.check())
+    except Unavailable as reason:
+        print(reason)
+"""

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks, cell_paths
+from plimsoll.analysis import blocks, cell_paths, neighbours
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Side
@@ -37,7 +37,7 @@ class Measured:
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])
-        self.unwatched = _unwatched(runs, plan["factors"])
+        self.unwatched = neighbours.cells(runs, plan["factors"])
         self.transports = (
             valid["transport"].groupby(cell_paths.of_table(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
         )
@@ -70,12 +70,6 @@ class Measured:
     def sample(self, side: Side) -> Sample:
         """What a side is about, one value per block, by the side's quantity."""
         return quantities.find(side.quantity).sample(self, side)
-
-
-def _unwatched(runs: pd.DataFrame, factors: list[str]) -> set[str]:
-    if "neighbours_apart" not in runs or runs.empty:
-        return set()
-    return set(cell_paths.of_table(runs[runs["neighbours_apart"].astype(str) == "False"], factors))
 
 
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:

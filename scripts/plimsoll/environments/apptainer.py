@@ -12,6 +12,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, name_of, output
 from plimsoll.environments.confined import confine, release
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
 
@@ -87,9 +88,9 @@ class ExecNode(Node):
     kind = "singularity"
     separate = False
 
-    def __init__(self, spec: Spec, on: Node, file: Path | None = None, form: str = "sif"):
+    def __init__(self, spec: Spec, on: Node, form: str, file: Path | None = None):
         super().__init__(spec.name, on, spec=spec)
-        self.file, self.form = file, form
+        self.form, self.file = form, file
 
     @property
     def strays(self) -> bool:
@@ -107,6 +108,11 @@ class Apptainer(Environment):
 
     unpacked = False
     steps = ("apptainer.sh",)
+
+    @property
+    def form(self) -> str:
+        """The form of the image that its nodes have."""
+        return "rootfs" if self.unpacked else "sif"
 
     def versions(self) -> dict[str, str]:
         return {"Apptainer": output([executable(), "--version"]).strip()}
@@ -126,8 +132,9 @@ class Apptainer(Environment):
 
 
 class Singularity(Apptainer):
-    """Plain Singularity. Where it has no privileges all containers of a run are in one user namespace, from the unpacked image:
-    an image file can be mounted only with privileges, or with FUSE."""
+    """Plain Singularity. Where it has no privileges all containers of a run are in one user namespace. Only root's are made of
+    the image file: for others Apptainer mounts it by FUSE, with a set-user-ID starter too, unless its configuration lets the
+    kernel mount what a user has written."""
 
     name = "singularity"
     bound = True
@@ -137,7 +144,7 @@ class Singularity(Apptainer):
     @property
     def unpacked(self) -> bool:
         """Whether its nodes have the image's unpacked files."""
-        return not privileged()
+        return bool(os.geteuid())
 
     def check(self) -> str:
         """What the executable calls itself, and whether it has no privileges; Unavailable if it can do nothing without."""
@@ -155,23 +162,13 @@ class Singularity(Apptainer):
     def start(self, specs, on=HOST) -> list[Node]:
         """Make the cpuset that all share, or a cgroup file for each if they are apart."""
         if len({spec.place for spec in specs}) > 1:
-            return [ExecNode(spec, on, file) for spec, file in zip(specs, cgroup_files(specs), strict=True)]
+            return [ExecNode(spec, on, self.form, file) for spec, file in zip(specs, cgroup_files(specs), strict=True)]
         home, _ = confine(specs, on)
-        if privileged():
-            return [ExecNode(spec, home) for spec in specs]
-        shared = UserNamespace(home)
-        return [ExecNode(spec, shared, form="rootfs") for spec in specs]
+        shared = home if privileged() else UserNamespace(home)
+        return [ExecNode(spec, shared, self.form) for spec in specs]
 
     def stop(self, nodes) -> None:
         release(nodes)
-
-
-def refuse_without_user_namespaces() -> None:
-    """Unavailable if no user namespace can be made here."""
-    try:
-        output(["unshare", "--user", "--map-root-user", "true"], 10)
-    except Unavailable as reason:
-        raise Unavailable(f"this kernel or its settings allow no user namespace ({reason})") from reason
 
 
 ENVIRONMENTS = (Singularity(),)

@@ -105,7 +105,7 @@ class SingularityInstance(Apptainer):
 
     def _command(self, spec, more: list[str]) -> list[str]:
         options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
-        named = ["--hostname", spec.name, form_of(spec.image, "rootfs" if self.unpacked else "sif"), spec.name]
+        named = ["--hostname", spec.name, form_of(spec.image, self.form), spec.name]
         return [executable(), "instance", "start", *options, *more, *named]
 
     def apart(self, spec) -> list[str]:

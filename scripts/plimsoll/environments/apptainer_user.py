@@ -8,9 +8,10 @@ import contextlib
 import os
 from pathlib import Path
 
-from plimsoll.environments.apptainer import ExecNode, Singularity, executable, execute, refuse_without_user_namespaces
+from plimsoll.environments.apptainer import ExecNode, Singularity, executable, execute
 from plimsoll.environments.base import HOST, SHARED_MEMORY, Node, hidden, output
 from plimsoll.environments.confined import confine
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 
@@ -26,9 +27,9 @@ class UserNode(ExecNode):
     private_users = True
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        # An image file can be mounted only with privileges, or with FUSE. Apptainer's notes about a container are the run's.
+        # Apptainer's notes about a container are the run's.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
-        return [*notes, *hidden(without), *execute(self.spec, *self.options, form="rootfs"), *program]
+        return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form), *program]
 
 
 class SharensNode(UserNode):
@@ -47,6 +48,7 @@ class SingularityUser(Singularity):
     label = "Singularity without privileges"
     colour, hatch = "#6b8e23", "\\\\\\"
     variant_of = "singularity"
+    # An image file can be mounted only with privileges, or with FUSE.
     unpacked = True
     node: type[UserNode] = UserNode
 
@@ -63,7 +65,7 @@ class SingularityUser(Singularity):
         if len({spec.place for spec in specs}) > 1:
             raise Unavailable("without privileges no container can be confined to a place of its own")
         home, _ = confine(specs, on)
-        return [self.node(spec, home) for spec in specs]
+        return [self.node(spec, home, self.form) for spec in specs]
 
 
 class SingularitySharens(SingularityUser):

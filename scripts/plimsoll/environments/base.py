@@ -163,8 +163,9 @@ class Environment(ABC):
     every user may make. With `bound` nodes that are all at one place can be bound to its processors without one. With
     `services` its nodes stay up by themselves, with limits, so that one can be kept and programs started in it. `daemons` names
     the processes that work for the nodes outside them. `packages` are the Debian packages that it needs besides those that
-    set-up installs for all, and `steps` the scripts of set-up. An environment that is another one with something changed names
-    that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say nothing about speed.
+    set-up installs for all (`a|b` is one of them), and `steps` the scripts of set-up. An environment that is another one with
+    something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
+    nothing about speed.
     """
 
     name: str
@@ -196,8 +197,13 @@ class Environment(ABC):
     def refuse(self, features: Mapping) -> None:  # noqa: B027 - of most nothing is known beforehand
         """Unavailable if what was seen from inside two nodes is not what runs in them need."""
 
-    def network_seen(self) -> str:
-        """What the network of nodes that are up is made of, where its parts are not the host's; otherwise nothing."""
+    def bridges(self) -> dict[int, str] | None:
+        """The bridge that an interface is a port of, by the interface's number, where the bridges of nodes that are up are not
+        this host's; otherwise None."""
+        return None
+
+    def outward(self) -> str:
+        """What leads from the network of nodes that are up to this host's; nothing where their bridge is on this host."""
         return ""
 
     @abstractmethod

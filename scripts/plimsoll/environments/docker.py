@@ -33,6 +33,18 @@ class Docker(Engine):
     scopes = ("{}", "docker-{}.scope")
 
     def check(self) -> str:
+        """Version of the engine; Unavailable if it is not root's: then nobody counts what is in its containers, and each of its
+        runs would look disturbed."""
+        version = self.check_building()
+        if "name=rootless" in output([*self.command, "info", "--format", "{{.SecurityOptions}}"], 30):
+            raise Unavailable(
+                "this Docker engine runs without root, so that the time of its containers cannot be told apart from others' "
+                "(podman-rootless can measure without root)"
+            )
+        return version
+
+    def check_building(self) -> str:
+        """Version of the engine, root's or not."""
         return f"Docker {self._version(30)}"
 
     def versions(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
 def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
-    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError if a required one fails."""
+    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError with all required ones that fail."""
     results = {}
     with lock.machine(environments.known):
         for name, wish in wishes.items():
@@ -29,13 +29,22 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}
             except Unavailable as reason:
-                if wish == "required":
-                    raise PlimsollError(
-                        f"The runtime {name} does not work here: {reason}. Mend that (make setup installs what it can), "
-                        f"or go on without it: make without RUNTIMES={name}."
-                    ) from reason
                 results[name] = {"works": False, "reason": str(reason)}
+    if lacking := {name: one["reason"] for name, one in results.items() if not one["works"] and wishes[name] == "required"}:
+        raise PlimsollError(_question(lacking))
     return results
+
+
+def _question(lacking: dict[str, str]) -> str:
+    """What is asked of a user who requires runtimes that do not work, given the reason of each."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in lacking.items():
+        by_reason.setdefault(reason, []).append(name)
+    why = "; ".join(f"{' and '.join(names)} ({reason})" for reason, names in by_reason.items())
+    return (
+        f"Required runtimes do not work here: {why}. Mend that (make setup installs what it can), or go on without: "
+        f"make without RUNTIMES='{' '.join(lacking)}'."
+    )
 
 
 def observe(environment: Environment, image: Image) -> dict:
@@ -58,8 +67,9 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
         program = ["/bin/sh", str(folder / PROBE.name)]
         inside = [_told(node, parse(output(node.inside(node.of_image(program))))) for node in nodes]
         # While the nodes are up: their interfaces' other ends are on the host.
-        seen = compare(inside, _host(), _bridges())
-        return {**seen, "network": environment.network_seen() or seen["network"]}
+        bridges = environment.bridges()
+        seen = compare(inside, _host(), _bridges() if bridges is None else bridges)
+        return {**seen, "network": ", ".join(filter(None, (seen["network"], environment.outward())))}
     finally:
         environment.stop(nodes)
 

@@ -3,13 +3,16 @@
 It has storage of its own, beside the user's other containers: a driver that was chosen for these stays theirs.
 """
 
+import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
@@ -18,11 +21,13 @@ from plimsoll.host import cgroup, private, processes
 TUN = Path("/dev/net/tun")
 # Of paths: those of sockets must be short.
 STORAGE, RUNROOT = paths.image_store().parent / "containers", Path(f"/tmp/.plimsoll-podman-{os.geteuid()}")
-# What leads from a user's own network to the host's; one of them runs while a container is up.
-OUTWARD = ("slirp4netns", "pasta")
-# Programs, each in Debian's package of that name but one.
-BUILDING = {"podman": "podman", "runc": "runc", "newuidmap": "uidmap"}
-RUNNING = {"slirp4netns": "slirp4netns", "netavark": "netavark", "aardvark-dns": "aardvark-dns"}
+# What leads from a user's own network to the host's, each with its Debian package; one of them runs while a container is up.
+OUTWARD = {"slirp4netns": "slirp4netns", "pasta": "passt"}
+# Programs of which one has to be there, each with its Debian package.
+BUILDING = ({"podman": "podman"}, {"runc": "runc"}, {"newuidmap": "uidmap"})
+RUNNING = (OUTWARD, {"netavark": "netavark"}, {"aardvark-dns": "aardvark-dns"}, {"ip": "iproute2"})
+# Prints those of its arguments that are the network namespace that it is in.
+THIS_NETWORK = 'for path; do if [ "$path" -ef /proc/self/ns/net ]; then echo "$path"; fi; done'
 # Where Podman finds helpers, besides the PATH.
 HELPERS = "/usr/libexec/podman:/usr/local/libexec/podman:/usr/lib/podman:/usr/local/lib/podman"
 
@@ -40,7 +45,7 @@ class PodmanRootless(Podman):
     network = EngineBridge(command, first=177)
     daemons = (*Podman.daemons, *OUTWARD, "fuse-overlayfs")
     steps = ("devices.sh",)
-    packages = (*Podman.packages, "uidmap", "slirp4netns")
+    packages = (*Podman.packages, "uidmap", "|".join(OUTWARD.values()))
     variant_of = "podman"
     own_places = False
     uncountable = True
@@ -58,14 +63,33 @@ class PodmanRootless(Podman):
         if not os.geteuid():
             raise Unavailable("it is for other users than root")
         _refuse_missing(BUILDING)
+        refuse_without_user_namespaces()
         private.make(RUNROOT)
         asked = "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"
         return output([*self.command, "info", "--format", asked], 60).strip()
 
-    def network_seen(self) -> str:
-        """A bridge in a network namespace of the user's, and which program leads out of that."""
-        running = [name for name in OUTWARD if processes.named([name], os.geteuid())]
-        return f"bridge {self.network.name} in the user's own network, {' and '.join(running) or 'nothing'} to the outside"
+    def refuse(self, features) -> None:
+        """Ranks reach each other on a bridge, and as nodes of their own."""
+        if "net" not in features["separate_namespaces"] or not features["network"].startswith("bridge "):
+            raise Unavailable("its containers are not on a bridge, each in a network namespace of its own")
+
+    def bridges(self) -> dict[int, str]:
+        """The bridges in the user's own network."""
+        links = json.loads(self._in_network("ip", "-json", "link"))
+        return {link["ifindex"]: link["master"] for link in links if "master" in link}
+
+    def outward(self) -> str:
+        """Which program leads out of the user's own network: one that was told which network that is."""
+        running = {number: name for name in OUTWARD for number in processes.beginning(name, os.geteuid())}
+        told = {path: name for number, name in running.items() for path in processes.words(number) if path.startswith("/")}
+        # A user may have others, which serve other networks.
+        serving = self._in_network("sh", "-c", THIS_NETWORK, "sh", *told).split()
+        leads = " and ".join(sorted({told[path] for path in serving})) or "nothing"
+        return f"in the user's own network, {leads} to the outside"
+
+    def _in_network(self, *words: str) -> str:
+        """What a command prints in the user's own network, which is there while a container is up."""
+        return output([*self.command, "unshare", "--rootless-netns", *words])
 
     def _groups(self, spec, identity) -> list[Path]:
         """The group of a container's first process, unless it is that of whoever started it: then nobody counts it."""
@@ -87,11 +111,13 @@ class PodmanRootless(Podman):
         return (*super().options, "--userns", "keep-id")
 
 
-def _refuse_missing(programs: dict[str, str]) -> None:
-    """Unavailable if one of the programs is not installed; each is named with its package."""
-    for program, package in programs.items():
-        if not shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", ""), HELPERS])):
-            raise Unavailable(f"{program} is not installed (Debian's package {package})")
+def _refuse_missing(wanted: Sequence[Mapping[str, str]]) -> None:
+    """Unavailable if of some programs none is installed; they are named with their packages."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), HELPERS])
+    for programs in wanted:
+        if not any(shutil.which(program, path=path) for program in programs):
+            what = " or ".join(f"{program} (Debian's package {package})" for program, package in programs.items())
+            raise Unavailable(f"{what} is not installed")
 
 
 ENVIRONMENTS = (PodmanRootless(),)

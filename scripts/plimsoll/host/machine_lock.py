@@ -71,7 +71,7 @@ def _opened(path: Path) -> int:
                 return _made(path)
         except OSError as problem:
             reason = f"{path} cannot be read ({problem.strerror}), which every workflow on this machine has to"
-            raise PlimsollError(f"{reason}: have it removed by {_owner(path)} or by root.") from problem
+            raise PlimsollError(f"{reason}: have it removed by {user_of(path)} or by root.") from problem
 
 
 def _made(path: Path) -> int:
@@ -103,7 +103,7 @@ def holder(descriptor: int) -> str:
     for line in Path("/proc/locks").read_text().splitlines():
         words = line.split()
         if words[1] == "FLOCK" and words[5] == wanted:
-            return f"{_owner(Path('/proc') / words[4])}, process {words[4]}"
+            return f"{user_of(Path('/proc') / words[4])}, process {words[4]}"
     return "a user whom the kernel does not name"
 
 
@@ -134,7 +134,7 @@ def mark() -> None:
     owner = os.fstat(descriptor).st_uid
     os.close(descriptor)
     if owner != os.geteuid():
-        raise PlimsollError(f"{path} is {_owner(path)}'s: have it removed by its owner, or by root.")
+        raise PlimsollError(f"{path} is {user_of(path)}'s: have it removed by its owner, or by root.")
 
 
 def unmark() -> None:
@@ -182,11 +182,11 @@ def of_others() -> list[str]:
     """Names of the other users whose killed measurement nobody has swept after, or whose containers without root are still
     there: only they can remove these."""
     left = {number: path for number, path in marks(SWEPT).items() if processes.named(HOLDS, number)} | marks()
-    return [_owner(path) for number, path in left.items() if number != os.geteuid()]
+    return [user_of(path) for number, path in left.items() if number != os.geteuid()]
 
 
-def _owner(path: Path) -> str:
-    """The name of the user whose a file is."""
+def user_of(path: Path) -> str:
+    """The name of the user whose a file, or the folder of a process, is."""
     try:
         number = path.lstat().st_uid
     except OSError:

@@ -17,13 +17,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import client, contents, forms, settings, store
+from plimsoll.images import client, comparing, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 from plimsoll.measuring import record
 
@@ -76,11 +76,22 @@ def build(name: str, base: str) -> Image:
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
                 _say(f"unpacking {tag} for what is no engine")
+                there = comparing.others(tag)
                 description = forms.unpack(tag, folder, stages)
+                for sentence in comparing.sentences(description, there):
+                    _say(sentence)
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}. {ELSEWHERE}") from problem
     return description
+
+
+def packages(names: Iterable[str], base: str) -> list[str]:
+    """Debian packages that building images here takes: none where they are there, or nothing works that could build them."""
+    if base != "bootstrap" or not _engine() or client.image_id(BOOTSTRAP_TAG):
+        return []
+    there = (client.image_id(f"plimsoll/{name}:{identity(name, base)}") for name in names)
+    return [] if all(there) else ["mmdebstrap"]
 
 
 def _brought(path: Path) -> dict | None:

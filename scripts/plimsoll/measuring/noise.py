@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, machine_lock
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -56,7 +56,7 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
     """Wait until a window is idle enough, at most `wait_seconds`.
 
     Returns `idle` (whether there was such a window), `busy_share` of the last window, `threshold`, `window_seconds` and
-    `waited_seconds`.
+    `waited_seconds`; without such a window also who was `busiest`.
     """
     begun = time.monotonic()
     while True:
@@ -65,13 +65,34 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
         if share <= busy_share or waited >= wait_seconds:
             break
         time.sleep(0.02)
+    idle = share <= busy_share
     return {
-        "idle": share <= busy_share,
+        "idle": idle,
+        **({} if idle else {"busiest": busiest()}),
         "busy_share": round(share, 4),
         "threshold": busy_share,
         "window_seconds": window_seconds,
         "waited_seconds": round(waited, 3),
     }
+
+
+def not_idle(seen: dict) -> str:
+    """The reason of a run whose machine did not become idle, from what `wait_until_idle` has returned. The containers of a
+    killed run of another user's may be at work, whoever their processes belong to."""
+    killed = machine_lock.of_others()
+    left = f"; a measurement of {', '.join(killed)} was killed, and what it left may be at work" if killed else ""
+    return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']}{left})"
+
+
+def busiest(seconds: float = 0.2, most: int = 3) -> str:
+    """The processes that use most processor time in a window, at least a tenth of it, each with its number and user; what has
+    ended in it counts for who waited for it."""
+    before = {(one.number, one.started): one.seconds + one.waited for one in _processes()}
+    time.sleep(seconds)
+    used = {one: one.seconds + one.waited - before.get((one.number, one.started), 0.0) for one in _processes()}
+    found = sorted((one for one in used if used[one] >= seconds / 10), key=used.__getitem__, reverse=True)[:most]
+    named = (f"{one.name}, process {one.number} of {machine_lock.user_of(Path('/proc') / one.number)}" for one in found)
+    return " and ".join(named) or "no process that lasts"
 
 
 class Snapshot(NamedTuple):
@@ -167,9 +188,7 @@ def _in_groups(process: str, groups: list[Path]) -> bool:
     return any(f"/{group.name}" in of_process for group in groups)
 
 
-def neighbours(
-    spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, apart: bool = True
-) -> dict:
+def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, *, apart: bool) -> dict:
     """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis import collect, drift, noise_floor
+from plimsoll import environments
+from plimsoll.analysis import collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.config.studies import Study
@@ -90,6 +91,7 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "statuses": run_list.by_status(runs),
         "told": run_list.told(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
+        "unwatched": sorted({environments.find(name).label for name in neighbours.unseen(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,
@@ -106,6 +108,7 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             "effects": wording.effects(result, rows.get(result["id"], [])),
             "size": wording.size(result),
             "arranged": wording.arranged(result),
+            "unwatched_said": wording.unwatched(result),
             "undecided": wording.undecided(result, rows.get(result["id"], [])),
             "command": wording.command(result),
         }

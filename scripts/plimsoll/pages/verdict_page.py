@@ -81,6 +81,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
         "arranged": wording.arranged(result),
+        "unwatched_said": wording.unwatched(result),
         "undecided": wording.undecided(result, rows),
         "command": wording.command(result),
     }

@@ -154,6 +154,14 @@ def _effect_there(claim: dict, one: dict) -> str:
     return f", {_range(one['effect_least'], one['effect_most'], shower(claim))}"
 
 
+def unwatched(claim: dict) -> str:
+    """A sentence about the claim's cells whose neighbours nobody could see; nothing if there are none."""
+    if not claim.get("unwatched"):
+        return ""
+    cells = f"{claim['unwatched']:g} of the cells that it is about"
+    return f"In {cells}, what neighbours used could not be told apart from the runs, so that none was left out for it."
+
+
 def undecided(claim: dict, rows: list[dict]) -> list[str]:
     """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it."""
     if claim["verdict"] != verdicts.INCONCLUSIVE:

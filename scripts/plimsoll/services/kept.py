@@ -23,6 +23,8 @@ class Services:
         self.group = environment.group_of(run) if cgroup.may_make("memory", cgroup.mounts()) else None
         self._up: dict[str, Node] = {}
         self._groups: list[Path] = []
+        # Whether somebody counts the time of every container that was started.
+        self.counted = True
 
     def limit(self, limits: Mapping) -> None:
         """Make the group of all containers, with `cpus`, `nodes` and `memory_bytes` of all together; Unavailable if refused."""
@@ -45,6 +47,7 @@ class Services:
         nodes = self.environment.start(specs)
         self._up.update({node.name: node for node in nodes})
         self._groups += [group for node in nodes for group in node.groups]
+        self.counted = self.counted and not any(node.uncounted for node in nodes)
         return nodes
 
     def stop(self, nodes: Sequence[Node]) -> None:
@@ -81,6 +84,12 @@ class Services:
         self.stop_all()
         if self.group:
             cgroup.remove(self.group.strip("/"))
+
+
+def all_counted(*of_run: Services | None) -> bool:
+    """Whether somebody counts the time of all containers of a run, if it has any: without that it cannot be told apart from
+    others' time."""
+    return all(services.counted for services in of_run if services)
 
 
 def wait_for(node: Node, role: Role) -> None:

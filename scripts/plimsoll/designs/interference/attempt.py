@@ -103,7 +103,8 @@ class _Run:
         finally:
             self.seconds["remove"] = lock.take_down(self.services.take_down, environments.known().values())
         self.seconds["run"] = round(time.monotonic() - begun, 4)
-        during = noise.neighbours(self.spans, self.attempt.machine.processors, **self.attempt.limits)
+        apart = self.services.counted
+        during = noise.neighbours(self.spans, self.attempt.machine.processors, apart=apart, **self.attempt.limits)
         self.attempt.notes["noise"]["during"] = during
         used = {key: device_after[key] - device[key] for key in device}
         return self._judge(during, used)

@@ -45,6 +45,7 @@ def _protocol(measurable: list[dict]) -> dict:
         "window_seconds": pair.get("window_seconds"),
         "limit_seconds": cell.get("iteration_limit_seconds"),
         "host_limits": cell.get("host_limits", {}),
+        "grouped": cell.get("grouped", True),
     }
 
 

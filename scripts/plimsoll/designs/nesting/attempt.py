@@ -50,7 +50,7 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["remove"] = lock.take_down(task.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-    during = noise.neighbours(task.spans, attempt.machine.processors, **attempt.limits)
+    during = noise.neighbours(task.spans, attempt.machine.processors, apart=task.counted, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
     if during["disturbed"]:

@@ -20,7 +20,7 @@ from plimsoll.host import topology
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services
+from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput
 
@@ -88,6 +88,11 @@ class Task(Base):
             services.take_down()
         for network in of_host.ALL:
             network.sweep()
+
+    @property
+    def counted(self) -> bool:
+        """Of both ends."""
+        return all_counted(*self._all())
 
     def snapshot(self) -> noise.Snapshot:
         groups = dict.fromkeys(group for services in self._all() for group in services.groups())

@@ -6,7 +6,7 @@ from plimsoll.designs.nesting.factors import NestingCell, total
 from plimsoll.environments.base import Environment, Spec
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.services.kept import Services
+from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import find
 from plimsoll.workloads.sysbench import Sysbench
 
@@ -24,6 +24,11 @@ class Task:
         """The record's part: `values` (metrics are made of them), `apart` and `each`. InvalidOutput if what was measured does
         not count, Unavailable if it could not be."""
         raise NotImplementedError
+
+    @property
+    def counted(self) -> bool:
+        """Whether somebody counts the time of all containers."""
+        return all_counted(self.services)
 
     def take_down(self) -> None:
         """Remove what the task started."""

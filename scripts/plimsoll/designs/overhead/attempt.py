@@ -25,7 +25,7 @@ from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within
 from plimsoll.services import counted, daemon, iterations, limits
-from plimsoll.services.kept import Services
+from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
@@ -60,7 +60,8 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-    during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
+    apart = all_counted(run.services)
+    during = noise.neighbours(run.spans, attempt.machine.processors, apart=apart, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
     if problem := judge.too_few(measured["iterations"]):

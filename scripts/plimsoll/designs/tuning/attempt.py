@@ -49,7 +49,7 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-    during = noise.neighbours(run.spans, attempt.machine.processors, **attempt.limits)
+    during = noise.neighbours(run.spans, attempt.machine.processors, apart=run.services.counted, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
     if problem := judge.problem(run.jobs, run.lost):
@@ -118,7 +118,7 @@ class _Run:
         os.sync()
         seen = noise.wait_until_idle(self.attempt.machine, **self.attempt.plan["limits"]["idle"])
         if not seen["idle"]:
-            raise InvalidOutput(f"the machine was not idle within {seen['waited_seconds']:.0f} s after data were made")
+            raise InvalidOutput(f"after data were made {noise.not_idle(seen)}")
         return made
 
     def _job(self, size: str, made: prices.Prices) -> dict:
