@@ -4,10 +4,6 @@
  * MPI_Finalize are wrapped: no MPI call of the benchmark itself passes through here. All of the work is done before the
  * benchmark begins or after it has ended.
  *
- * One launch may have several parts: folders below the working directory, one on each line of parts.txt there. A benchmark that
- * calls next_part() when it has ended runs once in each of them, and each has its own ranks/<rank>.json. Before each part, and
- * after the last, all ranks wait until the process that measures has looked at the machine.
- *
  * Where the ranks were (namespaces, cgroups, processors, memory nodes), what they ran (build identifiers of the executable
  * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
  * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed),
@@ -31,16 +27,12 @@
 #include <unistd.h>
 
 #define MAX_INTERFACES 64
-#define PATH 4096
 
 struct traffic { char name[32]; unsigned long long bytes; };
 
 static struct traffic before[MAX_INTERFACES];
 static int interfaces_before;
 static double started, init_seconds;
-static FILE *parts;         /* what is left of parts.txt; NULL for a launch without parts */
-static char working[PATH];  /* the launch's folder, which the parts' are below */
-static bool going;          /* a part, or the only one, has begun and not ended */
 
 /* What the scheduler did to this process; -1 where the kernel does not tell. */
 struct scheduling { long long voluntary, involuntary, migrations; };
@@ -224,26 +216,22 @@ static void report(double benchmark_seconds, struct scheduling ended) {
 /* Something counts events during this run: it made the pipe ranks/control before the ranks were started. */
 static bool counted(void) { return !access("ranks/control", F_OK); }
 
-/* Rank 0 says a line into a pipe, and waits for the answer of whoever reads it in another. Does nothing where nobody reads. An
- * answer that does not come within ten seconds is told, and not waited for. */
-static void tell(const char *control, const char *answering, const char *line) {
+/* Rank 0 tells the counter, at the other end of the pipe, to begin or to end, and waits for its answer: what starts the ranks would
+ * otherwise be counted with them, and is more than they are. The counter needs a moment on each processor, which the ranks keep
+ * busy. No answer within ten seconds: the counts will be too small, and are compared with the ranks' own. */
+static void tell_counter(const char *command) {
   struct pollfd answer = {.events = POLLIN};
   char word[16];
   int rank, pipe;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0 || (pipe = open(control, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) return;
-  answer.fd = open(answering, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (write(pipe, line, strlen(line)) < 0) perror(control);
+  if (rank != 0 || (pipe = open("ranks/control", O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) return;
+  answer.fd = open("ranks/answer", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (write(pipe, command, strlen(command)) < 0) perror("ranks/control");
   else if (answer.fd < 0 || poll(&answer, 1, 10000) < 1 || read(answer.fd, word, sizeof word) < 1)
-    fprintf(stderr, "%s: no answer\n", answering);
+    fprintf(stderr, "ranks/answer: the counter did not answer\n");
   if (answer.fd >= 0) close(answer.fd);
   close(pipe);
 }
-
-/* The counter begins or ends when it is told: what starts the ranks would otherwise be counted with them, and is more than they
- * are. It needs a moment on each processor, which the ranks keep busy. Counts without an answer are too small, and are compared
- * with the ranks' own. */
-static void tell_counter(const char *command) { tell("ranks/control", "ranks/answer", command); }
 
 /* A barrier that sleeps: ranks that wait in MPI's own may yield the processor thousands of times, and all of it is counted. */
 static void wait_for_all(void) {
@@ -264,29 +252,16 @@ static void mark_beginning(void) {
   if (file) fclose(file);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/* Go to the next part's folder when all ranks have ended the one before and the measuring process has looked; whether there is
- * one. */
-static bool enter_part(void) {
-  char name[256], line[300] = "end\n";
-  bool more = fscanf(parts, "%255s", name) == 1;
-  if (more) snprintf(line, sizeof line, "begin %s\n", name);
-  if (chdir(working)) perror(working);
-  wait_for_all();
-  tell("parts.control", "parts.answer", line);
-  wait_for_all();
-  if (more && chdir(name)) perror(name);
-  return more;
-}
-
-static void begin_part(void) {
-  started = now();
-  going = true;
+int MPI_Init(int *argc, char ***argv) {
+  double begun = 0;
+  struct timespec now;
+  int result;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  begun = now.tv_sec + now.tv_nsec / 1e9;
+  result = PMPI_Init(argc, argv);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  started = now.tv_sec + now.tv_nsec / 1e9;
+  init_seconds = started - begun;
   interfaces_before = read_traffic(before);
   mark_beginning();
   if (counted()) {
@@ -294,39 +269,19 @@ static void begin_part(void) {
     wait_for_all(); /* No rank begins before the counter has. */
   }
   scheduled = read_scheduling();
+  return result;
 }
 
-static void end_part(void) {
-  double ended = now();
-  struct scheduling then = read_scheduling();
-  going = false;
+int MPI_Finalize(void) {
+  struct timespec now;
+  struct scheduling ended;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  ended = read_scheduling();
   if (counted()) {
     wait_for_all(); /* The counter does not end before the last rank has. */
     tell_counter("disable\n");
   }
-  if (!parts) MPI_Pcontrol(0); /* The report is no part of the benchmark. */
-  report(ended - started, then);
-}
-
-int MPI_Init(int *argc, char ***argv) {
-  double begun = now();
-  int result = PMPI_Init(argc, argv);
-  init_seconds = now() - begun;
-  if (getcwd(working, sizeof working) && (parts = fopen("parts.txt", "re"))) enter_part();
-  begin_part();
-  return result;
-}
-
-/* For a benchmark that has ended: whether it is to run once more, in the folder in which it is now. */
-int next_part(void) {
-  if (!parts) return 0;
-  end_part();
-  if (!enter_part()) return 0;
-  begin_part();
-  return 1;
-}
-
-int MPI_Finalize(void) {
-  if (going) end_part();
+  MPI_Pcontrol(0);
+  report(now.tv_sec + now.tv_nsec / 1e9 - started, ended);
   return PMPI_Finalize();
 }

@@ -4,6 +4,7 @@ good: then the workflow stops.
 Imports nothing but the standard library and what measuring needs: its start-up is part of every run's cost.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -182,28 +183,29 @@ def _write(target: Path, result: Record) -> None:
         record.write(target, result)
 
 
-def _raw_folder(run: Run) -> Path:
-    """A new folder for the raw output of one attempt at a launch."""
-    parent = run.study_folder / "raw" / run.cell.get("launch", run.cell["path"])
-    parent.mkdir(parents=True, exist_ok=True)
+def _raw_folder(runs: list[Run]) -> Path:
+    """A new folder for the raw output of one attempt at a launch, whose name is free in the folder of each of its cells too."""
+    first, raw = runs[0], runs[0].study_folder / "raw"
+    parent = raw / first.cell.get("launch", first.cell["path"])
+    places = [parent, *(raw / run.cell["path"] for run in runs)]
     number = 1
-    while True:
-        folder = parent / f"{run.repetition}-{number}"
-        try:
-            folder.mkdir()
-            return folder.resolve()
-        except FileExistsError:
-            number += 1
+    while any((place / f"{first.repetition}-{number}").exists() for place in places):
+        number += 1
+    folder = parent / f"{first.repetition}-{number}"
+    folder.mkdir(parents=True)
+    return folder.resolve()
 
 
 def _own_raw(study_folder: Path, folder: Path, cell: Cell) -> str:
     """Where the raw output of a cell lies, below its study's folder, when a launch has ended: in a folder of the cell, to which
-    what it has in the launch's `folder` is moved. That one keeps what the launch itself said."""
+    what it has in the launch's `folder` is moved."""
     if "part" in cell:
         own = study_folder.resolve() / "raw" / cell["path"] / folder.name
         own.parent.mkdir(exist_ok=True)
         if folder_of(folder, cell).exists():
             folder_of(folder, cell).rename(own)
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # when the last one has left
         folder = own
     return str(folder.relative_to(study_folder.resolve()))
 
@@ -217,7 +219,7 @@ def _attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
 
 
 def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
-    run, folder = runs[0], _raw_folder(runs[0])
+    run, folder = runs[0], _raw_folder(runs)
     notes: dict = {"started": time.time(), "seconds": {}}
     if "launch" in run.cell:
         notes["launch"] = [each.cell["part"] for each in runs]

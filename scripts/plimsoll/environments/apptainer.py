@@ -26,10 +26,11 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
-def execute(spec: Spec, *options: str, form: str = "sif") -> list[str]:
-    """`apptainer exec` of a form of the node's image in its folder, up to where the program begins."""
-    folder = str(spec.folder)
-    return [executable(), "exec", *options, "--bind", folder, "--pwd", folder, form_of(spec.image, form)]
+def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = None) -> list[str]:
+    """`apptainer exec` of a form of the node's image in its folder, or in another `folder` below that one, up to where the
+    program begins."""
+    shared, begins = str(spec.folder), str(folder or spec.folder)
+    return [executable(), "exec", *options, "--bind", shared, "--pwd", begins, form_of(spec.image, form)]
 
 
 def form_of(image: Image, form: str) -> str:
@@ -99,7 +100,7 @@ class ExecNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         options = ["--apply-cgroups", str(self.file)] if self.file else []
-        prefix = execute(self.spec, *options, form=self.form)
+        prefix = execute(self.spec, *options, form=self.form, folder=folder)
         return [*hidden(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
 
 

@@ -24,7 +24,7 @@ class GroupNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         """`apptainer exec` in the cgroups."""
-        prefix = [*join(self.joined), *hidden(without), *execute(self.spec)]
+        prefix = [*join(self.joined), *hidden(without), *execute(self.spec, folder=folder)]
         return [*(binding_kept(prefix) if keep_binding else prefix), *program]
 
 

@@ -29,7 +29,7 @@ class UserNode(ExecNode):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # Apptainer's notes about a container are the run's.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
-        return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form), *program]
+        return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form, folder=folder), *program]
 
 
 class SharensNode(UserNode):

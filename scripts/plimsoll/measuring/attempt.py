@@ -10,7 +10,7 @@ from plimsoll.measuring import noise
 class Attempt(NamedTuple):
     """One attempt at a run: everything that a design needs to make it.
 
-    `cells` are those of the launch, in the order of its parts; most designs have one for each run. `folder` takes the launch's
+    `cells` are those of the launch, in their order; most designs have one for each run. `folder` takes the launch's
     raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time of this process and
     its children, `limits` what neighbours may use, `notes` the part of the records that is written so far.
     """

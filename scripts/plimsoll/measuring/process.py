@@ -4,17 +4,11 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 
-def run_bounded(
-    command: list[str], environment: dict, folder: Path, limit: float, wait: Callable[[int, float], bool] | None = None
-) -> int | None:
-    """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit.
-
-    `wait` is given the number of the process and the limit, and says whether it ended in time (`ended_within` by default).
-    """
+def run_bounded(command: list[str], environment: dict, folder: Path, limit: float) -> int | None:
+    """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit."""
     with open(folder / "stdout.txt", "wb") as out, open(folder / "stderr.txt", "wb") as err:
         process = subprocess.Popen(
             command,
@@ -27,7 +21,7 @@ def run_bounded(
         )
         try:
             # Popen.wait() with a time limit polls, up to 50 ms late.
-            return process.wait() if (wait or ended_within)(process.pid, limit) else None
+            return process.wait() if ended_within(process.pid, limit) else None
         finally:
             if process.poll() is None:
                 # mpirun takes its ranks and remote daemons down on SIGTERM; what does not listen is killed.

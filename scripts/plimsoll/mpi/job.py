@@ -113,7 +113,8 @@ class Job:
         # Where the image's files are not at their places the ranks need what the launcher needs.
         without = launch.RELOCATION if nodes[0].root == ROOT else ()
         entered = [
-            node.enter([], without=without, keep_binding=self.pinned) + self._bound(node, node.of_image(program, self.preload))
+            node.enter([], self.folder, without=without, keep_binding=self.pinned)
+            + self._bound(node, node.of_image(program, self.preload))
             for node in nodes
         ]
         if all(words == entered[0] for words in entered):

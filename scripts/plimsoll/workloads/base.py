@@ -37,14 +37,12 @@ class Workload(ABC):
 class Application(Workload):
     """A program that runs as MPI ranks in a working directory of its own.
 
-    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image. One that
-    `repeats` runs again and again in one launch, in another folder each time (plimsoll.measuring.parts).
+    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image.
     """
 
     in_words = "MPI application"
     program: str
     sections: tuple[str, ...]
-    repeats = False
 
     @abstractmethod
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:

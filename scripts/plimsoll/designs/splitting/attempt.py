@@ -9,19 +9,18 @@ from typing import NamedTuple
 from plimsoll import environments, instruments, workloads
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
-from plimsoll.environments.base import Node
+from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt, folder_of
-from plimsoll.measuring.parts import Parts, Span
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Containers have no limits.
 LIMITS_MEMORY = False
-# Of a deployment all sections are measured in one.
+# All sections of a deployment are measured in one.
 LAUNCHES = True
 # Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins, of
 # which Open MPI opens others where it finds other devices.
@@ -45,113 +44,96 @@ def others(cell) -> list:
     return []
 
 
-class Launch(NamedTuple):
-    """A launch that has ended: the `job` with its `instrument` and `benchmark`, the `code` that mpirun ended with (None at a
-    time limit), what was seen before and after it, and the `parts` that it had (None for a launch of one cell alone)."""
+class Ended(NamedTuple):
+    """A section that has ended: its `job` with its `instrument` and `benchmark`, the `command`, the `code` that it ended with
+    (None at its time limit), and the snapshots before and after it."""
 
     job: Job
     benchmark: Application
     instrument: Instrument
     command: list[str]
     code: int | None
-    whole: Span
-    parts: Parts | None
+    span: tuple[noise.Snapshot, noise.Snapshot]
 
 
 def launch(attempt: Attempt) -> dict[str, dict]:
     """Deploy, run the sections of the deployment one after another, take down, and judge each: by cell what its record says.
 
-    A cell whose section never began, because the launch ended in one before, is left out: nothing is known of it.
+    Each section is a program of its own, with an mpirun and processes of its own: what one leaves in the memory of a process or
+    of Open MPI changes what another is worth (docs/architecture.md). After one that did not end as it should the launch ends,
+    as what it has started may go on in the containers. Cells whose sections it did not come to are left out.
     """
-    cell = attempt.cell
-    job = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, cell, attempt.image)
-    benchmark = workloads.find(attempt.plan["benchmark"], Application)
-    for one in attempt.cells:
-        folder = folder_of(job.folder, one)
-        (folder / "ranks").mkdir(parents=True)
-        benchmark.prepare(folder, one["parameters"])
-    instrument = instruments.find(cell["instrument"])(job, cell)
-    job.preload = instrument.preload
-    environment = environments.find(cell["runtime"])
+    first = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, attempt.cell, attempt.image)
+    environment = environments.find(attempt.cell["runtime"])
     seconds, begun = attempt.notes["seconds"], time.monotonic()
     try:
-        nodes = environment.start(job.specs)
+        nodes = environment.start(first.specs)
     except Unavailable as problem:
-        return _failed(attempt, f"the containers could not be started: {problem}")
+        reason = f"the containers could not be started: {problem}"
+        return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
     seconds["deploy"] = round(time.monotonic() - begun, 4)
+    ended: dict[str, Ended | str] = {}
     try:
-        ended = _run(attempt, job, benchmark, instrument, nodes)
-    except Unavailable as problem:
-        return _failed(attempt, str(problem))
+        for cell in attempt.cells:
+            ended[cell["path"]] = one = _section(attempt, cell, environment, nodes)
+            if isinstance(one, str) or one.code != 0:
+                break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-    return {one["path"]: found for one in attempt.cells if (found := _found(attempt, ended, one, nodes))}
+    cells = {cell["path"]: cell for cell in attempt.cells}
+    return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 
 
-def _failed(attempt: Attempt, reason: str) -> dict[str, dict]:
-    return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
-
-
-def _run(attempt: Attempt, job: Job, benchmark: Application, instrument: Instrument, nodes: Sequence[Node]) -> Launch:
-    """Launch the ranks in the nodes, and wait until they end. Unavailable if they cannot be launched, or if what the nodes run
-    in fails."""
-    environment, limits = environments.find(attempt.cell["runtime"]), [cell["time_limit_seconds"] for cell in attempt.cells]
-    command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
-    variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
+def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, nodes: Sequence[Node]) -> Ended | str:
+    """Run a section in the nodes, and wait until it ends; the reason if it could not be run. Outage if what the nodes run in
+    fails."""
+    job = Job.of_cell(attempt.identity, folder_of(attempt.folder, cell), attempt.temporary, cell, attempt.image)
+    benchmark = workloads.find(attempt.plan["benchmark"], Application)
+    (job.folder / "ranks").mkdir(parents=True)
+    benchmark.prepare(job.folder, cell["parameters"])
+    instrument = instruments.find(cell["instrument"])(job, cell)
+    job.preload = instrument.preload
     account = None if nodes[0].strays else attempt.account
     groups = [group for node in nodes for group in node.groups]
-
-    def look() -> noise.Snapshot:
-        return noise.snapshot(attempt.machine, account, groups, environment.daemons)
-
-    names = [cell["part"] for cell in attempt.cells if "part" in cell]
-    parts = Parts(job.folder, dict(zip(names, limits, strict=True)), look) if names else None
     try:
-        before = look()
-        job.launched = time.time()
-        code = run_bounded(command, variables, job.folder, max(limits), parts.wait if parts else None)
-        whole = Span(before, look())
-    finally:
-        if parts:
-            parts.close()
+        command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
+    except Unavailable as problem:
+        return str(problem)
+    variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
+    before = noise.snapshot(attempt.machine, account, groups, environment.daemons)
+    job.launched = time.time()
+    code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
+    after = noise.snapshot(attempt.machine, account, groups, environment.daemons)
     if code != 0:
         # Before they are removed: was it the benchmark that ended, or what it runs in?
         environment.intact(nodes)
-    return Launch(job, benchmark, instrument, command, code, whole, parts)
+    return Ended(job, benchmark, instrument, command, code, (before, after))
 
 
-def _found(attempt: Attempt, ended: Launch, cell: SplittingCell, nodes: Sequence[Node]) -> dict | None:
-    """What the record of a cell says of a launch that has ended; None if the cell's section did not begin in it, although
-    another one did."""
-    parts, span, code = ended.parts, ended.whole, ended.code
-    seconds: dict[str, float] = {}
-    if parts and cell["part"] in parts.begun:
-        span = parts.span(cell["part"], span.after)
-        seconds["start"] = round(parts.span(parts.begun[0], span.after).before.when - ended.whole.before.when, 4)
-        # What ended the launch is the fault of the part that it ended in: the others had ended before.
-        code = code if cell["part"] == (parts.running() or parts.begun[-1]) else 0
-    elif parts and parts.begun:
-        return None
-    seconds["run"] = round(span.after.when - span.before.when, 4)
+def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Sequence[Node]) -> dict:
+    """What the record of a cell says of its section."""
+    if isinstance(ended, str):
+        return {"status": status.FAILED, "reason": ended}
+    before, after = ended.span
     apart = not any(node.uncounted for node in nodes)
-    during = noise.neighbours([span], attempt.machine.processors, apart=apart, **attempt.limits)
+    during = noise.neighbours([ended.span], attempt.machine.processors, apart=apart, **attempt.limits)
     return {
         "command": ended.command,
-        "exit_code": code,
-        "seconds": {**attempt.notes["seconds"], **seconds},
+        "exit_code": ended.code,
+        "seconds": {**attempt.notes["seconds"], "run": round(after.when - before.when, 4)},
         "noise": {**attempt.notes["noise"], "during": during},
-        **_judge(ended, cell, code, during),
+        **_judge(ended, cell, during),
     }
 
 
-def _judge(ended: Launch, cell: SplittingCell, code: int | None, during: dict) -> dict:
+def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
     measured: dict = {}
-    folder = folder_of(ended.job.folder, cell)
-    if code is None:
-        return _out_of_time(ended, cell, during)
-    if code:
-        return {"status": status.FAILED, "reason": f"mpirun ended with {code}: {_last_words(ended.job.folder)}"}
+    folder = ended.job.folder
+    if ended.code is None:
+        return _out_of_time(ended.job, cell, during)
+    if ended.code:
+        return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {_last_words(folder)}"}
     try:
         measured["ranks"] = _ranks(folder, cell)
         seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
@@ -171,18 +153,19 @@ def _judge(ended: Launch, cell: SplittingCell, code: int | None, during: dict) -
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def _out_of_time(ended: Launch, cell: SplittingCell, during: dict) -> dict:
+def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
     """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
     limit = f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
-    begun = [path.stat().st_mtime for path in (folder_of(ended.job.folder, cell) / "ranks").glob("*.begun")]
+    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
     if not cell.get("keep_timeouts") or len(begun) < cell["ranks"]:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
         return noise.disturbed(during)
-    had = cell["time_limit_seconds"]
-    if not ended.parts:
-        had += ended.job.launched - max(begun)
-    return {"status": status.CENSORED, "reason": limit, "values": {"benchmark_seconds": had}}
+    return {
+        "status": status.CENSORED,
+        "reason": limit,
+        "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - max(begun)},
+    }
 
 
 def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:

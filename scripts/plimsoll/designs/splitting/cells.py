@@ -53,7 +53,7 @@ def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
     usual = {"affinity": "any", "sizes": STANDARD, "instrument": Instrument.name}
     alike: dict[tuple, set[str]] = {}
     for cell in cells:
-        if "launch" in cell and cell["sizes"] == STANDARD:
+        if all(cell[key] == level for key, level in usual.items() if key != "affinity"):
             alike.setdefault((cell["hardware"], cell["mode"]), set()).add(cell["launch"])
     for cell in cells:
         if cell["runtime"] == study["baseline"] and all(cell[key] == level for key, level in usual.items()):
@@ -63,13 +63,9 @@ def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
 
 def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:
     """Add each cell's share of its launch's start to the time that it is expected to take."""
-    together = Counter(launch for launch, _ in {(_launch_of(cell), cell["path"]) for cell in cells})
+    together = Counter(launch for launch, _ in {(cell["launch"], cell["path"]) for cell in cells})
     for cell in cells:
-        cell["expected_seconds"] += benchmark.starting_seconds(cell["ranks"]) / together[_launch_of(cell)]
-
-
-def _launch_of(cell: SplittingCell) -> str:
-    return cell.get("launch", cell["path"])
+        cell["expected_seconds"] += benchmark.starting_seconds(cell["ranks"]) / together[cell["launch"]]
 
 
 def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[SplittingCell]:
@@ -159,11 +155,10 @@ def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
 def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
     sizes, instrument = experiment.get("sizes", "standard"), experiment.get("instrument", Instrument.name)
     deployment = f"{hardware}/{row.mode}/{row.name}/{runtime}/{level}/{yielding}/{sizes}/{instrument}"
-    # An instrument watches a launch, and sees one section of it.
-    together = instrument == Instrument.name and workloads.find(study["benchmark"], Application).repeats
     return {
         "path": f"{deployment}/{section}",
-        **({"launch": deployment, "part": section} if together else {}),
+        "launch": deployment,
+        "part": section,
         "hardware": hardware,
         "mode": row.mode,
         "scheme": row.name,
@@ -259,14 +254,12 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
 
 def fingerprint(cell: SplittingCell) -> str:
     """Identifies what is measured: two runs with the same fingerprint are repetitions of each other. It does not matter which
-    other sections a launch has (docs/methodology.md)."""
+    other sections a launch has (docs/architecture.md)."""
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
         keys.append("time_limit_seconds")
     if "events" in cell:
         keys.append("events")
-    if "launch" in cell:
-        keys.append("part")
     return record.fingerprint([cell[key] for key in keys])
 
 
