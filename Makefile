@@ -2,7 +2,7 @@
 #
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
-#   make reproduce HOURS=10         as many hours; 1 if nothing is said, 0.15 for what ten minutes decide
+#   make reproduce HOURS=10         ten hours in all; 1 if nothing is said, 0.15 for what ten minutes decide
 #   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
 #   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build

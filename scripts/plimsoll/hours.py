@@ -25,6 +25,8 @@ from plimsoll.planning import forecasts, repetitions
 from plimsoll.planning.allocation import Costs, Need, allocate
 from plimsoll.workflow import prepare
 
+# Stages that a killed workflow is in.
+UNFINISHED = ("first", "second")
 # Share of the time that the first stage may take, and its blocks: fewer give no intervals worth the name, and more are better
 # spent by the second.
 FIRST_SHARE, FEWEST, FIRST_BLOCKS = 0.55, 3, 5
@@ -47,27 +49,30 @@ class Judged(NamedTuple):
 
 
 def spend(study: str, hours: float, settings: list[str]) -> None:
-    """Measure a study for some hours beyond what is measured of it, and leave a forecast of what more hours would settle.
-    PlimsollError if the workflow fails, or if the time is too short for anything."""
+    """Measure a study until it was measured for so many hours in all, and leave a forecast of what more would settle. Nothing
+    is done if it was. PlimsollError if the workflow fails, or if the time is too short for anything."""
     config = configuration.read(settings)
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
     folder = Path("results") / study
     noted = _noted(folder, config["profile"])
-    if noted.get("stage") not in ("first", "second"):
-        noted = {"stage": "first", "given": [*noted.get("given", []), hours], "before": _seconds(folder, loaded)}
-        if not _measured(folder):
-            first = _first(loaded, plan, hours * 3600)
-            _ask(folder, config["profile"], plan, first, noted)
+    if noted.get("stage") not in UNFINISHED:
+        spent = sum(noted.get("given", []))
+        if hours <= spent:
+            return
+        noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
+        _ask(folder, config["profile"], plan, _begun(loaded, plan, hours * 3600, folder), noted)
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
-        _foretell(folder, judged, sum(noted["given"]))
-        blocks, chosen = _second(judged, hours, noted["before"])
+        blocks, chosen = _second(judged, noted["given"][-1], noted["before"])
+        if chosen:
+            _foretell(folder, judged, sum(noted["given"]))
+            print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
         noted |= {"stage": "second", "chosen": chosen}
         _ask(folder, config["profile"], judged.plan, blocks, noted)
-        print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
-    _snakemake(folder, settings)
+    if noted["chosen"]:
+        _snakemake(folder, settings)
     judged = judge(folder, loaded)
     _foretell(folder, judged, sum(noted["given"]))
     noted["stage"] = "done"
@@ -98,6 +103,15 @@ def _judge(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFr
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     return Judged(plan, results, rows, runs, needs.of(results, needs.clear(strictly), rows, plan, study["alpha"]))
+
+
+def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
+    """Blocks by cell with which a time begins: what is measured, and of cells of which nothing is a first stage."""
+    there = _blocks(plan) if _measured(folder) else {}
+    if there and all(there.values()):
+        return there
+    first = _first(study, plan, seconds)
+    return {path: max(first.get(path, 0), there.get(path, 0)) for path in {**there, **first}}
 
 
 def _first(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
@@ -180,12 +194,14 @@ def _foretell(folder: Path, judged: Judged, spent: float) -> None:
     measured, now = costs.of(judged.plan, judged.runs), _blocks(judged.plan)
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
-    for hours in (hours for hours in forecasts.HOURS if hours > spent):
+    # Nothing is known of what was left out for want of time.
+    known = forecasts.HOURS if all(now.values()) else ()
+    for hours in (hours for hours in known if hours > spent):
         blocks, _ = allocate(now, judged.asked.needs, measured, (hours - spent) * 3600)
         reached = _within(judged, blocks)
         made.append({"hours": hours, "settled": settled + len(reached)})
     still = [result["id"] for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
-    never = [name for name in still if name not in reached]
+    never = [name for name in still if name not in reached] if known else []
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, forecasts=made, never=never)
 
 

@@ -1,6 +1,8 @@
 """A study in a given time, planned from the reference measurements: nothing is measured here."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -47,7 +49,7 @@ def test_a_time_that_is_none_is_refused():
 def test_an_hour_begins_with_blocks_of_everything(liu2020, plan):
     blocks = hours._first(liu2020, plan, 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
-    assert set(blocks.values()) == {3, 5}
+    assert set(blocks.values()) == {3, 4}
     # Fewer are of what no finding is about that can be tested with two ranks: profiles, say.
     fewer = {path for path, number in blocks.items() if number == 3}
     assert fewer == set(blocks) - hours._asked(liu2020, plan)
@@ -127,3 +129,72 @@ def test_a_launch_costs_what_passes_until_the_next_one(plan):
     assert known.run[paths[0]] == pytest.approx(0.5)
     assert known.start[known.launch_of[paths[0]]] == pytest.approx(2.0)
     assert known.seconds(dict.fromkeys(paths, 3)) == pytest.approx(9.0)
+
+
+@pytest.fixture
+def given(liu2020, small_host, config, judged, tmp_path, monkeypatch):
+    """Spends hours on a study of which nothing is measured: the workflow only writes its plan, and what it would find is what
+    the reference measurements found. The plans that it was given, in order."""
+    monkeypatch.chdir(tmp_path)
+    planned, folder = [], tmp_path / "results/liu2020"
+
+    def prepare(settings):
+        asked = repetitions.asked(folder, "quick")
+        made = planner.make(liu2020, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {}, asked)
+        return SimpleNamespace(studies={"liu2020": liu2020}, plans={"liu2020": made})
+
+    def run(folder, settings):
+        made = prepare(settings).plans["liu2020"]
+        planner.write(made, folder / "plan.json")
+        reference = PROJECT / "results/reference/liu2020"
+        (folder / "runs.csv").write_text((reference / "runs.csv").read_text())
+        planned.append(made)
+
+    def judge(folder, study):
+        made = planned[-1]
+        return judged._replace(plan={**made, "order": [tuple(run) for run in made["order"]]})
+
+    for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
+        monkeypatch.setattr(hours, name, replacement)
+    return planned
+
+
+def stage(folder=Path("results/liu2020")):
+    return json.loads((folder / repetitions.FILE).read_text())["hours"]
+
+
+def test_an_hour_has_two_stages_and_is_spent_once(given):
+    hours.spend("liu2020", 1.0, ["profile=quick"])
+    first, second = given
+    assert len(second["order"]) > len(first["order"]) > 1000
+    assert stage()["stage"] == "done" and stage()["given"] == [1.0]
+    # All cells have their first blocks, and those of what is bought have more.
+    before, after = ({path: cell["repetitions"] for path, cell in made["cells"].items()} for made in (first, second))
+    assert all(after[path] >= number for path, number in before.items())
+    assert any(after[path] > 2 * number > 0 for path, number in before.items())
+    hours.spend("liu2020", 1.0, ["profile=quick"])
+    assert len(given) == 2
+    hours.spend("liu2020", 3.0, ["profile=quick"])
+    assert stage()["given"] == [1.0, 2.0] and len(given) == 4 and len(given[-1]["order"]) > len(second["order"])
+
+
+def test_a_killed_stage_goes_on_where_it_was(given, monkeypatch):
+    run = hours._snakemake
+
+    def killed(folder, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hours, "_snakemake", killed)
+    with pytest.raises(KeyboardInterrupt):
+        hours.spend("liu2020", 1.0, ["profile=quick"])
+    assert stage()["stage"] == "first"
+    monkeypatch.setattr(hours, "_snakemake", run)
+    hours.spend("liu2020", 1.0, ["profile=quick"])
+    assert stage() | {"chosen": None} == {"stage": "done", "given": [1.0], "before": 0.0, "chosen": None}
+
+
+def test_what_ten_minutes_left_out_is_begun_when_there_is_more_time(given):
+    hours.spend("liu2020", 0.15, ["profile=quick"])
+    assert min(cell["repetitions"] for cell in given[-1]["cells"].values() if not cell["reason"]) == 0
+    hours.spend("liu2020", 2.0, ["profile=quick"])
+    assert min(cell["repetitions"] for cell in given[-1]["cells"].values() if not cell["reason"]) >= 3

@@ -47,5 +47,5 @@ def sentence(study: str, made: list[dict]) -> str:
     never = f"; {len(one['never'])} not in {HOURS[-1]}" if one["never"] else ""
     return (
         f"{study}: {one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} hours of "
-        f"measuring; forecast: {more or 'nothing more'}{never} (make reproduce HOURS=... goes on)"
+        f"measuring; forecast: {more or 'none'}{never} (make reproduce HOURS=... goes on)"
     )

@@ -122,11 +122,11 @@ class Hpcc(Application):
             seconds = min(60, 1e-7 * words / cores * (30 if ratio > 1 else 1))
         else:
             seconds = SECONDS_A_WORD.get(parameters["section"], 0) * words / cores
-        return 0.15 + 0.05 * ranks + seconds
+        return 0.35 + 0.05 * ranks + seconds
 
     def starting_seconds(self, ranks: int) -> float:
         """Containers, and looking: seen on two cores of an AMD EPYC."""
-        return 0.9
+        return 1.1
 
     def prepare(self, folder: Path, parameters: dict) -> None:
         """Write hpccinf.txt and the list of sections."""
