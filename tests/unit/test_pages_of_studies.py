@@ -19,7 +19,7 @@ from plimsoll.pages import claim_filter, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import REFERENCE
+from tests.conftest import REFERENCE, built
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
@@ -136,8 +136,8 @@ EACH = "Each container that has no limits of its own has, as no group around all
 
 @pytest.mark.parametrize(("together", "said", "other"), [(True, TOGETHER, EACH), (False, EACH, TOGETHER)])
 def test_a_report_says_whether_containers_have_their_limits_together(made, small_host, config, together, said, other):
-    name = next(name for name in studies.names(studies.STUDIES) if name.startswith("jha"))
-    page = report.render(studies.load(name, designs.known()), made(name, {**small_host, "limits": together}, config))
+    study = built("jha2021")
+    page = report.render(study, made(study["id"], {**small_host, "limits": together}, config))
     assert said in page and other not in page
 
 
