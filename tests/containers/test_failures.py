@@ -132,7 +132,7 @@ def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, worki
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/beff"
     monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
-    with pytest.raises(Outage, match="the disk of .*/raw/.* is full: free some of it"):
+    with pytest.raises(Outage, match="the disk of .*/raw is full: free some of it"):
         workspace.run(path)
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
     monkeypatch.setattr(means, "WAIT_SECONDS", 30.0)
@@ -230,7 +230,8 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
         str(target),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    raw = workspace.folder / "raw" / path / "1-1"
+    # While it runs; when it has ended, in a folder of the cell.
+    raw = workspace.folder / "raw" / cell["launch"] / "1-1" / cell["part"]
     # Another workflow may have to end its run first.
     end = time.monotonic() + 120
     try:
