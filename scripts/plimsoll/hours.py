@@ -6,14 +6,12 @@ short for a first stage, the cells are those of the findings that the study's re
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll import paths
+from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.claims import book, costs, evaluate, findings, needs, verdicts
 from plimsoll.claims.measured import Measured
@@ -21,7 +19,7 @@ from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.planning import forecasts, repetitions
+from plimsoll.planning import amounts, forecasts, repetitions
 from plimsoll.planning.allocation import Costs, Need, allocate
 from plimsoll.workflow import prepare
 
@@ -82,13 +80,7 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
 
 def hours_of(text: str) -> float:
     """The time that is given. PlimsollError for a text that is no time."""
-    try:
-        hours = float(text)
-    except ValueError:
-        raise PlimsollError(f"HOURS={text} is not a number: give hours, such as 1 or 0.15.") from None
-    if not 0 < hours < math.inf:
-        raise PlimsollError(f"HOURS must be above 0 and finite, and {text} is not: give hours, such as 1 or 0.15.")
-    return hours
+    return amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
 
 
 def judge(folder: Path, study: Study) -> Judged:
@@ -235,6 +227,4 @@ def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: 
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", f"{folder}/claims.json"]
-    if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
-        raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+    rounds.make([f"{folder}/claims.json"], settings)

@@ -11,6 +11,13 @@ from plimsoll.errors import PlimsollError
 from plimsoll.planning import precision, repetitions
 
 
+def make(targets: list[str], settings: list[str]) -> None:
+    """Start the workflow for some targets, with settings as after --config. PlimsollError if it fails."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *targets]
+    if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
+        raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+
+
 def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     """Measure round after round; leaves results/<study>/precision.csv, which says of every comparison whether it got there.
 
@@ -18,9 +25,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     """
     folder = Path("results") / study
     while True:
-        command = [sys.executable, "-m", "snakemake", "--cores", "1", f"{folder}/claims.json", f"{folder}/tables/tests.csv"]
-        if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
-            raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+        make([f"{folder}/claims.json", f"{folder}/tables/tests.csv"], settings)
         plan = json.loads((folder / "plan.json").read_text())
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
         intervals = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))

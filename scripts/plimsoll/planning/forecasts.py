@@ -30,8 +30,8 @@ def add(folder: Path, **forecast: object) -> None:
 
 
 def rows(made: list[dict]) -> list[dict]:
-    """Forecasts as a table: after how many hours, what was settled, what was foretold by hours, and what is `late`: the numbers
-    that an earlier forecast had for the hours of this one."""
+    """Forecasts as a table: after how many hours, what was settled, what was foretold by hours, and the numbers that
+    `earlier` forecasts had for the hours of this one."""
     told = []
     for number, one in enumerate(made):
         foretold = {each["hours"]: each["settled"] for each in one["forecasts"]}

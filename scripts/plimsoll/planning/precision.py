@@ -9,6 +9,7 @@ import math
 import pandas as pd
 
 from plimsoll.errors import PlimsollError
+from plimsoll.planning import amounts
 
 # What `make precise` is given if nothing else is said (Makefile): the width of intervals, and the most repetitions of a cell.
 WIDTH, MAXIMUM = 0.1, 30
@@ -69,13 +70,7 @@ def next_repetitions(now: dict[str, int], intervals: pd.DataFrame, target: float
 
 def width_of(text: str) -> float:
     """The width that is asked for, a share of what an interval is about. PlimsollError for a text that is no width."""
-    try:
-        width = float(text)
-    except ValueError:
-        raise PlimsollError(f"The width {text!r} is not a number: give a share, such as 0.1 for 10 %.") from None
-    if not 0 < width < math.inf:
-        raise PlimsollError(f"The width must be above 0 and finite, and {text} is not: give a share, such as 0.1 for 10 %.")
-    return width
+    return amounts.positive(text, f"The width {text!r}", "The width", "give a share, such as 0.1 for 10 %")
 
 
 def maximum_of(text: str) -> int:
