@@ -11,6 +11,7 @@
 #   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
+#   make session                    the same studies another time: engine started again, images unpacked again
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
@@ -27,7 +28,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image with without new-system notebooks reproduce precise test setup lint bench
+.PHONY: list image with without new-system session notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
@@ -42,6 +43,11 @@ image: setup
 list:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll list $(settings)
+
+# Once more, for what one day does not tell. A session that was begun and not finished goes on.
+session: setup
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-session $(settings)
+	@$(MAKE) --no-print-directory reproduce
 
 # Runs of two systems are never pooled: the workflow says so, and names this command.
 new-system:

@@ -22,12 +22,33 @@ rule claims:
         "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
 
+# Other sessions of the study lie beside it (plimsoll.planning.sessions); what is judged of them is an input too.
+rule sessions:
+    input:
+        verdicts="results/{study}/claims.json",
+        comparisons="results/{study}/comparisons.csv",
+        earlier=lambda wildcards: WORKFLOW.earlier_sessions(wildcards.study),
+    output:
+        told="results/{study}/sessions.json",
+        means="results/{study}/sessions.csv",
+    log:
+        "results/{study}/logs/sessions.log",
+    conda:
+        "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
+        format=CLAIMS_FORMAT,
+    shell:
+        "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} 2> >(tee {log} >&2)"
+
+
 # All studies with a file of claims; those that are not selected or not built are listed as not available.
 rule verdicts:
     input:
         verdicts=[f"results/{name}/claims.json" for name in SELECTED],
         comparisons=[f"results/{name}/comparisons.csv" for name in SELECTED],
         answers=[f"results/{name}/answer.csv" for name in SELECTED],
+        sessions=[f"results/{name}/sessions.json" for name in SELECTED],
         claims=[str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
         studies=[f"config/studies/{name}.yaml" for name in SELECTED],
         templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
@@ -40,4 +61,4 @@ rule verdicts:
     conda:
         "../envs/plimsoll.yaml"
     shell:
-        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"
+        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --sessions {input.sessions} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"

@@ -11,6 +11,7 @@ rule report:
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
         answer="results/{study}/answer.csv",
+        sessions="results/{study}/sessions.json",
         tables=lambda wildcards: WORKFLOW.tables(wildcards.study),
         figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
         study="config/studies/{study}.yaml",
@@ -30,5 +31,6 @@ rule report:
         "python -m plimsoll report --study {wildcards.study} --plan results/{wildcards.study}/plan.json"
         " --host {input.host} --image {input.image} --observations {input.observations} --runs {input.runs}"
         " --tests {input.tests} --verdicts {input.verdicts} --comparisons {input.comparisons} --answer {input.answer}"
+        " --sessions {input.sessions}"
         " --figures results/{wildcards.study}/figures --tables results/{wildcards.study}/tables"
         " --records results/{wildcards.study}/runs --output {output} 2> >(tee {log} >&2)"

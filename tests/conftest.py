@@ -16,6 +16,14 @@ DATA = Path(__file__).parent / "data"
 # The measurements that come with the project.
 REFERENCE = PROJECT / "results/reference"
 
+# What is told of the sessions of a study that has one.
+ONE_SESSION = {
+    "sessions": [
+        {"number": 1, "began": 0.0, "apart": "", "settled": 1, "testable": 2, "runs": 3, "fresh": {}, "boot": ""},
+    ],
+    **{"findings": [], "counts": {}, "over": None, "metrics": []},
+}
+
 
 def host_of(
     sockets: int,

@@ -62,18 +62,21 @@ def _parser() -> argparse.ArgumentParser:
     stage(_tests, "study", paths=("observations", "runs", "output"), says="{study}: testing")
     judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
+    stage(_sessions, "study", paths=("plan", "results", "output", "means"), says="{study}: putting its sessions together")
     verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
     verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
     verdicts.add_argument(
         "--comparisons", nargs="+", type=Path, required=True, help="comparisons.csv of each, in the same order"
     )
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
+    verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
     spent = stage(_hours, "hours")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_new_system)
+    stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -86,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
     stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
     folders = ("figures", "tables", "records")
-    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer")
+    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
     stage(_report, "study", paths=(*made, *folders, "output"), says="{study}: writing the report")
     return parser
 
@@ -224,24 +227,38 @@ def _claims(options: argparse.Namespace) -> None:
     answer.table(measured, loaded["alpha"]).to_csv(options.answer, index=False)
 
 
+def _sessions(options: argparse.Namespace) -> None:
+    """say what a study's sessions of measuring show together"""
+    import json
+
+    from plimsoll.analysis import collect
+    from plimsoll.claims import sessions
+
+    plan = collect.read_plan(options.plan)
+    told, means = sessions.summary(_study(options.study), plan, options.results)
+    means.to_csv(options.means, index=False)
+    options.output.write_text(json.dumps(told, indent=1, allow_nan=True) + "\n")
+
+
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll.claims import answer, book, findings
+    from plimsoll.claims import answer, book, findings, sessions
     from plimsoll.config import studies
     from plimsoll.pages import verdict_page
 
     measured = {}
-    for verdicts, comparisons, answered in zip(options.verdicts, options.comparisons, options.answers, strict=True):
+    of_each = (options.verdicts, options.comparisons, options.answers, options.sessions)
+    for verdicts, comparisons, answered, told in zip(*of_each, strict=True):
         judged, table = verdict_page.read(verdicts, comparisons)
-        measured[judged[0]["study"]] = (judged, table, answer.read(answered))
+        measured[judged[0]["study"]] = (judged, table, answer.read(answered), sessions.read(told))
     results: list[dict] = []
     for name, claims in book.load_all().items():
         built = name in studies.names(studies.STUDIES)
         results += measured[name][0] if name in measured else findings.unavailable(claims, built)
     loaded = {name: _study(name) for name in measured}
     findings.table_of(results).to_csv(options.table, index=False)
-    comparisons, answers = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2))
-    options.page.write_text(verdict_page.render(results, comparisons, answers, loaded))
+    comparisons, answers, told = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2, 3))
+    options.page.write_text(verdict_page.render(results, comparisons, answers, loaded, told))
 
 
 def _precise(options: argparse.Namespace) -> None:
@@ -279,6 +296,31 @@ def _new_system(options: argparse.Namespace) -> None:
     with hold(Path(".snakemake/plimsoll.lock")):
         done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
     print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")
+
+
+def _new_session(options: argparse.Namespace) -> None:
+    """begin another session of the selected studies: put aside what they have measured, and make engine and images fresh"""
+    from plimsoll import designs, environments
+    from plimsoll.config import configuration, studies
+    from plimsoll.images import anew
+    from plimsoll.measuring import lock
+    from plimsoll.planning import sessions
+    from plimsoll.workflow import hold, image_of
+
+    config = configuration.read(options.settings)
+    names = studies.selected(config["studies"])
+    Path(".snakemake").mkdir(exist_ok=True)
+    # Nobody measures while the engine starts again.
+    with hold(Path(".snakemake/plimsoll.lock")), lock.machine(environments.known):
+        begun = {name: sessions.begin(Path("results"), name) for name in names}
+        new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
+        images = sorted({image_of(studies.load(name, designs.known())) for name in new})
+        fresh = anew.everything([Path(path) for path in images]) if new else {}
+        for name, session in begun.items():
+            if name in new:
+                sessions.note(session, fresh)
+            made = "; ".join(f"{what}: {done}" for what, done in fresh.items()) if name in new else "it was begun, and goes on"
+            print(f"plimsoll: {name}: session {session.number} ({made})", flush=True)
 
 
 def _list(options: argparse.Namespace) -> None:

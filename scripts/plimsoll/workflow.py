@@ -21,7 +21,7 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import supplied
 from plimsoll.interchange import Plan
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, bundles, configured, planner
+from plimsoll.planning import availability, bundles, configured, planner, sessions
 
 # Snakemake measures what has the highest priority first.
 FIRST = 1_000_000
@@ -57,6 +57,11 @@ class Workflow:
             return []
         there = {str(path) for path in Path(f"results/{study}/runs").rglob("*.json")}
         return [path for path in self.records(study) if path not in there]
+
+    def earlier_sessions(self, study: str) -> list[str]:
+        """Paths of the verdicts of a study's earlier sessions."""
+        files = (one.folder / "claims.json" for one in sessions.of(Path("results"), study)[:-1])
+        return [str(path) for path in files if path.exists()]
 
     def figures(self, study: str) -> list[str]:
         """Paths of everything that is a study's figures."""

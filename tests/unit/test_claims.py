@@ -15,7 +15,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.pages import verdict_page
 from plimsoll.planning import planner
 
-from tests.conftest import DATA
+from tests.conftest import DATA, ONE_SESSION
 
 FIRST = {"li2018-hadoop": 36}
 NUMBERS = {
@@ -520,7 +520,7 @@ def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020
     nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020["answer"]), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
-    text = verdict_page.render(results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020})
+    text = verdict_page.render(results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION})
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (
         "http://" not in text

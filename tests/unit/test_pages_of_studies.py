@@ -11,7 +11,7 @@ import pytest
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import book
+from plimsoll.claims import book, sessions
 from plimsoll.config import studies
 from plimsoll.host import inventory
 from plimsoll.measuring import record
@@ -19,7 +19,7 @@ from plimsoll.pages import claim_filter, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import REFERENCE, built
+from tests.conftest import ONE_SESSION, REFERENCE, built
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
@@ -73,6 +73,9 @@ def made(tmp_path_factory):
         )
         (results / "image.json").write_text(json.dumps(IMAGE))
         write_records(folder, plan)
+        told, means = sessions.summary(loaded, plan, results)
+        means.to_csv(folder / "sessions.csv", index=False)
+        (folder / "sessions.json").write_text(json.dumps(told))
         files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons", "answer")}
         return report.Sources(
             **files,
@@ -81,6 +84,7 @@ def made(tmp_path_factory):
             image=results / "image.json",
             tests=folder / "tables/tests.csv",
             verdicts=folder / "claims.json",
+            sessions=folder / "sessions.json",
             figures=folder / "figures",
             tables=folder / "tables",
             records=folder / "runs",
@@ -155,10 +159,12 @@ def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_
     told = f"In 3 of the cells that it is about, what neighbours used {apart} left out for it."
     settled = [one for one in results if one["comparisons"] and not one["same_as"]]
     assert settled and page.count(told) >= 1
-    given = [f"--{key}" for key in ("verdicts", "comparisons", "answers")]
+    given = [f"--{key}" for key in ("verdicts", "comparisons", "answers", "sessions")]
     paths = [
         word
-        for pair in zip(given, map(str, (sources.verdicts, sources.comparisons, sources.answer)), strict=True)
+        for pair in zip(
+            given, map(str, (sources.verdicts, sources.comparisons, sources.answer, sources.sessions)), strict=True
+        )
         for word in pair
     ]
     assert stages.main(["verdicts", *paths, "--page", str(tmp_path / "p.html"), "--table", str(tmp_path / "t.csv")]) == 0
@@ -175,11 +181,13 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     verdicts = [str(tmp_path / f"{name}.json") for name in measured]
     comparisons = [str(REFERENCE / name / "comparisons.csv") for name in measured]
     answers = [str(REFERENCE / name / "answer.csv") for name in measured]
+    (tmp_path / "sessions.json").write_text(json.dumps(ONE_SESSION))
+    told = [str(tmp_path / "sessions.json")] * len(measured)
     made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv"}
     outputs = [word for name, path in made.items() for word in (f"--{name}", str(path))]
-    assert (
-        stages.main(["verdicts", "--verdicts", *verdicts, "--comparisons", *comparisons, "--answers", *answers, *outputs]) == 0
-    )
+    inputs = ["--verdicts", *verdicts, "--comparisons", *comparisons, "--answers", *answers, "--sessions", *told]
+    assert stages.main(["verdicts", *inputs, *outputs]) == 0
+    assert made["page"].read_text().count("All of it is of one session") == len(measured)
     page = pages.check(made["page"].read_text(), tmp_path, tuple(f"{name}/" for name in measured))
     claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
     assert {section["id"] for section in page.select("section.claim")} == set(claims)

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import time
 from pathlib import Path
 
 from plimsoll import paths
@@ -15,6 +17,9 @@ from plimsoll.measuring import lock
 
 # What set-up starts the engine with.
 START = "scripts/setup/docker.sh"
+# Of an engine that no systemd has started, and how long one may take to end.
+PID_FILE = Path("/var/run/docker.pid")
+END_SECONDS = 30.0
 
 
 class Docker(Engine):
@@ -145,6 +150,34 @@ def start_engine() -> None:
         output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], means.WAIT_SECONDS + 10)
     except Unavailable as problem:
         raise Unavailable(f"{START} could not start the Docker engine within {limit} s") from problem
+
+
+def restart_engine() -> None:
+    """End the engine of this machine and start it again. Unavailable, with the reason, where it is not ours to end: for a user
+    without root, an engine elsewhere, or one that runs others' containers; or if it does not start in time."""
+    if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
+        raise Unavailable("only root can start the engine of this machine again")
+    running = output(["docker", "ps", "--format", "{{.Names}}"], 30).split()
+    if running:
+        raise Unavailable(f"it runs containers ({', '.join(running)})")
+    _end_engine()
+    start_engine()
+
+
+def _end_engine() -> None:
+    if Path("/run/systemd/system").is_dir():
+        # Its socket would start it again at the next command.
+        output(["systemctl", "stop", "docker.socket", "docker.service"], 60)
+        return
+    process = Path("/proc", PID_FILE.read_text().strip()) if PID_FILE.exists() else None
+    if process is None or not process.exists():
+        raise Unavailable(f"{PID_FILE} names no process")
+    os.kill(int(process.name), signal.SIGTERM)
+    end = time.monotonic() + END_SECONDS
+    while process.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    if process.exists():
+        raise Unavailable(f"it did not end within {END_SECONDS:g} s")
 
 
 ENVIRONMENTS = (Docker(), DockerPtrace())

@@ -11,10 +11,11 @@ from plimsoll import environments
 from plimsoll.analysis import collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import Host, Plan
-from plimsoll.pages import answer, figure_list, formats, glossary, run_list, verdict_page, wording
+from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
 from plimsoll.planning import forecasts, planner
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
@@ -34,6 +35,7 @@ class Sources:
     verdicts: Path
     comparisons: Path
     answer: Path
+    sessions: Path
     figures: Path
     tables: Path
     records: Path
@@ -61,6 +63,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
+        "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,
         "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import Study
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, wording
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
 from plimsoll.planning import precision
 
 # Classes of the verdicts in the page's style sheet.
@@ -27,10 +27,14 @@ SHOWN = 8
 
 
 def render(
-    results: list[dict], comparisons: dict[str, pd.DataFrame], answers: dict[str, pd.DataFrame], studies: dict[str, Study]
+    results: list[dict],
+    comparisons: dict[str, pd.DataFrame],
+    answers: dict[str, pd.DataFrame],
+    studies: dict[str, Study],
+    told: dict[str, dict],
 ) -> str:
-    """The page; `results` the verdicts of all studies, `comparisons` and `answers` by study, `studies` the measured ones by
-    name."""
+    """The page; `results` the verdicts of all studies, `comparisons`, `answers` and what is `told` of sessions by study,
+    `studies` the measured ones by name."""
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = findings.summarise(results)
     claims = [_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results]
@@ -42,6 +46,7 @@ def render(
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
             answers={name: answer.shown(table, studies[name]) for name, table in answers.items()},
+            sessions={name: sessions.shown(one) for name, one in told.items()},
             elsewhere=sorted({result["study"] for result in results} - set(studies)),
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],

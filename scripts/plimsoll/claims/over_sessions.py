@@ -1,0 +1,116 @@
+"""What several sessions of a study say together. A session is a level above blocks (Kalibera and Jones 2013): its mean is one
+value, whatever number of blocks it had.
+
+Verdicts over sessions are those of the usual judge with sessions in the place of blocks: each cell has one value per session,
+compared within it. With one session there are none, and with fewer than SMALLEST no interval.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from plimsoll.analysis import blocks
+from plimsoll.claims import findings, verdicts
+from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.measured import Measured
+from plimsoll.claims.quantities.base import RATIO
+from plimsoll.config.studies import Study
+from plimsoll.interchange import Plan
+
+# What tells the comparisons of a claim apart.
+KEYS = ("claim", "metric", "metric_b", *CELL_COLUMNS, "part", "arrangement")
+COLUMNS = (
+    *(*KEYS, "label", "scale", "sessions", "mean", "low", "high", "next_low", "next_high"),
+    *("within", "between", "p_sessions", "keeps_sign"),
+)
+
+
+def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> Measured:
+    """What was observed in several sessions (observations and runs of each), with sessions as blocks."""
+    numbered = [table.assign(block=number) for number, table in enumerate(observations, 1)]
+    return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True))
+
+
+def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
+    """One row per finding that some session settled or could test: its verdict in each session (`results`, by finding), and
+    what `became` of it: what `outcome` says."""
+    newest = results[-1]
+    counted = findings.counted(list(newest.values()))
+    rows = []
+    for finding in counted:
+        each = [session[finding["id"]]["verdict"] if finding["id"] in session else "" for session in results]
+        if any(verdict in (*verdicts.SETTLED, verdicts.INCONCLUSIVE) for verdict in each):
+            rows.append({"id": finding["id"], "statement": finding["statement"], "each": each, "became": outcome(each)})
+    return rows
+
+
+ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "settled in some", "settled in none"
+
+
+def outcome(each: Sequence[str]) -> str:
+    """What became of a finding from session to session, by its verdicts."""
+    settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
+    if len(settled) > 1:
+        return TURNED
+    if not settled:
+        return NEVER
+    return ALIKE if all(verdict in settled for verdict in each) else ONCE
+
+
+def means(comparisons: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One row per comparison that all sessions made, with COLUMNS, from each session's comparisons.
+
+    `mean` is that of the sessions' effects, with its 95 % interval (`low`, `high`), and `next_low` to `next_high` holds the
+    effect of one session more with a probability of 95 % (Hahn and Meeker 1991): both Student's, of session means. `within`
+    and `between` are the standard deviations of a session's mean: what its blocks make one expect, and what it was.
+    `p_sessions` is that of the F test whether sessions differ by more than their blocks. `keeps_sign` says whether one more
+    session would most probably find a difference in the same direction.
+    """
+    tables = [_usable(table) for table in comparisons]
+    shared = [key for key in tables[-1] if all(key in table for table in tables)]
+    return pd.DataFrame([_over(key, [table[key] for table in tables]) for key in shared], columns=list(COLUMNS))
+
+
+def _usable(table: pd.DataFrame) -> dict[tuple, dict]:
+    known = table[table["low"].notna() & (table["n"] >= blocks.SMALLEST)]
+    return {tuple("" if pd.isna(row.get(key)) else row.get(key) for key in KEYS): row for row in known.to_dict("records")}
+
+
+def _over(key: tuple, rows: list[dict]) -> dict:
+    """The row of one comparison, from its rows in each session."""
+    ratio = rows[-1]["scale"] == RATIO
+    found = [_mean(row, ratio) for row in rows]
+    values, errors, degrees = (np.array(column) for column in zip(*found, strict=True))
+    number, mean, between = len(values), values.mean(), values.std(ddof=1) if len(values) > 1 else math.nan
+    within = math.sqrt((errors**2).mean())
+    half, ahead = (_quantile(number) * between * root for root in (1 / math.sqrt(number), math.sqrt(1 + 1 / number)))
+    back = np.expm1 if ratio else float
+    low, high = mean - ahead, mean + ahead
+    return {
+        **dict(zip(KEYS, key, strict=True)),
+        "label": rows[-1]["label"],
+        "scale": rows[-1]["scale"],
+        "sessions": number,
+        "mean": float(back(mean)),
+        **{name: float(back(end)) for name, end in (("low", mean - half), ("high", mean + half))},
+        **{name: float(back(end)) for name, end in (("next_low", low), ("next_high", high))},
+        "within": within,
+        "between": float(between),
+        "p_sessions": float(stats.f.sf(between**2 / within**2, number - 1, degrees.sum())) if within else math.nan,
+        "keeps_sign": bool(low > 0 or high < 0),
+    }
+
+
+def _quantile(number: int) -> float:
+    """Of Student's t for so many session means; NaN of fewer than SMALLEST, of which an interval would say nothing."""
+    return float(special.stdtrit(number - 1, 0.975)) if number >= blocks.SMALLEST else math.nan
+
+
+def _mean(row: Mapping, ratio: bool) -> tuple[float, float, float]:
+    """(mean, standard error, degrees of freedom) of a session's effect on the scale of the test, from its 95 % interval."""
+    low, high = (math.log1p(row[end]) if ratio else row[end] for end in ("low", "high"))
+    degrees = row["n"] - 1
+    return (low + high) / 2, (high - low) / 2 / special.stdtrit(degrees, 0.975), degrees

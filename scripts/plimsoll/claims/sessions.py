@@ -1,0 +1,97 @@
+"""The sessions of a study read, and what they say together, as the pages tell it."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.analysis import blocks, collect
+from plimsoll.claims import book, evaluate, findings, over_sessions, verdicts
+from plimsoll.config.studies import Study
+from plimsoll.interchange import Plan
+from plimsoll.planning import sessions
+from plimsoll.planning.sessions import Session
+
+# A p below it says that sessions differ by more than their blocks, in one comparison of twenty by chance.
+DIFFER = 0.05
+
+
+def summary(study: Study, plan: Plan, results: Path) -> tuple[dict, pd.DataFrame]:
+    """(what the pages tell, comparisons over sessions) of a study, from its results folder and its earlier sessions.
+
+    The first has `sessions` (each with its place, when it began, what it settled, and why it is `apart` from the newest),
+    `findings` and their `counts` by what became of them, `over` (verdicts with sessions as blocks, of SMALLEST sessions or
+    more) and `metrics` (how much sessions differ).
+    """
+    every = sessions.of(results, study["id"])
+    described = [_described(one, every[-1], plan) for one in every]
+    used = [one for one, about in zip(every, described, strict=True) if not about["apart"]]
+    verdicts_by_session = [_verdicts(one) for one in used]
+    rows = over_sessions.verdicts_of(verdicts_by_session)
+    if len(used) == 1:
+        return {"sessions": described, "findings": rows, "counts": {}, "over": None, "metrics": []}, _means([])
+    compared = _means([pd.read_csv(one.folder / "comparisons.csv") for one in used])
+    counts = pd.Series([row["became"] for row in rows], dtype=object).value_counts().to_dict()
+    told = {"sessions": described, "findings": rows, "counts": counts, "metrics": _metrics(compared)}
+    return {**told, "over": _over(study, plan, used)}, compared
+
+
+def read(path: Path) -> dict:
+    """What `summary` told, as the stage `sessions` left it."""
+    return json.loads(path.read_text())
+
+
+def _described(session: Session, newest: Session, plan: Plan) -> dict:
+    """A session for the pages."""
+    noted = sessions.read(session.folder)
+    about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": noted.get("boot", "")}
+    if apart := sessions.apart(session, newest):
+        return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
+    runs = collect.table(session.folder / "runs.csv", plan["factors"])
+    judged = findings.counted(list(_verdicts(session).values()))
+    settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
+    still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
+    began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
+    return {**about, "apart": "", "began": began, "settled": settled, "testable": settled + still_open, "runs": len(runs)}
+
+
+def _verdicts(session: Session) -> dict[str, dict]:
+    return {result["id"]: result for result in json.loads((session.folder / "claims.json").read_text())}
+
+
+def _means(comparisons: list[pd.DataFrame]) -> pd.DataFrame:
+    return over_sessions.means(comparisons) if comparisons else pd.DataFrame(columns=list(over_sessions.COLUMNS))
+
+
+def _over(study: Study, plan: Plan, used: list[Session]) -> dict | None:
+    """How many findings sessions settle that are taken as blocks, and the verdict on each; None of too few."""
+    if len(used) < blocks.SMALLEST:
+        return None
+    tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
+    results, _ = evaluate.evaluate(book.load(study["id"]), over_sessions.together(study, plan, *tables), study["alpha"])
+    judged = findings.counted(results)
+    settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
+    still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
+    return {
+        "settled": settled,
+        "testable": settled + still_open,
+        "verdicts": {result["id"]: result["verdict"] for result in results},
+    }
+
+
+def _metrics(compared: pd.DataFrame) -> list[dict]:
+    """By metric, over its comparisons: how much sessions differ from each other, beside what their blocks make one expect."""
+    rows = []
+    once = compared.drop_duplicates(["metric", "metric_b", *over_sessions.CELL_COLUMNS])
+    for label, group in once.groupby("label", sort=True):
+        rows.append(
+            {
+                "label": label,
+                "comparisons": len(group),
+                "within": float((group["within"] ** 2).mean() ** 0.5),
+                "between": float((group["between"] ** 2).mean() ** 0.5),
+                "differ": int((group["p_sessions"] < DIFFER).sum()),
+                "keep": int(group["keeps_sign"].sum()),
+            }
+        )
+    return rows

@@ -1,0 +1,53 @@
+"""Sessions of a study for people: whether its findings came out again, and how much sessions differ."""
+
+import datetime
+
+from plimsoll.analysis import blocks
+from plimsoll.claims import over_sessions
+
+
+def shown(told: dict) -> dict:
+    """What the pages show of the sessions of a study, from what the stage `sessions` told."""
+    every = [{**one, "began": _day(one["began"])} for one in told["sessions"]]
+    used = [one for one in every if not one["apart"]]
+    over = told["over"]
+    return {
+        **told,
+        "sessions": every,
+        "used": used,
+        "sentence": _sentence(used, told["counts"]),
+        "differing": [
+            {**row, "over": over["verdicts"].get(row["id"]) if over else None}
+            for row in told["findings"]
+            if row["became"] in (over_sessions.TURNED, over_sessions.ONCE)
+        ],
+        "each": {row["id"]: _each(row) for row in told["findings"]} if len(used) > 1 else {},
+        "fewest": blocks.SMALLEST,
+        "left": blocks.SMALLEST - len(used),
+    }
+
+
+def _day(moment: float | None) -> str:
+    return datetime.datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M") if moment else "not known"
+
+
+def _sentence(used: list[dict], counts: dict[str, int]) -> str:
+    """What the sessions say of how far a verdict carries."""
+    if len(used) == 1:
+        return (
+            f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come out "
+            "again on another day is not known. make session adds another."
+        )
+    alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
+    return (
+        f"Of {len(used)} sessions: {alike + once + turned} findings were settled in some session, {alike} of them in all and "
+        f"alike, {once} not in all, and {turned} came out differently. Verdicts are those of the newest session "
+        f"({used[-1]['began']})."
+    )
+
+
+def _each(row: dict) -> str:
+    """A finding's verdicts, the oldest session's first, where they are not all the same."""
+    if len(set(row["each"])) == 1:
+        return ""
+    return f"In the sessions, the oldest first: {', '.join(verdict or 'not asked' for verdict in row['each'])}."

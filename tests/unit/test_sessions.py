@@ -1,0 +1,211 @@
+"""Sessions of a study: where they lie, which are put together, and what several of them say."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll.analysis import blocks
+from plimsoll.claims import over_sessions, verdicts
+from plimsoll.claims import sessions as claims_sessions
+from plimsoll.claims.over_sessions import ALIKE, NEVER, ONCE, TURNED
+from plimsoll.config import studies
+from plimsoll.measuring import record, system
+from plimsoll.pages import sessions as pages_sessions
+from plimsoll.planning import planner, repetitions, sessions
+from scipy import stats
+
+from tests.conftest import REFERENCE, built
+from tests.unit.test_pages_of_studies import verdicts_of
+
+FACTS = {system.HOST: {"kernel": "6.1"}, "docker": {"engine": "28"}}
+
+
+def measure(folder, *, kernel="6.1", image="sha256:1", profile="quick", finished=True):
+    """A results folder in which something was measured."""
+    recorded = dict.fromkeys(record.REQUIRED, "") | {"format": record.FORMAT, "profile": profile, "image": {"id": image}}
+    record.write(folder / "runs/a/1.json", recorded)
+    parts = {**FACTS, system.HOST: {"kernel": kernel}}
+    record.write(folder / system.FILE, {"parts": parts, "identities": {}, "seen": {}})
+    for name in (*sessions.NEEDED, *(["report.html"] if finished else [])):
+        (folder / name).write_text("")
+
+
+def test_a_new_session_puts_what_was_measured_aside_whole(tmp_path):
+    measure(tmp_path / "liu2020")
+    (tmp_path / "host.json").write_text("{}")
+    session = sessions.begin(tmp_path, "liu2020")
+    assert session.number == 2 and not session.folder.exists()
+    first, newest = sessions.of(tmp_path, "liu2020")
+    assert (first.folder / "runs/a/1.json").exists() and (first.folder / "host.json").exists()
+    assert newest == session
+    sessions.note(session, {"Docker engine": "started again"})
+    assert sessions.read(session.folder)["fresh"] == {"Docker engine": "started again"}
+    measure(session.folder)
+    assert [one.number for one in sessions.of(tmp_path, "liu2020")] == [1, 2]
+    assert sessions.begin(tmp_path, "liu2020").number == 3
+
+
+@pytest.mark.parametrize("left", ["nothing", "half", "a first stage"])
+def test_a_session_that_was_killed_goes_on(tmp_path, left):
+    folder = tmp_path / "liu2020"
+    if left != "nothing":
+        measure(folder, finished=left != "half")
+    if left == "a first stage":
+        record.write(folder / repetitions.FILE, {"profile": "quick", "cells": {}, "hours": {"stage": "first"}})
+    assert sessions.begin(tmp_path, "liu2020").number == 1
+    assert not (tmp_path / sessions.ASIDE).exists()
+
+
+def test_a_session_whose_hours_are_spent_is_over(tmp_path):
+    measure(tmp_path / "liu2020")
+    record.write(tmp_path / "liu2020" / repetitions.FILE, {"profile": "quick", "cells": {}, "hours": {"stage": "done"}})
+    assert sessions.begin(tmp_path, "liu2020").number == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({}, ""),
+        ({"kernel": "6.2"}, "another system (kernel: 6.2 then, 6.1 now)"),
+        ({"image": "sha256:2"}, "with the image sha256:2, and the newest with sha256:1"),
+        ({"profile": "paper"}, "with the profile paper, and the newest with quick"),
+    ],
+)
+def test_only_what_is_alike_is_put_together(tmp_path, other, said):
+    measure(tmp_path / "liu2020", **other)
+    sessions.begin(tmp_path, "liu2020")
+    measure(tmp_path / "liu2020")
+    first, newest = sessions.of(tmp_path, "liu2020")
+    reason = sessions.apart(first, newest)
+    assert said in reason and bool(said) == bool(reason)
+
+
+def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
+    measure(tmp_path / "liu2020")
+    first = sessions.begin(tmp_path, "liu2020")
+    measure(first.folder)
+    old = sessions.of(tmp_path, "liu2020")[0]
+    (old.folder / "claims.json").unlink()
+    assert sessions.apart(old, first) == "its results are not whole"
+
+
+@pytest.mark.parametrize(
+    ("each", "became"),
+    [
+        ((verdicts.REPRODUCED, verdicts.REPRODUCED), ALIKE),
+        ((verdicts.REPRODUCED, verdicts.INCONCLUSIVE), ONCE),
+        ((verdicts.INCONCLUSIVE, verdicts.CONTRADICTED, ""), ONCE),
+        ((verdicts.REPRODUCED, verdicts.INCONCLUSIVE, verdicts.CONTRADICTED), TURNED),
+        ((verdicts.INCONCLUSIVE, verdicts.INCONCLUSIVE), NEVER),
+    ],
+)
+def test_what_becomes_of_a_finding(each, became):
+    assert over_sessions.outcome(each) == became
+
+
+def compared(values, scale="ratio", deviation=0.05, n=6):
+    """The comparisons of a session whose effect, on the scale of the test, is exactly this."""
+    half = stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
+    back = math.expm1 if scale == "ratio" else float
+    rows = [
+        {
+            **dict.fromkeys(over_sessions.KEYS, ""),
+            **{"claim": f"c{number}", "metric": "m", "label": "M", "scale": scale, "n": n, "part": 1},
+            **{"low": back(value - half), "high": back(value + half)},
+        }
+        for number, value in enumerate(values, 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("scale", ["ratio", "difference"])
+def test_means_over_sessions_are_those_of_the_textbook(scale):
+    effects = np.array([[-0.30, 0.01], [-0.25, -0.05], [-0.38, 0.06], [-0.33, 0.00]])
+    made = over_sessions.means([compared(session, scale) for session in effects])
+    back = np.expm1 if scale == "ratio" else np.asarray
+    for column, row in zip(effects.T, made.to_dict("records"), strict=True):
+        low, high = stats.t.interval(0.95, 3, column.mean(), stats.sem(column))
+        assert (row["mean"], row["low"], row["high"]) == pytest.approx(tuple(back([column.mean(), low, high])))
+        root = column.std(ddof=1) * math.sqrt(1 + 1 / 4)
+        next_low, next_high = stats.t.interval(0.95, 3, column.mean(), root)
+        assert (row["next_low"], row["next_high"]) == pytest.approx(tuple(back([next_low, next_high])))
+        expected = 0.05**2 / 6
+        assert row["p_sessions"] == pytest.approx(stats.f.sf(column.var(ddof=1) / expected, 3, 4 * 5))
+    assert list(made["keeps_sign"]) == [True, False]
+
+
+def test_two_sessions_have_a_mean_and_no_interval():
+    (row,) = over_sessions.means([compared([0.1]), compared([0.3])]).to_dict("records")
+    assert row["mean"] == pytest.approx(math.expm1(0.2)) and math.isnan(row["low"]) and math.isnan(row["next_high"])
+    assert row["keeps_sign"] is False and 0 < row["p_sessions"] < 1
+
+
+def test_what_only_one_session_compared_is_left_out():
+    assert list(over_sessions.means([compared([0.1]), compared([0.1, 0.2])])["claim"]) == ["c1"]
+
+
+def test_blocks_of_sessions_that_differ_would_find_what_is_not_there():
+    """Why sessions are not pooled: no effect, and each session has one of its own as large as the noise of its blocks."""
+    drawn = np.random.default_rng(20261126)
+    sessions_of, in_each, wrong = 4, 5, {"blocks": 0, "sessions": 0}
+    for _ in range(2000):
+        values = drawn.normal(size=(sessions_of, 1)) + drawn.normal(size=(sessions_of, in_each))
+        wrong["blocks"] += blocks.p_difference(values.ravel()) < 0.05
+        wrong["sessions"] += blocks.p_difference(values.mean(axis=1)) < 0.05
+    assert wrong["blocks"] > 400
+    low, high = stats.binom.ppf([0.001, 0.999], 2000, 0.05)
+    assert low <= wrong["sessions"] <= high
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """Three sessions: the reference measurements of plimsoll2026, with the days' effects."""
+    results = tmp_path_factory.mktemp("results")
+    drawn = np.random.default_rng(7)
+    for number in (1, 2, 3):
+        folder = results / "plimsoll2026"
+        shutil.copytree(REFERENCE / "plimsoll2026", folder, ignore=shutil.ignore_patterns("figures", "tables"))
+        observations = pd.read_csv(folder / "observations.csv", dtype=str, keep_default_na=False)
+        times = np.exp(drawn.normal(0, 0.02, len(observations)))
+        observations["value"] = [str(float(value) * one) for value, one in zip(observations["value"], times, strict=True)]
+        observations.to_csv(folder / "observations.csv", index=False)
+        judged = verdicts_of("plimsoll2026")
+        if number == 2:
+            judged[0]["verdict"] = verdicts.INCONCLUSIVE
+        (folder / "claims.json").write_text(json.dumps(judged))
+        kept = {name: (folder / name).read_text() for name in sessions.NEEDED}
+        measure(folder)
+        for name, text in kept.items():
+            (folder / name).write_text(text)
+        if number < 3:
+            sessions.begin(results, "plimsoll2026")
+    return results
+
+
+def test_three_sessions_are_judged_as_sessions(three, config, small_host):
+    study = built("plimsoll2026")
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    told, means = claims_sessions.summary(study, plan, three)
+    told = json.loads(json.dumps(told))
+    assert [one["apart"] for one in told["sessions"]] == ["", "", ""]
+    assert told["counts"][ONCE] == 1 and told["counts"][ALIKE] >= 1 and TURNED not in told["counts"]
+    assert told["over"]["testable"] >= told["over"]["settled"] > 0
+    assert (means["sessions"] == 3).all() and means["next_low"].notna().all() and len(means) > 10
+    shown = pages_sessions.shown(told)
+    (differing,) = shown["differing"]
+    assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
+    assert "Of 3 sessions" in shown["sentence"]
+
+
+def test_one_session_says_that_it_is_one(three, config, small_host):
+    study = built("plimsoll2026")
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    alone = three / "alone"
+    shutil.copytree(three / "plimsoll2026", alone / "plimsoll2026")
+    told, means = claims_sessions.summary(study, plan, alone)
+    assert told["over"] is None and means.empty
+    shown = pages_sessions.shown(told)
+    assert "one session" in shown["sentence"] and "make session" in shown["sentence"] and shown["each"] == {}
