@@ -96,7 +96,7 @@ def _read(name: str) -> studies.Study:
 
 def built(name: str) -> studies.Study:
     """A study, read once and copied for each test that may change it; the test is skipped where the study was taken out with
-    its design (tests/workflow/test_designs.py)."""
+    its design (tests/dry/test_designs.py)."""
     if name not in studies.names(studies.STUDIES):
         pytest.skip(f"{name} was taken out")
     study = _read(name)

@@ -39,6 +39,8 @@ def of(results: Path, study: str) -> list[Session]:
 
 def apart(session: Session, newest: Session) -> str:
     """Why an earlier session is not put together with the newest one, in words; nothing if it is."""
+    if session == newest:
+        return ""
     if not judged(session.folder):
         return "its results are not whole"
     one, other = (system.read(each.folder) for each in (session, newest))
