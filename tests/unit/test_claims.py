@@ -520,7 +520,9 @@ def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020
     nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020["answer"]), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
-    text = verdict_page.render(results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION})
+    text = verdict_page.render(
+        results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION}
+    )
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (
         "http://" not in text

@@ -162,9 +162,7 @@ def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_
     given = [f"--{key}" for key in ("verdicts", "comparisons", "answers", "sessions")]
     paths = [
         word
-        for pair in zip(
-            given, map(str, (sources.verdicts, sources.comparisons, sources.answer, sources.sessions)), strict=True
-        )
+        for pair in zip(given, map(str, (sources.verdicts, sources.comparisons, sources.answer, sources.sessions)), strict=True)
         for word in pair
     ]
     assert stages.main(["verdicts", *paths, "--page", str(tmp_path / "p.html"), "--table", str(tmp_path / "t.csv")]) == 0

@@ -2,62 +2,13 @@
 removed."""
 
 import json
-import subprocess
 import time
 from collections import Counter
 
-import pytest
-from plimsoll.images import builder, store
+from plimsoll.images import builder
 
-from tests.project import BARE_AND_DOCKER, RUNS
-from tests.workflow import machine
-
-SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
-
-
-class Study:
-    """A small study in a copy of the project, on a machine of its own."""
-
-    def __init__(self, project, host: machine.Machine):
-        self.project, self.host = project, host
-        project.keep_experiment("seccomp", "beff")
-
-    def start(self, *more: str, **environment: str) -> subprocess.Popen:
-        return subprocess.Popen(
-            self.host.enter(*self.project.command("measurements", *more, config=SETTINGS), folder=self.project.folder),
-            env={**self.project.environment, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def records(self) -> list[dict]:
-        return [json.loads((self.project.folder / path).read_text()) for path in self.project.files(RUNS)]
-
-    def wait_for(self, count: int, process: subprocess.Popen) -> None:
-        """Wait until there are `count` records and another run has containers up."""
-        end = time.monotonic() + 240
-        while len(self.project.files(RUNS)) < count:
-            assert time.monotonic() < end and process.poll() is None, process.stdout.read()
-            time.sleep(0.02)
-        self.host.wait_for_container()
-
-    def planned(self) -> int:
-        return len(json.loads((self.project.folder / "results/liu2020/plan.json").read_text())["order"])
-
-
-@pytest.fixture
-def study(fresh, tmp_path_factory):
-    if reason := machine.missing():
-        pytest.skip(reason)
-    image = builder.build("hpcc", "bootstrap")
-    host = machine.Machine(tmp_path_factory.mktemp("machine"))
-    try:
-        host.start_engine()
-        host.run("docker", "load", "--quiet", "--input", str(store.folder_of(image) / store.ARCHIVE))
-        yield Study(fresh, host)
-    finally:
-        host.remove()
+from tests.project import RUNS
+from tests.workflow.conftest import SETTINGS
 
 
 def said(text: str) -> list[str]:

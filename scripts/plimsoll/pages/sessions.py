@@ -35,8 +35,8 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
     """What the sessions say of how far a verdict carries."""
     if len(used) == 1:
         return (
-            f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come out "
-            "again on another day is not known. make session adds another."
+            f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come "
+            "out again on another day is not known. make session adds another."
         )
     alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
     return (
