@@ -353,15 +353,12 @@ def _wish(names: list[str], wanted: str) -> None:
 
 
 def _findings(options: argparse.Namespace) -> None:
-    """tell the most telling findings, and where to read on"""
+    """tell the answers, the most telling findings, and where to read on"""
     from plimsoll.config import configuration, studies
     from plimsoll.terminal import closing, screen
 
-    names = {}
-    for name in studies.selected(configuration.read(options.settings)["studies"]):
-        study = _study(name)
-        names[name] = closing.naming(study.design.report.short, study["metrics"])
-    screen.tell(lambda width: closing.of_studies(Path("results"), names, width))
+    chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
+    screen.tell(lambda width: closing.of_studies(Path("results"), chosen, width))
 
 
 def _table(options: argparse.Namespace) -> None:

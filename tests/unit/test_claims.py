@@ -517,7 +517,7 @@ def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_m
 
 
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
-    nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020["answer"]), *answer.COLUMNS])
+    nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
     text = verdict_page.render(

@@ -159,16 +159,17 @@ def test_lines_fit_the_terminal(width):
 
 
 def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
-    assert "s: no verdicts yet; make reproduce STUDIES=s makes them." in closing.of_studies(tmp_path, {"s": short})
+    assert "s: no verdicts yet; make reproduce STUDIES=s makes them." in closing.of_studies(tmp_path, {"s": None})
 
 
 def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
     (tmp_path / "liu2020").mkdir()
-    shutil.copy(REFERENCE / "liu2020/comparisons.csv", tmp_path / "liu2020")
+    for kept in ("comparisons.csv", "answer.csv"):
+        shutil.copy(REFERENCE / "liu2020" / kept, tmp_path / "liu2020")
     (tmp_path / "liu2020/claims.json").write_text(json.dumps(verdicts_of("liu2020")))
-    names = {"liu2020": closing.naming(liu2020.design.report.short, liu2020["metrics"]), "jha2021": str}
-    told = closing.of_studies(tmp_path, names, 80)
+    told = closing.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
     assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
+    assert "The answer: " in told and "ratios to bare metal are shown to be a loss of more than 5 %" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80
 
 

@@ -149,3 +149,4 @@ def test_cells_are_told_in_words():
     assert words.cell("creation/docker-nested/4/2", {}) == "Nested Docker containers, 4 parents, 2 children in each"
     assert words.cell("preloaded/docker-nested/1/1", {}).endswith("1 parent, 1 child in each, the child's image being there")
     assert words.row({"runtime": "docker"}, None) == "Docker"
+    assert words.row({"runtime": "bare"}, None) == "bare metal"

@@ -496,6 +496,29 @@ def test_networks_are_told_in_words():
     assert told.endswith("on a bridge (the parent) and the parent's network (the child), across two hosts")
 
 
+@pytest.mark.parametrize(
+    ("levels", "name"),
+    [
+        (("bare", "bare", "host"), "bare metal"),
+        (("docker", "bare", "bridge"), "client in Docker on a bridge"),
+        (("bare", "vm", "openvswitch"), "server in a virtual machine on Open vSwitch"),
+        (("docker", "vm", "bridge"), "client in Docker and server in a virtual machine on a bridge"),
+        (("docker-nested", "bare", "host+host"), "client in a nested container (parent and child on the host's network)"),
+        (
+            ("docker-nested", "bare", "host+bridge"),
+            "client in a nested container (parent on the host's network, child on a bridge)",
+        ),
+        (
+            ("docker-nested", "bare", "bridge+host"),
+            "client in a nested container (parent on a bridge, child on the parent's network)",
+        ),
+        (("docker-nested", "bare", "bridge+bridge"), "client in a nested container (parent on a bridge, child on another)"),
+    ],
+)
+def test_rows_of_an_answer_about_networks_are_told_in_words(levels, name):
+    assert words.row(dict(zip(("runtime", "server", "network"), levels, strict=True)), None) == name
+
+
 def test_a_subnet_is_one_that_no_route_overlaps(monkeypatch):
     monkeypatch.setattr(
         subnets, "output", lambda command: '[{"dst": "default"}, {"dst": "10.78.0.0/15"}, {"dst": "10.77.0.9"}]'

@@ -1,11 +1,12 @@
-"""The answer to a study's question: ratios to a baseline, one row per deployment and metric, compared as claims are.
+"""The answers to a study's question: ratios to a baseline, one row per deployment and metric, compared as claims are.
 
-The study's `answer` (config/README.md) names levels as a claim does: those of the rows are side a, the baseline is side b. So
-cells are found, paired by block, averaged and judged by what finds, pairs, averages and judges the cells of claims.
+Each of the study's answers (`answer`, config/README.md) names levels as a claim does: those of the rows are side a, the
+baseline is side b. So cells are found, paired by block, averaged and judged by what finds, pairs, averages and judges those of
+claims.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -13,55 +14,79 @@ import pandas as pd
 
 from plimsoll.analysis import paper_tests
 from plimsoll.claims import compare, evaluate, quantities, verdicts
+from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.config import answers
 
-# What a row is set against: the study's baseline, or the first level of the factor of `steps` (one container, where the row has
-# several).
+# What a row is set against: the answer's baseline, or the first level of the factor of `steps` (one container, where the row
+# has several).
 BASELINE, FIRST = "baseline", "first"
+# What tells an answer's rows from those of others.
+NAME = "answer"
 COLUMNS = (
-    *("against", "arrangement", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
+    *("against", "arrangement", "lacks", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
     *("ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"),
     *("worst_cell", "worst_ratio", "reason"),
 )
 
 
 def table(measured: Measured, alpha: float) -> pd.DataFrame:
-    """One row per deployment and metric, with a column for each factor of `answer.each` and `answer.rows`, and COLUMNS.
+    """One row per answer, deployment and metric, with the answer's NAME, a column for each of the factors, and COLUMNS.
 
     `ratio` is the geometric mean of the values of side a over those of side b within blocks, with its 95 % interval; of several
     `comparisons` it is that of their averages within blocks, and `worst_ratio` that of the worst of them. `p_beyond` is for a
     difference of more than the MARGIN either way, `p_no_loss` for no loss of more than that; both are adjusted (Holm) for the
-    number of ratios of one level of `each` against the same. Where there is no ratio, `reason` says why. What the paper leaves
-    open is arranged in the first of the design's ways, in words in `arrangement` where there are several.
+    number of ratios of one answer's level of `each` against the same. Where there is no ratio, `reason` says why. What the
+    paper leaves open is arranged in the first of the design's ways, in words in `arrangement` where another way is another
+    comparison. `lacks` is what this host has not of what statements about such a row need.
     """
-    answer = measured.study["answer"]
     arranged = evaluate.asking(measured.plan, measured.study)
-    words, asked = next(iter(arranged.items()))
-    ratios = []
+    ratios = [row for one in answers.of(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
+    return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The table as the stage `claims` left it, of this version or an older one; levels are text, whatever they look like."""
+    named = pd.read_csv(path, nrows=0).columns.difference(COLUMNS)
+    return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
+
+
+def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
+    """The rows of one of a study's answers. A table of before a study could have several does not say whose a row is: there it
+    is an answer's if it has its levels and one of its metrics."""
+    if NAME in table:
+        return table[table[NAME].fillna("") == answer["name"]]
+    own = pd.Series(False, index=table.index)
+    for rows in answers.rows_of(answer):
+        levels = {**answer.get("each", {}), **rows}
+        if levels.keys() <= set(table):
+            own |= pd.DataFrame({factor: table[factor].isin(known) for factor, known in levels.items()}).all(axis=1)
+    return table[own & table["metric"].isin(answer["metrics"])]
+
+
+def factors(study: dict) -> list[str]:
+    """The factors that tell the rows of a study's answers apart."""
+    levels = [level for one in answers.of(study) for level in (one.get("each", {}), *answers.rows_of(one))]
+    return list(dict.fromkeys(factor for level in levels for factor in level))
+
+
+def _of_answer(answer: dict, measured: Measured, arranged: Asked, alpha: float) -> Iterator[dict]:
+    """The rows of one answer."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
-            described = {**each, "against": against, "arrangement": words if len(arranged) > 1 else ""}
             rows = [
-                {**described, **levels, **_ratio(_claim(answer, metric, each, a, b), measured, asked, alpha)}
+                {
+                    **{NAME: answer["name"], **each, "against": against, **levels},
+                    "lacks": _lacks(answer, {**each, **levels}, measured),
+                    **_ratio(_claim(answer, metric, each, a, b), measured, arranged, alpha),
+                }
                 for levels, a, b in sides
                 for metric in answer["metrics"]
             ]
             for p in ("p_beyond", "p_no_loss"):
                 paper_tests.adjust(rows, p, f"{p}_holm")
-            ratios += rows
-    return pd.DataFrame(ratios, columns=[*factors(answer), *COLUMNS])
-
-
-def read(path: Path) -> pd.DataFrame:
-    """The table as the stage `claims` left it; levels are text, whatever they look like."""
-    named = pd.read_csv(path, nrows=0).columns.difference(COLUMNS)
-    return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
-
-
-def factors(answer: dict) -> list[str]:
-    """The factors that tell the rows of an answer apart."""
-    return [*answer.get("each", {}), *answer["rows"]]
+            yield from rows
 
 
 def _levels(named: dict[str, list[str]]) -> list[dict[str, str]]:
@@ -72,7 +97,8 @@ def _levels(named: dict[str, list[str]]) -> list[dict[str, str]]:
 def _sides(answer: dict) -> list[tuple[str, list[tuple[dict, dict, dict]]]]:
     """(against what, [(levels of the row, side a, side b)]): each row and the baseline; the last and the first of the factor of
     its steps."""
-    rows = [(levels, _named(levels), answer["baseline"]) for levels in _levels(answer["rows"])]
+    combined = [levels for rows in answers.rows_of(answer) for levels in _levels(rows)]
+    rows = [(levels, _named(levels), answer["baseline"]) for levels in combined]
     if "steps" not in answer:
         return [(BASELINE, rows)]
     factor = answer["steps"]
@@ -94,11 +120,25 @@ def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
     return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
 
 
-def _ratio(claim: dict, measured: Measured, asked: Callable[[dict], list], alpha: float) -> dict:
+def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
+    """What this host has not of what statements about a row with these levels need, in words."""
+    needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
+    return "; ".join(dict.fromkeys(measured.lacking[need] for need in needed if need in measured.lacking))
+
+
+def _asked(claim: dict, arranged: Asked) -> tuple[str, list]:
+    """(how what the paper leaves open is arranged, in words; what is compared), in the first of the design's ways. There are no
+    words where every way comes to the same comparisons."""
+    compared = {words: ask(claim) for words, ask in arranged.items()}
+    (words, contrasts), *others = compared.items()
+    return words if any(other != contrasts for _, other in others) else "", contrasts
+
+
+def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> dict:
     """The cells of a row from `metric` on; without a ratio where nothing was measured or too little."""
     metric = measured.metrics[claim["metrics"][0]]
-    begun = {"metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
-    contrasts = asked(claim)
+    words, contrasts = _asked(claim, arranged)
+    begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
     reasons = [reason for reason in map(measured.reason, contrasts) if reason]
     if not contrasts or reasons:
         return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or evaluate.NO_CELLS}

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from plimsoll import paths, registry
-from plimsoll.config import yaml_files
-from plimsoll.design import Design, Refer
+from plimsoll.config import answers, yaml_files
+from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 
 STUDIES = paths.PROJECT / "config/studies"
@@ -93,20 +93,5 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"tables.{name}.kind", [table["kind"]], list(design.tables.KINDS))
         refer(f"tables.{name}.reference", [table["reference"]] if "reference" in table else [], printed)
     design.check.study(study, source, refer)
-    _check_answer(study, design, refer)
+    answers.check(study, source, design, refer)
     return Study(study, design)
-
-
-def _check_answer(study: dict, design: Design, refer: Refer) -> None:
-    """Metrics and levels of the study's answer, which names levels as a claim does."""
-    answer = study["answer"]
-    refer("answer.metrics", answer["metrics"], list(study["metrics"]))
-    for key in ("rows", "baseline", "scope", "each"):
-        levels = {"scope": answer.get(key, {})}
-        design.check.claim(
-            study, levels, lambda named, *known, key=key: refer(f"answer.{key}{named.removeprefix('scope')}", *known)
-        )
-    if "steps" in answer:
-        refer("answer.steps", [answer["steps"]], [factor for factor, levels in answer["rows"].items() if len(levels) > 1])
-    for factor, notes in answer.get("notes", {}).items():
-        refer(f"answer.notes.{factor}", list(notes), answer["rows"].get(factor, []))

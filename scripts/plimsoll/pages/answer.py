@@ -1,4 +1,4 @@
-"""The answer to a study's question as pages tell it: sentences that follow from the ratios, and the table of them. Pure."""
+"""The answers to a study's question as pages tell them: sentences that follow from the ratios, and tables of them. Pure."""
 
 import math
 from itertools import groupby
@@ -7,96 +7,111 @@ import pandas as pd
 
 from plimsoll.claims import answer
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.config import answers
 from plimsoll.config.studies import Study
 from plimsoll.pages import answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
 from plimsoll.pages.formats import capital, missing
 
 
-def shown(table: pd.DataFrame, study: Study) -> dict:
-    """What the template is told of a study's answer: `parts`, one per level of `answer.each`, and those that are `not_here`;
-    `columns` with the metrics' labels, and `notes` on all of them. `table` is that of plimsoll.claims.answer."""
-    named = study["answer"]
+def shown(table: pd.DataFrame, study: Study) -> list[dict]:
+    """What the template is told of each of a study's answers: its `name`; `parts`, one per level of `each`, and those that are
+    `not_here`; `columns` with the metrics' labels, and whether a ratio is of `several` comparisons. `table` is that of
+    plimsoll.claims.answer."""
+    return [_answer(answer.of(table, named), named, study) for named in answers.of(study)]
+
+
+def _answer(table: pd.DataFrame, named: dict, study: Study) -> dict:
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     each = list(named.get("each", {}))
-    parts = [_part(list(of_part), study) for _, of_part in groupby(rows, lambda row: [row[factor] for factor in each])]
-    measured = [part for part in parts if not part["reason"]]
+    parts = [_part(list(of_part), named, study) for _, of_part in groupby(rows, lambda row: [row[factor] for factor in each])]
     columns = [study["metrics"][metric] for metric in named["metrics"]]
     return {
-        "parts": measured,
+        "name": named["name"],
+        "parts": [part for part in parts if not part["reason"]],
         "not_here": [part for part in parts if part["reason"]],
         "columns": [f"{metric['label']}{'' if metric['better'] == 'higher' else ' (less is better)'}" for metric in columns],
-        "notes": _arranged(rows) if measured else [],
+        "several": any(row["comparisons"] > 1 for row in rows),
         "margin": MARGIN,
     }
 
 
 def _notes_of(named: dict, levels: dict[str, str]) -> list[str]:
-    """What is to be known of a row with these levels."""
+    """What is to be known of rows with these levels."""
     return [texts[levels[factor]] for factor, texts in named.get("notes", {}).items() if levels.get(factor) in texts]
 
 
 def _arranged(rows: list[dict]) -> list[str]:
     """How what the paper leaves open was arranged in these ratios."""
-    return [
-        f"These ratios are with {words}: the paper leaves that open, and each finding is judged in every way that was measured."
-        for words in dict.fromkeys(row["arrangement"] for row in rows)
-        if words
-    ]
+    known = [row for row in rows if not missing(row["ratio"])]
+    said = []
+    for words in dict.fromkeys(row["arrangement"] for row in known if not missing(row["arrangement"])):
+        labels = list(dict.fromkeys(row["label"] for row in known if row["arrangement"] == words))
+        all_of_them = all(row["arrangement"] == words for row in known)
+        which = "These ratios" if all_of_them else f"The ratios of {answer_words.listed(labels)}"
+        judged = "each finding is judged in every way that was measured"
+        said.append(f"{which} are with {words}: the paper leaves that open, and {judged}.")
+    return said
 
 
-def _part(rows: list[dict], study: Study) -> dict:
+def _part(rows: list[dict], named: dict, study: Study) -> dict:
     """One table with its sentences; only a `reason` where none of its ratios could be measured."""
-    named, level = study["answer"], study.design.report.level
-    each = {factor: rows[0][factor] for factor in named.get("each", {})}
-    scope = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
-    begun = {"name": ", ".join(level(factor, name) for factor, name in {**each, **scope}.items()), "reason": ""}
+    level = study.design.report.level
+    common = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
+    common = {**{factor: rows[0][factor] for factor in named.get("each", {})}, **common}
+    begun = {"name": ", ".join(level(factor, name) for factor, name in common.items()), "reason": ""}
     if all(missing(row["ratio"]) for row in rows):
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
     against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
-    table = _rows(against[answer.BASELINE], study)
-    known = [row for row in table if any(not missing(cell["ratio"]) for cell in row["cells"])]
-    notes = [note for row in known for note in _notes_of(named, row["levels"])]
+    table = _rows(against[answer.BASELINE], named, study)
+    known = [row for row in table if _known(row)]
     lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
-    steps = _steps(against[answer.FIRST], study)
+    steps = _steps(against[answer.FIRST], named, study)
+    # With steps each note about a row stands beside its own.
+    of_rows = [] if steps else [note for row in known for note in _notes_of(named, row["levels"])]
     return {
         **begun,
         "rows": table,
         "baseline": baseline,
         "steps": steps,
-        # With steps each stands beside its own.
-        "notes": [] if steps else list(dict.fromkeys(notes)),
+        "notes": [*dict.fromkeys([*_notes_of(named, common), *of_rows]), *_arranged(rows)],
         "lacking": list(dict.fromkeys(lacking)),
-        "sentences": answer_words.against(baseline, table),
+        "sentences": [*answer_words.against(baseline, table), *answer_words.set_apart(table)],
         "sure": answer_words.sure([cell for row in table for cell in row["cells"]], study["alpha"]),
     }
 
 
-def _rows(rows: list[dict], study: Study) -> list[dict]:
-    """Rows of a table, each with `name` and one cell per metric."""
-    factors, named = list(study["answer"]["rows"]), []
+def _known(row: dict) -> bool:
+    return any(not missing(cell["ratio"]) for cell in row["cells"])
+
+
+def _rows(rows: list[dict], named: dict, study: Study) -> list[dict]:
+    """Rows of a table, each with `name`, what is lacking here for statements about it (`lacks`), and one cell per metric."""
+    factors, told = list(answers.rows_of(named)[0]), []
     for levels, of_row in groupby(rows, lambda row: {factor: row[factor] for factor in factors}):
         cells = [_cell(row, study) for row in of_row]
         path = next((cell["cell_a"] for cell in cells if cell["cell_a"]), None)
-        named.append({"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""})
-    return named
+        row = {"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""}
+        # What was not measured has another reason, and is not set apart.
+        told.append({**row, "lacks": (cells[0].get("lacks") or "") if _known(row) else ""})
+    return told
 
 
-def _steps(rows: list[dict], study: Study) -> dict | None:
+def _steps(rows: list[dict], named: dict, study: Study) -> dict | None:
     """What the last level of the factor of `steps` costs against its first: a `lead`, and one sentence per level of the
     others."""
-    told = [row for row in _rows(rows, study) if any(not missing(cell["ratio"]) for cell in row["cells"])]
+    told = [row for row in _rows(rows, named, study) if _known(row)]
     if not told:
         return None
-    stepped = study["answer"]["steps"]
-    others = [factor for factor in study["answer"]["rows"] if factor != stepped]
-    ends, level = study["answer"]["rows"][stepped], study.design.report.level
+    stepped, named_row = named["steps"], study.design.report.row
+    others = [factor for factor in named["rows"] if factor != stepped]
+    ends, level = named["rows"][stepped], study.design.report.level
     for row in told:
         row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
-        row["note"] = " ".join(_notes_of(study["answer"], row["levels"]))
-    first, final = level(stepped, ends[0]), level(stepped, ends[-1])
+        row["note"] = " ".join([*_notes_of(named, row["levels"]), *filter(None, [answer_words.lacking(row["lacks"])])])
+    first, final = (named_row({stepped: one}, None) for one in (ends[0], ends[-1]))
     return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(told)}
 
 

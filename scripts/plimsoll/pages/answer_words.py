@@ -1,7 +1,7 @@
 """Sentences of a study's answer. Each says what is shown, and how large a loss the intervals leave open where none is. Pure."""
 
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.pages.formats import TIMES, interval, missing, percent, ratio
+from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
 
 # Marks of ratios: a loss or a gain beyond the margin is shown, or that there is no such loss.
 LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
@@ -24,10 +24,12 @@ def steps(rows: list[dict]) -> dict:
 
 
 def against(baseline: str, rows: list[dict]) -> list[str]:
-    """Which rows are slower than the baseline, which are faster, and how large a loss is left open for the others."""
-    known = [row for row in rows if any(not missing(cell["ratio"]) for cell in row["cells"])]
-    if not known:
+    """Which rows are slower than the baseline, which are faster, and how large a loss is left open for the others. Nothing of
+    rows that are set apart, nor where all are."""
+    if not (known := _known(rows)):
         return [f"Nothing was measured that could be set against {baseline}."]
+    if not (known := [row for row in known if not row["lacks"]]):
+        return []
     losing, gaining = ([row for row in known if _has(row, mark)] for mark in (LOSS, GAIN))
     said = [
         _compared("Slower", baseline, losing, LOSS)
@@ -36,14 +38,85 @@ def against(baseline: str, rows: list[dict]) -> list[str]:
     ]
     if gaining:
         said.append(_compared("Faster", baseline, gaining, GAIN))
-    if others := [row for row in known if not _has(row, LOSS)]:
-        said.append(_left_open(others))
+    others = [row for row in known if not _has(row, LOSS)]
+    if excluded := [row for row in others if _excluded(row["cells"])]:
+        said.append(_at_most(excluded))
+    if undecided := [row for row in others if row not in excluded]:
+        said.append(_left_open(undecided))
     return said
+
+
+def set_apart(rows: list[dict]) -> list[str]:
+    """Rows about which statements of the paper need what is not here (`lacks`): why, and what is shown of each. One text for
+    all that lack the same."""
+    apart = [row for row in _known(rows) if row["lacks"]]
+    return [
+        f"Set apart, as {lacking(lacks)} "
+        + " ".join(f"{capital(row['name'])}: {of_row(row['cells'])}" for row in apart if row["lacks"] == lacks)
+        for lacks in dict.fromkeys(row["lacks"] for row in apart)
+    ]
+
+
+def lacking(lacks: str) -> str:
+    """That statements of the paper about a row need what is not here; nothing if they need nothing else."""
+    return f"the paper's statements about this need {lacks}." if lacks else ""
+
+
+def told(answer: dict) -> str:
+    """An answer (plimsoll.pages.answer.shown) in one sentence: how many of its ratios are losses and the largest of these, or
+    how large a loss is left open if none is. Rows that are set apart do not count."""
+    known = [
+        {**cell, "baseline": part["baseline"], "where": _where(row, part, answer["parts"])}
+        for part in answer["parts"]
+        for row in part["rows"]
+        for cell in row["cells"]
+        if not row["lacks"] and not missing(cell["ratio"])
+    ]
+    if not known:
+        return "nothing that was measured answers it."
+    losing = [cell for cell in known if cell["mark"] == LOSS]
+    of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''} to {known[0]['baseline']}"
+    if not losing:
+        most = max(known, key=lambda cell: cell["open_loss"])
+        what = f"{_size(most['open_loss'])} ({most['where']}: {most['label']})"
+        if _excluded(known):
+            every = f"a loss of more than {PERCENT} is ruled out in {'all of ' if len(known) > 1 else ''}{of_all}"
+            return f"{every}; the 95 % intervals end at one of {what} at most."
+        return f"none of {of_all} is shown to be a loss of more than {PERCENT}, and one of up to {what} cannot be ruled out."
+    most = max(losing, key=lambda cell: abs(cell["size"]))
+    number = f"{len(losing)} of {of_all} {'are' if len(losing) > 1 else 'is'} shown to be a loss of more than {PERCENT}"
+    return f"{number}{'; the largest is' if len(losing) > 1 else ':'} that of {most['where']} ({_value(most)})."
+
+
+def _where(row: dict, part: dict, parts: list[dict]) -> str:
+    """Which row it is; of several parts, of which."""
+    return f"{row['name']}, {part['name']}" if len(parts) > 1 else row["name"]
+
+
+def _known(rows: list[dict]) -> list[dict]:
+    """Rows of which at least one ratio is known."""
+    return [row for row in rows if any(not missing(cell["ratio"]) for cell in row["cells"])]
 
 
 def _compared(word: str, baseline: str, rows: list[dict], mark: str) -> str:
     which = "; ".join(f"{row['name']}: {_shown(row['cells'], mark)}" for row in rows)
     return f"{word} than {baseline} by more than {PERCENT}: {which}."
+
+
+def _excluded(cells: list[dict]) -> bool:
+    """Whether a loss of more than the margin is ruled out for all of these that are known."""
+    return all(cell["mark"] in (GAIN, NO_LOSS) for cell in cells if not missing(cell["ratio"]))
+
+
+def _at_most(rows: list[dict]) -> str:
+    """For rows for which a loss of more than the margin is ruled out: how large a one their intervals leave open."""
+    most = max(rows, key=lambda row: _most_open(row["cells"]))
+    loss, label = _most_open(most["cells"])
+    where = f"{label}; {most['name']}" if len(rows) > 1 else label
+    names = listed([row["name"] for row in rows])
+    return (
+        f"A loss of more than {PERCENT} is ruled out for {names}; 95 % intervals end at one of {_size(loss)} ({where}) at most."
+    )
 
 
 def _left_open(rows: list[dict]) -> str:
@@ -65,17 +138,26 @@ def sure(cells: list[dict], alpha: float) -> str:
         return ""
     blocks = sorted({int(cell["n"]) for cell in known})
     number = str(blocks[0]) if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
+    found = f"{number} blocks, which can find {_detectable(known)} with a probability of 80 %"
+    if len(known) == 1:
+        return f"How sure: the ratio is of {found}. What cannot be ruled out is the far end of its 95 % interval."
     before = sum(cell["p_beyond"] < alpha for cell in known)
     after = sum(cell["p_beyond_holm"] < alpha for cell in known)
     none = sum(cell["p_no_loss_holm"] < alpha for cell in known)
-    fine, coarse = (choose(known, key=lambda cell: cell["detectable"]) for choose in (min, max))
-    least, most = (f"{_size(1 - 1 / (1 + cell['detectable']))} ({cell['label']})" for cell in (fine, coarse))
     return (
-        f"How sure: each ratio is of {number} blocks, which can find losses of {least} to {most} with a probability of 80 %. "
+        f"How sure: each ratio is of {found}. "
         f"Of the {len(known)} ratios {after} {'lies' if after == 1 else 'lie'} beyond {PERCENT} either way when p is adjusted "
         f"for their number (Holm), {before} before that; for {none} a loss of more than {PERCENT} is ruled out. What cannot be "
         "ruled out is the far end of a 95 % interval, each taken by itself."
     )
+
+
+def _detectable(cells: list[dict]) -> str:
+    """The losses that so many blocks can find: the smallest and the largest of these ratios, with what these are of."""
+    ends = [choose(cells, key=lambda cell: cell["detectable"]) for choose in (min, max)]
+    several = len({cell["label"] for cell in cells}) > 1
+    told = [_size(1 - 1 / (1 + cell["detectable"])) + (f" ({cell['label']})" if several else "") for cell in ends]
+    return f"losses of {' to '.join(dict.fromkeys(told))}"
 
 
 def of_row(cells: list[dict]) -> str:
@@ -87,10 +169,9 @@ def of_row(cells: list[dict]) -> str:
         if any(cell["mark"] == mark for cell in known)
     ]
     if not any(cell["mark"] == LOSS for cell in known):
-        ruled_out = all(cell["mark"] in (GAIN, NO_LOSS) for cell in known)
         said.append(
-            f"a loss of more than {PERCENT} is ruled out in every benchmark"
-            if ruled_out
+            f"a loss of more than {PERCENT} is ruled out{' in every metric' if len(known) > 1 else ''}"
+            if _excluded(known)
             else f"no loss of more than {PERCENT} is shown, and {_open(cells)}"
         )
     return "; ".join(said) + "."
@@ -106,14 +187,19 @@ def _has(row: dict, mark: str) -> bool:
 
 
 def _shown(cells: list[dict], mark: str) -> str:
-    """How many metrics have this mark, and the one that has it most."""
+    """How many metrics have this mark, and the one that has it most; of a row with one metric, that."""
     marked = [cell for cell in cells if cell["mark"] == mark]
     known = sum(not missing(cell["ratio"]) for cell in cells)
     most = max(marked, key=lambda cell: abs(cell["size"]))
-    less = "" if most["better"] == "higher" else ", where less is better"
-    word = "most in " if len(marked) > 1 else ""
-    size = interval(most["ratio"], most["low"], most["high"], ratio)
-    return f"{len(marked)} of {known} metrics ({word}{most['label']}: {TIMES}{size}{less})"
+    if len(cells) == 1:
+        return _value(most)
+    return f"{len(marked)} of {known} metrics ({'most in ' if len(marked) > 1 else ''}{_value(most)})"
+
+
+def _value(cell: dict) -> str:
+    """A ratio with its interval, and what it is of."""
+    less = "" if cell["better"] == "higher" else ", where less is better"
+    return f"{cell['label']}: {TIMES}{interval(cell['ratio'], cell['low'], cell['high'], ratio)}{less}"
 
 
 def _most_open(cells: list[dict]) -> tuple[float, str]:
@@ -126,4 +212,5 @@ def _open(cells: list[dict]) -> str:
 
 
 def _size(loss: float) -> str:
-    return f"{100 * loss:.0f} %" if loss >= 0.0995 else f"{100 * loss:.1f} %"
+    """A loss in percent; one that would be shown as none is the smallest that is shown."""
+    return f"{100 * loss:.0f} %" if loss >= 0.0995 else f"{100 * max(loss, 0.001):.1f} %"

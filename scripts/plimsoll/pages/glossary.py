@@ -9,7 +9,9 @@ from markupsafe import Markup, escape
 # Where the explanations go.
 PLACE = '<dl id="glossary"></dl>'
 # No word is linked inside these: they are links or headings, are looked at as a whole, or are no prose.
-SKIPPED = frozenset(("a", "abbr", "button", "code", "dl", "h1", "h2", "h3", "label", "pre", "select", "summary", "svg"))
+SKIPPED = frozenset(
+    ("a", "abbr", "button", "code", "dl", "h1", "h2", "h3", "h4", "h5", "label", "pre", "select", "summary", "svg")
+)
 TAG = re.compile(r"(<[^>]*>)")
 
 

@@ -1,4 +1,4 @@
-"""What came out, in the terminal: how many findings have which verdict, the most telling of them, and where to read on.
+"""What came out, in the terminal: the answers, how many findings have which verdict, the most telling ones, where to read on.
 
 Only settled findings are told. Contradicted ones come first, as they are news to a reader who knows the paper; among findings
 of one verdict, those come first whose interval lies furthest from no effect, in widths of the interval. What shows that two
@@ -7,11 +7,12 @@ sides are alike counts by how far its interval lies inside the margin.
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from plimsoll.claims import findings, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
+from plimsoll.config.studies import Study
 from plimsoll.pages import wording
 from plimsoll.pages.formats import interval
 
@@ -93,8 +94,16 @@ def _kind(result: dict) -> str:
     return "" if words == Quantity.effect_in_words else f" ({words})"
 
 
-def text(study: str, results: list[dict], comparisons: list[dict], short: Callable[[str, str], str], width: int = 80) -> str:
-    """What is told of a study: counts of verdicts, and the most telling findings, in lines of at most `width`.
+def text(
+    study: str,
+    results: list[dict],
+    comparisons: list[dict],
+    short: Callable[[str, str], str],
+    width: int = 80,
+    answers: Iterable[str] = (),
+) -> str:
+    """What is told of a study: counts of verdicts, the `answers` to its question, and the most telling findings, in lines of at
+    most `width`.
 
     `short(cell, metric)` names a cell for people.
     """
@@ -105,6 +114,8 @@ def text(study: str, results: list[dict], comparisons: list[dict], short: Callab
     beside += [f"{sizes['in_part']} in part"] if sizes["in_part"] else []
     numbers[0] += f" ({'; '.join(beside)})" if beside else ""
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
+    for answer in answers:
+        lines += ["", *_wrapped(answer, "  ", width)]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
     told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
     for result, here in [*told, *((result, wording.arranged(result)) for result in conditional)]:
@@ -155,12 +166,12 @@ def naming(short: Callable[[str, dict], str], metrics: dict[str, dict]) -> Calla
     return lambda cell, metric: short(cell, metrics[metric]) if metric in metrics and "/" in cell else cell
 
 
-def of_studies(folder: Path, studies: dict[str, Callable[[str, str], str]], width: int = 80) -> str:
+def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> str:
     """What is told at the end: of each study by name, from its results in `folder`, and where to read on."""
     from plimsoll.pages import verdict_page
 
     told, pages = [], [folder / "claims.html"]
-    for name, short in studies.items():
+    for name, study in studies.items():
         if not (folder / name / "claims.json").is_file():
             told.append(f"{name}: no verdicts yet; make reproduce STUDIES={name} makes them.")
             continue
@@ -168,8 +179,21 @@ def of_studies(folder: Path, studies: dict[str, Callable[[str, str], str]], widt
         rows = comparisons.to_dict("records")
         for row in rows:
             row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})
-        told.append(text(name, results, rows, short, width))
+        short = naming(study.design.report.short, study["metrics"])
+        told.append(text(name, results, rows, short, width, _answers(folder / name / "answer.csv", study)))
         pages.append(folder / name / "report.html")
     there = [str(page) for page in pages if page.is_file()]
     last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])
     return "\n\n".join([*told, "\n".join(last)])
+
+
+def _answers(path: Path, study: Study) -> list[str]:
+    """Each answer to the question of a study in a sentence, from the file that the stage `claims` left; none without it."""
+    from plimsoll.claims import answer
+    from plimsoll.pages import answer as answer_page
+    from plimsoll.pages import answer_words
+
+    if not path.is_file():
+        return []
+    shown = answer_page.shown(answer.read(path), study)
+    return [f"{' '.join(filter(None, ['The answer', one['name']]))}: {answer_words.told(one)}" for one in shown]

@@ -1,7 +1,7 @@
 """Levels and cells of a study of nesting in words: 4 parents with a child each."""
 
 from plimsoll import environments
-from plimsoll.designs.nesting.factors import CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
+from plimsoll.designs.nesting.factors import BARE, CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 from plimsoll.pages.glossary import Term
@@ -18,6 +18,20 @@ NETWORKS = {
     OPEN_VSWITCH: "Open vSwitch",
     PLAIN: "a bridge without offloads",
 }
+# Environments inside a sentence, and one of them, where these are no names.
+INSIDE = {
+    "bare": "bare metal",
+    "docker-nested": "nested Docker containers",
+    "vm": "virtual machines",
+    "vm-emulated": "emulated virtual machines",
+}
+ONE_OF = {
+    "docker-nested": "a nested container",
+    "vm": "a virtual machine",
+    "vm-emulated": "an emulated virtual machine",
+}
+# What tells a row about a network from others.
+BETWEEN = {"runtime", "server", "network"}
 
 GLOSSARY = (
     Term(
@@ -97,10 +111,36 @@ def cell(path: str, metric: dict) -> str:
 def between(client: str, server: str, network: str, hosts: str) -> str:
     """A network for people: from where to where."""
     where = f"{environments.find(client).label} to {environments.find(server).label}"
-    over = "" if client == server == "bare" else f", on {level('network', network)}"
+    over = "" if client == server == BARE else f", on {level('network', network)}"
     return f"{where}{over}{', across two hosts' if hosts == TWO else ''}"
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of the study's answer: its levels."""
-    return ", ".join(level(factor, name) for factor, name in levels.items())
+    """A row of an answer of the study, inside a sentence: its levels; of a network, the ends that are not on bare metal, and
+    what they are on."""
+    if levels.keys() >= BETWEEN:
+        return _ends(levels["runtime"], levels["server"], levels["network"])
+    return ", ".join(_inside(name, INSIDE) if factor == "runtime" else level(factor, name) for factor, name in levels.items())
+
+
+def _inside(runtime: str, words: dict[str, str]) -> str:
+    """An environment inside a sentence."""
+    return words.get(runtime) or level("runtime", runtime)
+
+
+def _ends(client: str, server: str, network: str) -> str:
+    """The ends of a network inside a sentence: client in Docker on a bridge."""
+    if client == server == BARE:
+        return INSIDE[BARE]
+    ends = [f"{what} in {_inside(end, ONE_OF)}" for what, end in (("client", client), ("server", server)) if end != BARE]
+    own, _, child = network.partition("+")
+    return f"{' and '.join(ends)} {_nested(own, child) if child else f'on {NETWORKS[own]}'}"
+
+
+def _nested(own: str, child: str) -> str:
+    """What a parent and its child are on, inside a sentence."""
+    if own == child == "host":
+        return f"(parent and child on {NETWORKS[own]})"
+    # Two of a kind are not the same one.
+    of_child = {"host": "the parent's network", own: "another"}.get(child, NETWORKS[child])
+    return f"(parent on {NETWORKS[own]}, child on {of_child})"

@@ -1,0 +1,62 @@
+"""The answers to a study's question, as its file has them (`answer`, config/README.md): one, or a list of several."""
+
+from collections.abc import Mapping
+
+from plimsoll.design import Design, Refer
+from plimsoll.errors import PlimsollError
+
+
+def of(study: Mapping) -> list[dict]:
+    """The answers of a study, each with its `name`, which is empty where a study has one answer without."""
+    given = study["answer"]
+    return given if isinstance(given, list) else [{"name": "", **given}]
+
+
+def rows_of(answer: Mapping) -> list[dict[str, list[str]]]:
+    """The mappings of factors to levels whose combinations are an answer's rows."""
+    given = answer["rows"]
+    return given if isinstance(given, list) else [given]
+
+
+def levels_of(answer: Mapping) -> dict[str, list[str]]:
+    """Every level of each factor that an answer's rows have, by themselves or in common."""
+    known: dict[str, dict[str, None]] = {}
+    for named in (answer.get("scope", {}), answer.get("each", {}), *rows_of(answer)):
+        for factor, levels in named.items():
+            known.setdefault(factor, {}).update(dict.fromkeys(levels))
+    return {factor: list(levels) for factor, levels in known.items()}
+
+
+def check(study: dict, source: str, design: Design, refer: Refer) -> None:
+    """Raise PlimsollError, naming `source` and the key, for a metric or level that an answer of the study names and that is not
+    there, a name that two answers have, and rows that do not have the same factors."""
+    seen = set()
+    for number, answer in enumerate(of(study)):
+        key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
+        if answer["name"] in seen:
+            raise PlimsollError(f"{source}: {key}.name: {answer['name']!r} is given twice; give each a name of its own.")
+        seen.add(answer["name"])
+        factors = [sorted(rows) for rows in rows_of(answer)]
+        if any(other != factors[0] for other in factors):
+            told = "; ".join(dict.fromkeys(", ".join(names) for names in factors))
+            raise PlimsollError(f"{source}: {key}.rows: all of them must name the same factors, and they name {told}.")
+        _check_names(study, answer, key, design, refer)
+
+
+def _check_names(study: dict, answer: dict, key: str, design: Design, refer: Refer) -> None:
+    """Metrics, factors and levels of one answer, which names levels as a claim does."""
+    refer(f"{key}.metrics", answer["metrics"], list(study["metrics"]))
+    sides = [(part, answer.get(part, {})) for part in ("baseline", "scope", "each")]
+    for part, levels in [*(("rows", rows) for rows in rows_of(answer)), *sides]:
+        design.check.claim(
+            study,
+            {"scope": levels},
+            lambda named, *known, part=part: refer(f"{key}.{part}{named.removeprefix('scope')}", *known),
+        )
+    if "steps" in answer:
+        refer(f"{key}.steps", [answer["steps"]], [factor for factor, levels in answer["rows"].items() if len(levels) > 1])
+    known = levels_of(answer)
+    for part in ("notes", "needs"):
+        for factor, named in answer.get(part, {}).items():
+            refer(f"{key}.{part}", [factor], list(known))
+            refer(f"{key}.{part}.{factor}", list(named), known[factor])
