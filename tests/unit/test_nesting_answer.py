@@ -130,8 +130,32 @@ def test_a_row_of_one_metric_is_told_by_its_ratio(answered, amaral2015):
     assert "where less is better" in told
     program = next(one for one in answer_page.shown(table, amaral2015) if one["name"] == PROGRAM)
     assert answer_words.told(program).startswith(
-        "a loss of more than 5 % is ruled out in all of 9 ratios to Docker; the 95 % intervals end at one of "
+        "a loss of more than 5 % is ruled out in all 9 ratios to Docker; 95 % intervals end"
     )
+
+
+@pytest.mark.parametrize(
+    ("high", "mark", "said"),
+    [
+        (
+            1.03,
+            answer_words.NO_LOSS,
+            "A loss of more than 5 % is ruled out for Docker; 95 % intervals end at one of 2.9 % (time) at most.",
+        ),
+        # The test is one-sided, so that a two-sided interval may reach beyond the margin.
+        (
+            1.06,
+            answer_words.NO_LOSS,
+            "95 % intervals, which unlike the test are two-sided, end at one of 5.7 % (time) at most.",
+        ),
+        (1.06, "", "No such loss is shown for Docker, which does not mean that there is none: a loss of up to 5.7 % (time)"),
+    ],
+)
+def test_a_loss_that_is_ruled_out_is_not_called_one_that_is_not_shown(high, mark, said):
+    cell = {"ratio": 1.01, "low": 0.98, "high": high, "better": "lower", "label": "time", "mark": mark}
+    row = {"name": "Docker", "lacks": "", "cells": [{**cell, "open_loss": answer_page.open_loss(cell)}]}
+    first, second = answer_words.against("bare metal", [row])
+    assert first == "Nothing is shown to be slower than bare metal by more than 5 %." and said in second
 
 
 def test_what_is_another_switch_or_a_machine_in_a_machine_is_set_apart(answered, amaral2015):

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,11 +11,12 @@ import pytest
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import book, sessions
-from plimsoll.config import studies
+from plimsoll.claims import answer, book, sessions
+from plimsoll.claims.measured import Measured
+from plimsoll.config import answers, studies
 from plimsoll.host import inventory
 from plimsoll.measuring import record
-from plimsoll.pages import claim_filter, report, verdict_page
+from plimsoll.pages import claim_filter, formats, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
@@ -132,6 +133,22 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
         attempts = row.find_all("td")[-1].find_all("div")
         assert len(attempts) == int(float(run["attempts"])) and all(one.a["href"].startswith("raw/") for one in attempts)
         assert run["invalid_attempts"].split(": ", 1)[1][:40] in row.get_text()
+
+
+def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tmp_path):
+    study = built("amaral2015")
+    sources = made(study["id"], small_host, config)
+    plan = collect.read_plan(sources.plan)
+    observations, runs = (collect.table(path, plan["factors"]) for path in (sources.observations, sources.runs))
+    of_now = tmp_path / "answer.csv"
+    answer.table(Measured(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)
+    page = pages.check(report.render(study, replace(sources, answer=of_now)), sources.plan.parent, NOT_KEPT)
+    inside = list(page.find(id="answer").find_all_next(["h2", "h3", "table"]))
+    upto = inside[: next(place for place, tag in enumerate(inside) if tag.name == "h2")]
+    told = [tag.get_text() if tag.name == "h3" else "table" for tag in upto]
+    names = [formats.capital(one["name"]) for one in answers.of(study)]
+    # The processor and creation have a table for each number of instances.
+    assert told == [names[0], *3 * ["table"], names[1], *3 * ["table"], names[2], "table", names[3], "table"]
 
 
 TOGETHER = "All containers of a run together have the processors"

@@ -78,11 +78,12 @@ def told(answer: dict) -> str:
     of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''} to {known[0]['baseline']}"
     if not losing:
         most = max(known, key=lambda cell: cell["open_loss"])
-        what = f"{_size(most['open_loss'])} ({most['where']}: {most['label']})"
+        where = f"{most['where']}: {most['label']}"
         if _excluded(known):
-            every = f"a loss of more than {PERCENT} is ruled out in {'all of ' if len(known) > 1 else ''}{of_all}"
-            return f"{every}; the 95 % intervals end at one of {what} at most."
-        return f"none of {of_all} is shown to be a loss of more than {PERCENT}, and one of up to {what} cannot be ruled out."
+            every = f"a loss of more than {PERCENT} is ruled out in {'all ' if len(known) > 1 else ''}{of_all}"
+            return f"{every}; {_reach(most['open_loss'], where)}."
+        left = f"one of up to {_size(most['open_loss'])} ({where}) cannot be ruled out"
+        return f"none of {of_all} is shown to be a loss of more than {PERCENT}, and {left}."
     most = max(losing, key=lambda cell: abs(cell["size"]))
     number = f"{len(losing)} of {of_all} {'are' if len(losing) > 1 else 'is'} shown to be a loss of more than {PERCENT}"
     return f"{number}{'; the largest is' if len(losing) > 1 else ':'} that of {most['where']} ({_value(most)})."
@@ -114,9 +115,13 @@ def _at_most(rows: list[dict]) -> str:
     loss, label = _most_open(most["cells"])
     where = f"{label}; {most['name']}" if len(rows) > 1 else label
     names = listed([row["name"] for row in rows])
-    return (
-        f"A loss of more than {PERCENT} is ruled out for {names}; 95 % intervals end at one of {_size(loss)} ({where}) at most."
-    )
+    return f"A loss of more than {PERCENT} is ruled out for {names}; {_reach(loss, where)}."
+
+
+def _reach(loss: float, where: str) -> str:
+    """How far intervals reach where a loss of more than the margin is ruled out. The test is one-sided, the interval is not."""
+    sided = "95 % intervals" if loss <= MARGIN else "95 % intervals, which unlike the test are two-sided,"
+    return f"{sided} end at one of {_size(loss)} ({where}) at most"
 
 
 def _left_open(rows: list[dict]) -> str:
