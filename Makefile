@@ -6,6 +6,9 @@
 #   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
 #   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
+#   make archive STUDIES=liu2020    one file of all that was measured and made, plimsoll-liu2020.zip (FILE=..., RAW=1 with raw outputs)
+#   make reproduce FROM=plimsoll-liu2020.zip      makes everything from it again, without containers and without measuring
+#                                   (CLAIMS=mine.yaml judges by claims of your own)
 #   make list                       what there is to make, how far it is, and the command for each part
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make with RUNTIMES=podman-rootless            measure these too
@@ -17,7 +20,9 @@
 
 STUDIES ?=
 IMAGE ?=
-FILE ?= plimsoll-images.tar.gz
+FROM ?=
+CLAIMS ?=
+RAW ?=
 PROFILE ?= quick
 # Set-up installs what these studies ask for, and what building their images takes unless they come from a file.
 export STUDIES IMAGE
@@ -28,16 +33,29 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image with without new-system session notebooks reproduce precise test setup lint bench
+.PHONY: list image archive with without new-system session notebooks reproduce precise test setup lint bench
 
+ifneq ($(FROM),)
+# No engine, no root, and nothing of this machine: only the Python environment.
+reproduce:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll remake --file $(FROM) $(if $(CLAIMS),--claims $(CLAIMS))
+else
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
 	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll hours --hours $(HOURS) $(settings))
 	.venv/bin/snakemake --cores 1 all --config $(settings)
+endif
 
 # What can be built here, for a machine that cannot build.
+image: FILE ?= plimsoll-images.tar.gz
 image: setup
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(FILE) $(settings)
+
+# Measures nothing, and needs no engine.
+archive:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll archive $(if $(FILE),--output $(FILE)) $(if $(filter-out 0,$(RAW)),--raw) $(settings)
 
 # Quick, and without an engine: what is there, and what is not.
 list:

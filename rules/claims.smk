@@ -51,8 +51,8 @@ rule verdicts:
         sessions=[f"results/{name}/sessions.json" for name in SELECTED],
         claims=[str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
         studies=[f"config/studies/{name}.yaml" for name in SELECTED],
-        templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
-        style="scripts/plimsoll/pages/templates/style.css",
+        templates=TEMPLATES,
+        style=STYLE,
     output:
         page="results/claims.html",
         table="results/claims.csv",

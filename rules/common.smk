@@ -10,16 +10,14 @@ from snakemake.common import overwrite_function_params
 from snakemake.logging import logger
 
 from plimsoll import designs, paths
-from plimsoll.claims import FORMAT as CLAIMS_FORMAT
 from plimsoll.errors import PlimsollError
-from plimsoll.figures import sources
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
-from plimsoll.terminal import lines, patience, requested
+from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import hold, image_of, prepare, refuse_other_host
+from plimsoll.workflow import hold, prepare, refuse_other_host
 
 paths.use_this_python()
 # Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
@@ -46,39 +44,12 @@ if REQUEST.dry:
     print(requested.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
 
 
+include: "shared.smk"
+
+
 wildcard_constraints:
-    study="|".join(STUDIES),
-    figure="|".join(sorted({name for study in STUDIES.values() for name in study["figures"]})),
-    table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
     # Cell and repetition: one wildcard, as Snakemake handles each of them several times for tens of thousands of runs.
     run=f"(?:{'|'.join(sorted(design.factors.PATTERN for design in designs.known().values()))})/[0-9]+",
-
-
-def image(wildcards):
-    """Description of the image that a study runs."""
-    return image_of(STUDIES[wildcards.study])
-
-
-def chart_of(wildcards):
-    """The chart of a figure, as its source has it."""
-    study = STUDIES[wildcards.study]
-    known = sources.charts(Path(f"scripts/plimsoll/designs/{study['design']}/charts").resolve())
-    return known[study["figures"][wildcards.figure]["chart"]]
-
-
-def in_project(path):
-    """A path of the project as the rules name it."""
-    return str(Path(path).relative_to(paths.PROJECT))
-
-
-def table_inputs(wildcards):
-    """What a table is made from."""
-    return WORKFLOW.table_inputs(wildcards.study, wildcards.table)
-
-
-def plan_digest(wildcards):
-    """Changes when the study's plan does: a parameter of everything that reads the plan."""
-    return WORKFLOW.digest(wildcards.study)
 
 
 def run_of(wildcards):
@@ -133,11 +104,6 @@ def keep_quiet():
     workflow.scheduler.job_rate_limiter = None
 
 
-def needed(rule):
-    """Wildcards of the jobs of a rule that this start of the workflow runs."""
-    return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule]
-
-
 def note_runs():
     """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system. End the
     workflow if it is not the system that their studies were measured on."""
@@ -147,11 +113,6 @@ def note_runs():
     except PlimsollError as problem:
         refuse(problem)
     WORKFLOW.note_queue(runs)
-
-
-def note_figures():
-    """Note which figures this start of the workflow draws, so that each can say which of how many it is."""
-    patience.note_figures(Path("results"), [(job.study, job.figure) for job in needed("figure")])
 
 
 def say_last():

@@ -26,4 +26,4 @@ rule figure:
     params:
         plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
     shell:
-        "python -m plimsoll figure --study {input.study} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"
+        "python -m plimsoll figure --study {input.study} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"

@@ -16,8 +16,8 @@ rule report:
         figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
         study="config/studies/{study}.yaml",
         claims="config/claims/{study}.yaml",
-        templates=sorted(map(str, Path("scripts/plimsoll").rglob("*.j2"))),
-        style="scripts/plimsoll/pages/templates/style.css",
+        templates=TEMPLATES,
+        style=STYLE,
     output:
         "results/{study}/report.html",
     log:

@@ -80,7 +80,15 @@ def _parser() -> argparse.ArgumentParser:
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_findings).add_argument("settings", nargs="*", help="the configuration, as after --config")
+    told = stage(_findings)
+    told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
+    told.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    packed = stage(_archive)
+    packed.add_argument("--output", type=Path, help="if it is not given: plimsoll-STUDY.zip")
+    packed.add_argument("--raw", action="store_true", help="with the raw outputs of the runs, which are many times as large")
+    packed.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    again = stage(_remake, paths=("file",))
+    again.add_argument("--claims", nargs="*", type=Path, default=[], help="files of claims, in place of those of the archive")
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
@@ -242,23 +250,12 @@ def _sessions(options: argparse.Namespace) -> None:
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll.claims import answer, book, findings, sessions
-    from plimsoll.config import studies
     from plimsoll.pages import verdict_page
 
-    measured = {}
-    of_each = (options.verdicts, options.comparisons, options.answers, options.sessions)
-    for verdicts, comparisons, answered, told in zip(*of_each, strict=True):
-        judged, table = verdict_page.read(verdicts, comparisons)
-        measured[judged[0]["study"]] = (judged, table, answer.read(answered), sessions.read(told))
-    results: list[dict] = []
-    for name, claims in book.load_all().items():
-        built = name in studies.names(studies.STUDIES)
-        results += measured[name][0] if name in measured else findings.unavailable(claims, built)
-    loaded = {name: _study(name) for name in measured}
-    findings.table_of(results).to_csv(options.table, index=False)
-    comparisons, answers, told = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2, 3))
-    options.page.write_text(verdict_page.render(results, comparisons, answers, loaded, told))
+    files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
+    table, page = verdict_page.made(files, _study)
+    table.to_csv(options.table, index=False)
+    options.page.write_text(page)
 
 
 def _precise(options: argparse.Namespace) -> None:
@@ -323,6 +320,34 @@ def _new_session(options: argparse.Namespace) -> None:
             print(f"plimsoll: {name}: session {session.number} ({made})", flush=True)
 
 
+def _archive(options: argparse.Namespace) -> None:
+    """put what was measured of the selected studies, and what was made of it, into one file"""
+    from plimsoll.archives import gathering, packing
+    from plimsoll.config import configuration, studies
+    from plimsoll.workflow import hold
+
+    def say(text: str) -> None:
+        print(f"archive: {text}", file=sys.stderr, flush=True)
+
+    wanted = {name: _study(name) for name in sorted(studies.selected(configuration.read(options.settings)["studies"]))}
+    Path(".snakemake").mkdir(exist_ok=True)
+    with hold(Path(".snakemake/plimsoll.lock")):
+        there = gathering.measured(wanted, Path("results"))
+        for name in (name for name in wanted if name not in there):
+            say(f"{name}: nothing was measured of it, and it is left out.")
+        target = options.output or Path(f"plimsoll-{next(iter(there)) if len(there) == 1 else 'studies'}.zip")
+        new = packing.pack(there, Path("results"), target, options.raw, say)
+    has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
+    print(f"{target} ({size}) {has} {', '.join(there)}. make reproduce FROM={target} makes all of it again.")
+
+
+def _remake(options: argparse.Namespace) -> None:
+    """make everything from an archive again, without measuring, in a folder of its own"""
+    from plimsoll import remake
+
+    print(remake.remake(options.file, options.claims, Path("results")))
+
+
 def _list(options: argparse.Namespace) -> None:
     """list studies, experiments, runtimes, instruments, figures and tables with their state and the command that makes each"""
     from plimsoll import designs
@@ -358,7 +383,7 @@ def _findings(options: argparse.Namespace) -> None:
     from plimsoll.terminal import closing, screen
 
     chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
-    screen.tell(lambda width: closing.of_studies(Path("results"), chosen, width))
+    screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
 
 
 def _table(options: argparse.Namespace) -> None:

@@ -58,6 +58,10 @@ class Cells(Protocol):
     def shown(self, plan: Plan, study: dict, name: str) -> list[Cell]:
         """The plan's cells that a figure, or a table that is made from runs, shows."""
 
+    def programs(self, plan: Plan, cell: Cell) -> list[str]:
+        """The programs that a run of a cell measures, by the names that the image's `versions` have; none where what is
+        measured is no program of the image."""
+
     def unseen(self, plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
         """Those of the metrics that cannot be seen on this host, each with the reason."""
 

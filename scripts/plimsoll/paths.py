@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
+# Studies, claims, profiles and the papers' tables: the project's, or those of an archive from which all is made again.
+CONFIG = Path(os.environ.get("PLIMSOLL_CONFIG", PROJECT / "config"))
 # The tables of the papers, as printed.
-REFERENCE = PROJECT / "config/reference"
+REFERENCE = CONFIG / "reference"
 
 
 def tool_prefix() -> Path:

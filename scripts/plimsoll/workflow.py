@@ -182,13 +182,14 @@ class Workflow:
         return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.TRIES_ENVIRONMENTS})
 
     def write_plans(self) -> None:
-        """Put every study's plan where the jobs read it.
+        """Put the plan of every wanted study where the jobs read it. Those of other studies stay what their results were made
+        with: whether the optional runtimes that they ask for work here was not tried.
 
         No job that the measuring depends on may write them: Snakemake does not look at the parameters of a job whose input is
         about to be made anew, and the parameters alone say whether a run is still what was asked for.
         """
-        for name, made in self.plans.items():
-            planner.write(made, Path("results", name, "plan.json"))
+        for name in self.wanted:
+            planner.write(self.plans[name], Path("results", name, "plan.json"))
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:
         """Whether a run is to be measured, for the first time or again."""

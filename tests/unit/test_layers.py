@@ -26,9 +26,10 @@ LAYERS = (
     ("figures",),
     ("pages",),
     ("terminal",),
+    ("archives",),
     ("designs",),
     ("workflow", "rounds"),
-    ("hours",),
+    ("hours", "given", "remake"),
     ("measure", "__main__"),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}

@@ -44,6 +44,15 @@ def test_the_first_run_of_the_order_has_the_highest_priority(made):
     assert made.records(NAME)[0] == f"results/{NAME}/runs/{order[0][0]}/{order[0][1]}.json"
 
 
+def test_the_plan_of_a_study_that_is_not_wanted_stays_what_its_results_were_made_with(made):
+    plan, there = made.plans[NAME], Path("results/other/plan.json")
+    there.parent.mkdir(parents=True)
+    there.write_text("what it was")
+    Workflow([NAME], [NAME], {}, {NAME: plan, "other": plan}, {}, {}).write_plans()
+    assert json.loads(Path(f"results/{NAME}/plan.json").read_text())["study"] == NAME
+    assert there.read_text() == "what it was"
+
+
 def test_one_study_comes_after_the_other(made):
     plan = made.plans[NAME]
     both = Workflow([NAME, "other"], [NAME, "other"], {}, {NAME: plan, "other": plan}, {}, {})

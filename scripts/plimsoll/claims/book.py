@@ -9,7 +9,7 @@ from plimsoll import paths
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 
-CLAIMS = paths.PROJECT / "config/claims"
+CLAIMS = paths.CONFIG / "claims"
 
 
 def names() -> list[str]:

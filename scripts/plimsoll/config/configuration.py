@@ -10,9 +10,9 @@ from plimsoll import paths
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 
-FILE = paths.PROJECT / "config/config.yaml"
+FILE = paths.CONFIG / "config.yaml"
 # What is true of one machine or user alone; no part of the project.
-LOCAL = paths.PROJECT / "config/local.yaml"
+LOCAL = paths.CONFIG / "local.yaml"
 SCHEMA = "config"
 LOCAL_BEGINS = "# What is different on this machine. It goes over config.yaml; whoever deletes it takes all of it back.\n"
 
@@ -58,7 +58,7 @@ def settle(settings: dict) -> None:
     runtimes = settings.get("runtimes")
     if isinstance(runtimes, dict):
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
-    named = ", ".join(str(each.relative_to(paths.PROJECT)) for each in files())
+    named = ", ".join(yaml_files.short(each) for each in files())
     yaml_files.check(dict(settings), SCHEMA, f"{named} or --config")
 
 

@@ -8,8 +8,8 @@ from plimsoll.config import answers, yaml_files
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 
-STUDIES = paths.PROJECT / "config/studies"
-PROFILES = paths.PROJECT / "config/profiles"
+STUDIES = paths.CONFIG / "studies"
+PROFILES = paths.CONFIG / "profiles"
 
 
 def names(folder: Path) -> list[str]:

@@ -30,7 +30,7 @@ def load(path: Path, schema: str) -> dict:
     Raises PlimsollError with the file, the line and the key for a file that is missing, no YAML, or does not fit.
     """
     document, text = read(path)
-    check(document, schema, _short(path), text)
+    check(document, schema, short(path), text)
     return document
 
 
@@ -40,19 +40,19 @@ def read(path: Path) -> tuple[object, str]:
         text = path.read_text()
         return yaml.load(text, Loader=_Loader), text
     except OSError as error:
-        raise PlimsollError(f"{_short(path)} cannot be read: {error.strerror}.") from error
+        raise PlimsollError(f"{short(path)} cannot be read: {error.strerror}.") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or str(error)
-        raise PlimsollError(f"{_short(path)}, line {line}: not valid YAML: {problem}.") from error
+        raise PlimsollError(f"{short(path)}, line {line}: not valid YAML: {problem}.") from error
 
 
 def keys_of(path: Path) -> dict:
     """The keys and values of a YAML file, of any schema. Raises PlimsollError if it is missing, no YAML, or holds no keys."""
     document, _ = read(path)
     if not isinstance(document, dict):
-        raise PlimsollError(f"{_short(path)}: it is not {TYPES['object']}.")
+        raise PlimsollError(f"{short(path)}: it is not {TYPES['object']}.")
     return document
 
 
@@ -87,7 +87,8 @@ def _mapping(loader: yaml.Loader, node: yaml.MappingNode) -> dict:
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def _short(path: Path) -> str:
+def short(path: Path) -> str:
+    """A path for people: from the project's folder, if it is in it."""
     return str(path.relative_to(paths.PROJECT)) if path.is_relative_to(paths.PROJECT) else str(path)
 
 

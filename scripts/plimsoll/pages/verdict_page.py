@@ -1,13 +1,16 @@
 """The page of verdicts, for all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
 
+from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.config.studies import Study
+from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
 from plimsoll.planning import precision
 
@@ -21,9 +24,23 @@ MARKS = {
     verdicts.UNAVAILABLE: "untested",
 }
 
-
 # Comparisons of a claim on the page; comparisons.csv has all.
 SHOWN = 8
+
+
+def made(files: Iterable[tuple[Path, ...]], load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
+    """(table, page) of the verdicts on all studies' claims. `files` are the verdicts, comparisons, answer and sessions of each
+    study that was measured, as the stages left them; `load` gives a study by its name."""
+    measured = {}
+    for judged, compared, answered, told in files:
+        results, comparisons = read(judged, compared)
+        measured[results[0]["study"]] = (results, comparisons, claims_answer.read(answered), claims_sessions.read(told))
+    every: list[dict] = []
+    for name, claims in book.load_all().items():
+        every += measured[name][0] if name in measured else findings.unavailable(claims, name in names(STUDIES))
+    loaded = {name: load(name) for name in measured}
+    comparisons, answers, told = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2, 3))
+    return findings.table_of(every), render(every, comparisons, answers, loaded, told)
 
 
 def render(

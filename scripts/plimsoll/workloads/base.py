@@ -26,11 +26,12 @@ class Role(NamedTuple):
 
 
 class Workload(ABC):
-    """A program that is measured. `name` is what a study calls it, `in_words` what a workload of its kind is called, `roles`
-    are the nodes with programs of their own that it needs."""
+    """A program that is measured. `name` is what a study calls it, `software` what the `versions` of an image call it,
+    `in_words` what a workload of its kind is called, `roles` are the nodes with programs of their own that it needs."""
 
     in_words = "workload"
     name: str
+    software: str
     roles: tuple[Role, ...] = ()
 
 

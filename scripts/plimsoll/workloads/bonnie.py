@@ -15,6 +15,7 @@ class Bonnie(Microservice):
     """Block output, rewrite, block input and random seeks; writes are flushed to the disk before their time is taken."""
 
     name, label, short, resources, stage = "bonnie", "Bonnie++", "B", ("disk",), "bonnie"
+    software = "Bonnie++"
     # What its line has of it, and options that leave out tests that are not wanted.
     columns, without = COLUMNS, ("-f",)
 

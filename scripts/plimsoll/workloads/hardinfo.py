@@ -18,6 +18,7 @@ class HardInfo(Microservice):
     is about how long it takes."""
 
     resources, stage = ("processor",), "hardinfo"
+    software = "HardInfo"
 
     def __init__(self, name: str, title: str, short: str, seconds: float):
         self.name, self.title, self.short, self.seconds = name, title, short, seconds

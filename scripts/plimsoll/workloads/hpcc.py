@@ -83,6 +83,7 @@ class Hpcc(Application):
     """HPC Challenge; a section's problem follows from the order N of a matrix of N * N doubles over all ranks."""
 
     name = "hpcc"
+    software = "HPCC"
     program = "/opt/plimsoll/bin/hpcc"
     sections = tuple(SECTIONS)
 

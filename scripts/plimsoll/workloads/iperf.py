@@ -19,6 +19,7 @@ class Iperf(Microservice):
     """Throughput from the client to the server, which other nodes have: `hosts` names its address and its port."""
 
     name, label, short, resources, stage = "iperf", "iperf", "I", ("network",), "iperf"
+    software = "iperf"
     roles = (server(PORT),)
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:

@@ -12,6 +12,7 @@ class Linpack(Microservice):
     """Floating-point rate by the operation count of the LINPACK rules."""
 
     name, label, short, resources, stage = "linpack", "Linpack", "L", ("cpu",), "linpack"
+    software = "Linpack"
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
         return {"order": sizes["order"]}

@@ -53,6 +53,7 @@ class Netperf(Microservice):
     result."""
 
     resources, stage = ("network",), "netperf"
+    software = "Netperf"
     roles = (SERVER,)
 
     def __init__(self, name: str, short: str, test: str, result: str, fields: int, *options: str):

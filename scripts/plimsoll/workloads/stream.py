@@ -25,6 +25,7 @@ class Stream(Microservice):
     """Memory bandwidth of four kernels, each the best of its repetitions but the first."""
 
     name, label, short, resources, stage = "stream", "STREAM", "S", ("memory",), "stream"
+    software = "STREAM"
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
         """The profile's elements, raised until an array is `cache_multiple` times the last-level caches."""

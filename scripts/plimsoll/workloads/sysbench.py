@@ -15,6 +15,7 @@ class Sysbench(Workload):
 
     in_words = "program"
     name = "sysbench"
+    software = "sysbench"
 
     def command(self, parameters: dict) -> list[str]:
         """The program in the image, and its arguments. It is given a number of events and no time, so that all do the same."""

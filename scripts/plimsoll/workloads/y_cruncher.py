@@ -15,6 +15,8 @@ class YCruncher(Microservice):
     """Seconds that digits of pi take: their computation alone, and with writing them to the disk."""
 
     name, label, short, resources, stage = "y_cruncher", "Y-Cruncher", "Y", ("cpu", "memory"), "pi"
+    # The substitute: a program that the user supplies is in no image.
+    software = "pi"
     supplied = True
 
     def stands_for(self, parameters: dict) -> str:

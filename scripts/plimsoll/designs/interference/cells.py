@@ -220,3 +220,8 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 def host_facts(machine: Topology) -> dict[str, str]:
     """Nothing about a machine is told for this design alone."""
     return {}
+
+
+def programs(plan: Plan, cell: InterferenceCell) -> list[str]:
+    """The microservice, or those of the pair."""
+    return list(dict.fromkeys(workloads.find(name).software for name in cell["members"]))

@@ -20,6 +20,7 @@ from plimsoll.designs.nesting.factors import (
     TWO,
     WIRED,
     NestingCell,
+    NestingPlan,
     parents,
     total,
 )
@@ -27,6 +28,7 @@ from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT, Plan, SecondHost, Topology
 from plimsoll.measuring import record
+from plimsoll.workloads.netperf import Netperf
 from plimsoll.workloads.sysbench import Sysbench
 
 # Creating containers is measured with a program that ends at once.
@@ -314,3 +316,8 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 def host_facts(machine: Topology) -> dict[str, str]:
     """Where Open vSwitch switches on a machine."""
     return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}
+
+
+def programs(plan: NestingPlan, cell: NestingCell) -> list[str]:
+    """Sysbench, or Netperf; none where it is the creation of instances that is measured."""
+    return {CPU: [Sysbench.software], NETWORK: [Netperf.software]}.get(cell["task"], [])

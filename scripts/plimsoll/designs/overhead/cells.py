@@ -149,3 +149,8 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 def host_facts(machine: Topology) -> dict[str, str]:
     """Nothing about a machine is told for this design alone."""
     return {}
+
+
+def programs(plan: Plan, cell: OverheadCell) -> list[str]:
+    """The benchmark."""
+    return [workloads.find(cell["benchmark"], Microservice).software]

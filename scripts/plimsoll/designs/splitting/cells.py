@@ -301,3 +301,8 @@ def host_facts(machine: Topology) -> dict[str, str]:
         except Unavailable as reason:
             facts[f"hardware setting {name}"] = f"not here: {reason}"
     return facts
+
+
+def programs(plan: SplittingPlan, cell: SplittingCell) -> list[str]:
+    """The application whose section it is."""
+    return [workloads.find(plan["benchmark"], Application).software]

@@ -130,3 +130,8 @@ def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
 def host_facts(machine: Topology) -> dict[str, str]:
     """Nothing about a machine is told for this design alone."""
     return {}
+
+
+def programs(plan: Plan, cell: TuningCell) -> list[str]:
+    """Hadoop: the job is part of the image."""
+    return ["Hadoop"]

@@ -1,0 +1,69 @@
+"""All that is made of measurements, from an archive that is unpacked in the working directory.
+
+There is no rule that measures, and nothing of this machine is looked at.
+
+`make reproduce FROM=...` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from snakemake.logging import logger
+from snakemake.utils import min_version
+
+# Studies, claims, profiles and the papers' tables are the archive's. Said before anything of the package is imported.
+os.environ["PLIMSOLL_CONFIG"] = str(Path("config").resolve())
+
+from plimsoll import paths
+from plimsoll.errors import PlimsollError
+from plimsoll.given import prepare
+from plimsoll.terminal import lines, requested
+from plimsoll.terminal.ready import refuse
+from plimsoll.workflow import hold
+
+min_version("9.0")
+paths.use_this_python()
+
+try:
+    REQUEST = requested.of(sys.argv[1:])
+    WORKFLOW = prepare()
+    SELECTED, STUDIES = WORKFLOW.selected, WORKFLOW.studies
+    requested.check(REQUEST.targets, STUDIES, WORKFLOW.plans)
+except PlimsollError as problem:
+    refuse(problem)
+
+logger.addFilter(lines.Filter(False, SELECTED))
+
+
+include: "shared.smk"
+include: "collect.smk"
+include: "analyse.smk"
+include: "claims.smk"
+include: "figures.smk"
+include: "report.smk"
+
+
+localrules:
+    all,
+
+
+onstart:
+    alone()
+    note_figures()
+
+
+def alone():
+    """End the workflow where another one works in this folder."""
+    global FOLDER_LOCK
+    try:
+        FOLDER_LOCK = hold(Path(".snakemake/plimsoll.lock"))
+    except PlimsollError as problem:
+        refuse(problem)
+
+
+rule all:
+    input:
+        "results/claims.html",
+        [f"results/{name}/report.html" for name in SELECTED],
+        [path for name in SELECTED for path in WORKFLOW.figures(name)],

@@ -1,0 +1,59 @@
+"""What the rules share that make something of measurements, whether these were made here or came in an archive.
+
+Whoever includes this has the WORKFLOW, and the STUDIES by name.
+"""
+
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.claims import FORMAT as CLAIMS_FORMAT
+from plimsoll.figures import sources
+from plimsoll.terminal import patience
+from plimsoll.workflow import image_of
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    figure="|".join(sorted({name for study in STUDIES.values() for name in study["figures"]})),
+    table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
+
+
+def in_project(path):
+    """A file of the project as the rules name it: from the folder that the workflow runs in, if that is the project's."""
+    return str(Path(path).relative_to(paths.PROJECT)) if Path.cwd() == paths.PROJECT else str(path)
+
+
+TEMPLATES = [in_project(path) for path in sorted(Path(paths.PROJECT, "scripts/plimsoll").rglob("*.j2"))]
+STYLE = in_project(paths.PROJECT / "scripts/plimsoll/pages/templates/style.css")
+
+
+def image(wildcards):
+    """Description of the image that a study runs."""
+    return image_of(STUDIES[wildcards.study])
+
+
+def chart_of(wildcards):
+    """The chart of a figure, as its source has it."""
+    study = STUDIES[wildcards.study]
+    known = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
+    return known[study["figures"][wildcards.figure]["chart"]]
+
+
+def table_inputs(wildcards):
+    """What a table is made from."""
+    return WORKFLOW.table_inputs(wildcards.study, wildcards.table)
+
+
+def plan_digest(wildcards):
+    """Changes when the study's plan does: a parameter of everything that reads the plan."""
+    return WORKFLOW.digest(wildcards.study)
+
+
+def needed(rule):
+    """Wildcards of the jobs of a rule that this start of the workflow runs."""
+    return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule]
+
+
+def note_figures():
+    """Note which figures this start of the workflow draws, so that each can say which of how many it is."""
+    patience.note_figures(Path("results"), [(job.study, job.figure) for job in needed("figure")])

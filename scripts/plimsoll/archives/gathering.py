@@ -1,0 +1,86 @@
+"""What goes into an archive of this project's results, and what has to be there first."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll import paths
+from plimsoll.analysis import cell_paths, collect, complete
+from plimsoll.archives.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_PROJECT, OF_RESULTS, OF_STUDY
+from plimsoll.archives.writing import Source
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError
+from plimsoll.images import settings
+from plimsoll.interchange import Plan
+
+
+class Member(NamedTuple):
+    """What a member is made of, and what it is to whoever makes all again: its role (plimsoll.archives.layout)."""
+
+    source: Source
+    role: str
+
+
+def measured(studies: Mapping[str, Study], results: Path) -> dict[str, Study]:
+    """The studies that have records. PlimsollError if none has, or if what describes the measurements is not there."""
+    there = {name: study for name, study in studies.items() if any((results / name / "runs").rglob("*.json"))}
+    if not there:
+        raise PlimsollError(
+            f"Nothing was measured of {', '.join(studies)} yet: make reproduce STUDIES={next(iter(studies))} does."
+        )
+    for name, study in there.items():
+        for needed in (results / name / "plan.json", results / "host.json", results / f"images/{study['image']}.json"):
+            if not needed.is_file():
+                raise PlimsollError(
+                    f"{needed} is not there, without which nothing can be made of the records of {name}: let make reproduce "
+                    f"STUDIES={name} come to its end first."
+                )
+    return there
+
+
+def plan_of(folder: Path) -> Plan:
+    """The plan of a study in its folder of results. PlimsollError if the list of its runs was made with another one."""
+    plan, runs = collect.read_plan(folder / "plan.json"), folder / "runs.csv"
+    if runs.is_file():
+        made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in complete.rows_of(runs)}
+        if made != set(plan["order"]):
+            raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")
+    return plan
+
+
+def another_plan(folder: Path, what: str) -> PlimsollError:
+    """The refusal of a study whose plan was made anew since its records or its tables were."""
+    return PlimsollError(
+        f"{what}: let make reproduce STUDIES={folder.name} come to its end with the settings that it was measured with, and "
+        "archive then."
+    )
+
+
+def files(studies: Mapping[str, Study], results: Path, raw: bool) -> dict[str, Member]:
+    """The members of an archive that are files here, by their names; with the `raw` outputs only if they are wanted."""
+    found = dict(_of("config/", paths.CONFIG, OF_CONFIG))
+    found |= _of("", paths.PROJECT, OF_PROJECT)
+    found |= _of("results/", results, OF_RESULTS)
+    for name, study in studies.items():
+        found |= _of(f"results/{name}/", results / name, {**OF_STUDY, MADE: [*OF_STUDY[MADE], *_made(study)]})
+        found |= _of("results/", results, {GIVEN: [f"images/{study['image']}.json", f"images/{study['image']}.runtimes.json"]})
+        recipe = [path.relative_to(paths.PROJECT).as_posix() for path in settings.sources(study["image"])]
+        found |= _of("", paths.PROJECT, {ABOUT: recipe})
+        if raw:
+            found |= _of(f"results/{name}/", results / name, {GIVEN: ["raw/**/*"]})
+    return found
+
+
+def _made(study: Study) -> list[str]:
+    """Where a study's figures and tables lie; those that it no longer has may lie there too."""
+    tables = [f"tables/{name}.csv" for name in ("tests", *study.get("tables", {}))]
+    return [*tables, *(f"figures/{name}.*" for name in study["figures"])]
+
+
+def _of(prefix: str, folder: Path, patterns: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, Member]]:
+    """The files of a folder that match the patterns of a role, with their names; no links, which may lead anywhere."""
+    for role, of_role in patterns.items():
+        for pattern in of_role:
+            for path in folder.glob(pattern):
+                if path.is_file() and not path.is_symlink():
+                    yield f"{prefix}{path.relative_to(folder).as_posix()}", Member(path, role)

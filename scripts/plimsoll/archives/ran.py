@@ -1,0 +1,68 @@
+"""What ran of a study, cell by cell, as far as a description of it says: when, how often, in which image, and what failed."""
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from plimsoll.archives.records import Packed
+from plimsoll.interchange import StageOfImage, Tried
+from plimsoll.measuring import staleness, status
+
+# What is told of a record.
+NEEDED = {"image", "status", "started", "attempts", "invalid_attempts"}
+
+
+class Failed(NamedTuple):
+    """An attempt that did not count: a name that no other has, when it was made (seconds since 1970), and why it failed."""
+
+    name: str
+    begun: float
+    ended: float
+    error: str
+
+
+@dataclass
+class Cell:
+    """What ran of a cell, None where no record can be read: `begun` and `ended` are seconds since 1970, `statuses` are those of
+    its runs."""
+
+    path: str
+    image: StageOfImage | None = None
+    begun: float | None = None
+    ended: float | None = None
+    statuses: list[str] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+
+    def add(self, packed: Packed) -> None:
+        """Add a record of the cell."""
+        record, name = packed.record, packed.path.removesuffix(".json")
+        if record is None or NEEDED - record.keys():
+            self.statuses.append(status.DAMAGED)
+            return
+        self.image = record["image"]
+        self.statuses.append(record["status"])
+        for number, tried in enumerate(staleness.attempts_of(record), 1):
+            begun, ended = _span(tried)
+            self.begun = min(begun, self.begun or begun)
+            self.ended = max(ended, self.ended or ended)
+            if tried["status"] not in status.COUNTED:
+                error = f"{tried['status']}: {tried.get('reason')}"
+                self.failed.append(Failed(f"{name}/attempt-{number}", begun, ended, error))
+
+    @property
+    def counted(self) -> bool:
+        """Whether one of its runs counts."""
+        return any(one in status.COUNTED for one in self.statuses)
+
+
+def _span(tried: Tried) -> tuple[float, float]:
+    return tried["started"], tried["started"] + sum(tried.get("seconds", {}).values())
+
+
+class Ran(dict[str, Cell]):
+    """The cells of a study that ran, by path."""
+
+    def add(self, packed: Packed) -> None:
+        """Add a record."""
+        path = PurePosixPath(packed.path).parent.as_posix()
+        self.setdefault(path, Cell(path)).add(packed)

@@ -1,0 +1,217 @@
+"""An archive that somebody else may have made: it is checked as a whole before anything of it is used.
+
+Each member has to be what the manifest says, and nothing is read further than that. What is unpacked has a place where the
+workflow looks for what it is given, and none where it writes.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll.archives import formats, records
+from plimsoll.archives.layout import GIVEN, MADE, MANIFEST, PLACED, Refused, inside, records_of
+from plimsoll.config import yaml_files
+from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan
+
+# What an archive says of itself is no longer, and what it holds is no larger than so many times its own size, unless it is
+# small (bytes).
+LONGEST_MANIFEST, TIMES_ITS_SIZE, SMALL = 64 * 2**20, 1000, 256 * 2**20
+PART_BYTES = 1 << 20
+# What is the same whenever it is made of the same. Pictures have the moment in them, and pages have pictures.
+COMPARED = (".csv", ".json", ".txt")
+
+
+class Archive(NamedTuple):
+    """An archive whose members are what its `manifest` says; `identity` tells it from any other."""
+
+    file: zipfile.ZipFile
+    manifest: dict
+    identity: str
+
+    def members(self, role: str) -> dict[str, dict]:
+        """What the manifest says of the members of a role, by name."""
+        return {name: said for name, said in self.manifest["members"].items() if said["role"] == role}
+
+
+@contextmanager
+def opened(source: Path) -> Iterator[Archive]:
+    """An archive, checked. PlimsollError for a file that is none, is damaged, or is of a format that this version does not
+    read; also where that, or a disk that is too small, is found while it is used."""
+    try:
+        with zipfile.ZipFile(source) as file:
+            archive = _manifested(file, source)
+            _check_members(archive)
+            _check_size(archive, source)
+            for name, said in archive.manifest["members"].items():
+                for _ in _parts(file, name, said):
+                    pass
+            yield archive
+    except Refused as problem:
+        raise PlimsollError(f"{source} cannot be used: {problem}.") from problem
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as problem:
+        raise PlimsollError(f"{source} is damaged, or no archive: copy it again, or make it again (make archive).") from problem
+
+
+def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
+    """An archive with what it says of itself, in today's format."""
+    if MANIFEST not in file.namelist():
+        raise Refused(f"it has no {MANIFEST}, so that it is none of those that `make archive` makes")
+    if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
+        raise Refused(f"its {MANIFEST} is too long")
+    text = file.read(MANIFEST)
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise Refused(f"its {MANIFEST} is no JSON") from problem
+    if not isinstance(manifest, dict):
+        raise Refused(f"its {MANIFEST} has no keys")
+    manifest = formats.current(manifest)
+    yaml_files.check(manifest, "archive", f"{source}, {MANIFEST}")
+    return Archive(file, manifest, hashlib.sha256(text).hexdigest())
+
+
+def _check_members(archive: Archive) -> None:
+    """Refused unless an archive has the members that it says, all that is needed among them, and no others."""
+    listed = archive.manifest["members"]
+    # Folders are no members; who packs an unpacked archive again gets them.
+    names = [name for name in archive.file.namelist() if not name.endswith("/") and name != MANIFEST]
+    if len(names) != len(set(names)):
+        raise Refused("it has a member twice")
+    for name in names:
+        _check_member(name, archive.file.getinfo(name), listed.get(name))
+    needed = {f"results/{study}/plan.json" for study in archive.manifest["studies"]}
+    needed |= {records_of(study) for study in archive.manifest["studies"]}
+    needed |= {f"config/studies/{study}.yaml" for study in archive.manifest["studies"]}
+    if lacking := sorted((listed.keys() - set(names)) | (needed - archive.members(GIVEN).keys())):
+        raise Refused(f"it lacks {lacking[0]}")
+
+
+def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None:
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if not inside(name) or member.orig_filename != name:
+        raise Refused(f"its member {member.orig_filename!r} would leave the folder that it is unpacked into")
+    if said is None:
+        raise Refused(f"it has {name}, of which its {MANIFEST} says nothing")
+    if kind not in (0, stat.S_IFREG):
+        raise Refused(f"its member {name} is no plain file")
+    if said["role"] == GIVEN and not PLACED.fullmatch(name):
+        raise Refused(f"it would put {name} where the workflow writes")
+    if member.file_size != said["bytes"]:
+        raise Refused(f"its member {name} is not what was written")
+
+
+def _check_size(archive: Archive, source: Path) -> None:
+    """Refused for an archive that says to hold more than one of its size can."""
+    unpacked = sum(said["bytes"] for part in ("members", "studies") for said in archive.manifest[part].values())
+    if unpacked > max(SMALL, TIMES_ITS_SIZE * source.stat().st_size):
+        raise Refused(f"it would take {unpacked / 2**20:.0f} MiB unpacked, which is too much for its size")
+
+
+def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
+    """The content of a member, part by part; Refused where it is not what was written."""
+    digest, left = hashlib.sha256(), said["bytes"]
+    with file.open(name) as content:
+        while left >= 0 and (part := content.read(PART_BYTES)):
+            left -= len(part)
+            digest.update(part)
+            yield part
+    if left or digest.hexdigest() != said["sha256"]:
+        raise Refused(f"its member {name} is not what was written")
+
+
+def unpack(archive: Archive, folder: Path) -> None:
+    """Write what an archive gives to the workflow into an empty folder, with the records of each study below its runs/. Refused
+    if a plan is none, if a record is not there, or if the disk is too small."""
+    given = archive.members(GIVEN)
+    needed = sum(said["bytes"] for said in (*given.values(), *archive.manifest["studies"].values()))
+    if needed > (free := shutil.disk_usage(folder).free):
+        raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
+    for name, said in given.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "xb") as written:
+            for part in _parts(archive.file, name, said):
+                written.write(part)
+    for study, said in archive.manifest["studies"].items():
+        _unpack_records(archive, study, said, folder / f"results/{study}")
+
+
+def _unpack_records(archive: Archive, study: str, said: dict, folder: Path) -> None:
+    there = set()
+    for name, content in _records(archive, study):
+        path = folder / "runs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        there.add(name)
+    if len(there) != said["records"]:
+        raise Refused(f"it has {len(there)} records of {study}, and says that it has {said['records']}")
+    excused = {tuple(run) for run in said["lacking"]}
+    for run in _planned(folder / "plan.json", study):
+        if f"{run[0]}/{run[1]}.json" not in there and run not in excused:
+            raise Refused(f"it lacks the record {run[0]}/{run[1]} of {study}, which its plan has")
+
+
+def _planned(path: Path, study: str) -> list[tuple[str, int]]:
+    """The runs (cell, repetition) of a plan that an archive gave. Refused if it is no plan of the study."""
+    try:
+        plan = json.loads(path.read_text())
+        runs = [(cell, repetition) for cell, repetition in plan["order"]]
+        if plan["study"] != study or Plan.__required_keys__ - plan.keys() or {cell for cell, _ in runs} - plan["cells"].keys():
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise Refused(f"its plan of {study} is none") from problem
+    return runs
+
+
+def _records(archive: Archive, study: str) -> Iterator[tuple[str, bytes]]:
+    with archive.file.open(records_of(study)) as content:
+        yield from records.unpacked(_lines(content), archive.manifest["studies"][study]["bytes"])
+
+
+def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
+    while line := content.readline(records.LONGEST):
+        if len(line) == records.LONGEST:
+            raise Refused("a line of its records is too long")
+        yield line
+
+
+def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
+    """The first file of a folder that is not what the archive gave, or that it did not give to a place of records, by its path
+    there; None if there is none. `but` are members that are left out."""
+    for name, said in archive.members(GIVEN).items():
+        if name not in but and _checksum(folder / name) != said["sha256"]:
+            return name
+    for study in archive.manifest["studies"]:
+        runs = folder / f"results/{study}/runs"
+        there = {path.relative_to(runs).as_posix() for path in runs.rglob("*") if not path.is_dir()}
+        for name, content in _records(archive, study):
+            if name not in there or (runs / name).read_bytes() != content:
+                return f"results/{study}/runs/{name}"
+            there.remove(name)
+        if there:
+            return f"results/{study}/runs/{min(there)}"
+    return None
+
+
+def _checksum(path: Path) -> str | None:
+    """SHA-256 of a file; None if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+    """The tables and texts that were made when the archive was, by their paths in a folder where all is made anew: (those that
+    are the same there, the others). `but` are ends of paths that are left out."""
+    same, other = [], []
+    for name, said in archive.members(MADE).items():
+        if name.endswith(COMPARED) and not name.endswith(but):
+            (same if _checksum(folder / name) == said["sha256"] else other).append(name)
+    return same, other

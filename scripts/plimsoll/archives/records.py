@@ -1,0 +1,104 @@
+"""A study's records as one member of an archive: a line of JSON each, in the order of their paths.
+
+A study has hundreds or thousands of records, and each lists the bits of all that was mapped. As members of their own they would
+take several times the room: a zip file compresses each member by itself, and does not see across more than 32 KiB of one. So a
+line can say that a large value is the same as in an earlier record.
+
+A line has the record's `path` below runs/, and the `record` itself. `same` names keys whose value (null in the line) is that of
+an earlier record, by its path. What is not as records are written, such as a damaged file, is kept as it is: as `bytes`, in
+base64, in the record's place. So each file comes back byte for byte.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from plimsoll.archives.layout import Refused, inside
+from plimsoll.interchange import Record
+
+# A value of so many characters is worth a reference.
+LARGE = 4096
+# A line is no longer (bytes).
+LONGEST = 64 * 2**20
+
+
+class Packed(NamedTuple):
+    """A record on its way into an archive: its `line`, its `path` below runs/, how many `bytes` its file has, and the `record`,
+    None of a file that is none."""
+
+    line: bytes
+    path: str
+    bytes: int
+    record: Record | None
+
+
+def packed(runs: Path) -> Iterator[Packed]:
+    """Every record below a folder, in the order of their paths."""
+    seen: dict[tuple[str, str], str] = {}
+    files = {path.relative_to(runs).as_posix(): path for path in runs.rglob("*.json") if path.is_file()}
+    for name in sorted(files):
+        content = files[name].read_bytes()
+        record = _record(content)
+        told = {"path": name, "bytes": base64.b64encode(content).decode()} if record is None else _told(name, record, seen)
+        yield Packed(f"{_compact(told)}\n".encode(), name, len(content), record)
+
+
+def _record(content: bytes) -> Record | None:
+    """What a record's file holds; None if it would not be written again as it is."""
+    try:
+        record = json.loads(content)
+        return record if isinstance(record, dict) and _written(record) == content else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _written(record: dict) -> bytes:
+    """The file of a record, as plimsoll.measuring.record writes it."""
+    return (json.dumps(record, indent=1) + "\n").encode()
+
+
+def _compact(content: object) -> str:
+    return json.dumps(content, separators=(",", ":"))
+
+
+def _told(name: str, record: dict, seen: dict[tuple[str, str], str]) -> dict:
+    """What the line of a record says; `seen` has the path of the first record with each large value, by key and value."""
+    large = {key: text for key, value in record.items() if len(text := _compact(value)) >= LARGE}
+    first = {key: seen.setdefault((key, text), name) for key, text in large.items()}
+    same = {key: path for key, path in first.items() if path != name}
+    told = {"path": name, "record": {**record, **dict.fromkeys(same)}}
+    return {**told, "same": same} if same else told
+
+
+def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of each record that an archive's lines hold. Refused for a line that is none, for a path that leaves the
+    folder or was there before, and for more than `most` bytes in all."""
+    there: set[str] = set()
+    large: dict[tuple[str, str], str] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            name, content = _read(json.loads(line), large)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+            raise Refused(f"line {number} of its records is none") from problem
+        most -= len(content)
+        if most < 0:
+            raise Refused("its records are larger than it says")
+        if name in there:
+            raise Refused(f"it has the record {name} twice")
+        there.add(name)
+        yield name, content
+
+
+def _read(told: dict, large: dict[tuple[str, str], str]) -> tuple[str, bytes]:
+    """(path, content) of a record's line; `large` has, as text, the large values that later lines may refer to."""
+    name = told["path"]
+    if not (isinstance(name, str) and inside(name) and name.endswith(".json")):
+        raise Refused(f"it has a record with the path {name!r}, which leaves its folder")
+    if "bytes" in told:
+        return name, base64.b64decode(told["bytes"], validate=True)
+    own = {(name, key): text for key, value in told["record"].items() if len(text := _compact(value)) >= LARGE}
+    large.update(own)
+    referred = {key: json.loads(large[first, key]) for key, first in told.get("same", {}).items()}
+    return name, _written({**told["record"], **referred})

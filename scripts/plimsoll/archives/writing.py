@@ -1,0 +1,113 @@
+"""A zip file that is there whole or not at all, with the same bytes whenever it is made of the same members.
+
+It is written beside its target, brought to the disk, and given its name last. Whoever writes it holds a lock of the kernel on
+the unfinished file: what a killed writer left has no holder, and the next one writes over it.
+"""
+
+import contextlib
+import fcntl
+import filecmp
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from plimsoll.errors import PlimsollError
+
+PART_BYTES = 1 << 20
+# Nothing of when, where and by whom: that would differ from one writing to the next.
+NO_TIME, UNIX, REGULAR = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16
+
+# What a member is made of: a file, bytes, or an open file that is read from its start.
+Source = Path | bytes | BinaryIO
+
+
+class Stated(NamedTuple):
+    """How large a member is, and its checksum."""
+
+    bytes: int
+    sha256: str
+
+
+def stated(source: Source) -> Stated:
+    """Size and checksum of what a member is made of."""
+    digest, size = hashlib.sha256(), 0
+    for part in _parts(source):
+        digest.update(part)
+        size += len(part)
+    return Stated(size, digest.hexdigest())
+
+
+def _parts(source: Source) -> Iterator[bytes]:
+    if isinstance(source, bytes):
+        yield source
+        return
+    with open(source, "rb") if isinstance(source, Path) else contextlib.nullcontext(source) as file:
+        file.seek(0)
+        while part := file.read(PART_BYTES):
+            yield part
+
+
+def write(target: Path, members: Iterable[tuple[str, Source]]) -> bool:
+    """Write members, by their names, into a zip file; False if it is there already. PlimsollError if another file is there, if
+    another process writes it, or if it cannot be written."""
+    try:
+        with _unfinished(target) as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+                for name, source in members:
+                    _add(archive, name, source)
+            file.flush()
+            os.fsync(file.fileno())
+            return _put(Path(file.name), target)
+    except OSError as problem:
+        raise PlimsollError(f"{target} could not be written: {problem.strerror or problem}.") from problem
+
+
+def _add(archive: zipfile.ZipFile, name: str, source: Source) -> None:
+    member = zipfile.ZipInfo(name, NO_TIME)
+    member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, UNIX, REGULAR
+    # Whether a member is large is part of what is written before it.
+    with archive.open(member, "w", force_zip64=True) as file:
+        for part in _parts(source):
+            file.write(part)
+
+
+@contextlib.contextmanager
+def _unfinished(target: Path) -> Iterator[BinaryIO]:
+    """The file that is to become the target, empty; it is gone afterwards unless it has become it."""
+    path = target.with_name(f".{target.name}.unfinished")
+    with open(path, "r+b", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666)) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlimsollError(f"Another process is writing {target}: wait for it to end, or stop it.") from None
+        if not _is(path, file):
+            raise PlimsollError(f"Another process has just written {target}: start again.")
+        file.truncate()
+        try:
+            yield file
+        finally:
+            if _is(path, file):
+                path.unlink()
+
+
+def _is(path: Path, file: BinaryIO) -> bool:
+    """Whether an open file has this path."""
+    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+
+
+def _put(written: Path, target: Path) -> bool:
+    """Give a file its name, unless that is taken; whether it was given. Nobody else does so: they would need the lock."""
+    if target.exists():
+        if filecmp.cmp(written, target, shallow=False):
+            return False
+        raise PlimsollError(f"{target} is there, and holds something else: move it away, or name another file with FILE=...")
+    written.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return True

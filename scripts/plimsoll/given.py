@@ -1,0 +1,40 @@
+"""What the workflow works on where plans and records are given: an archive that is unpacked in the working directory.
+
+Nothing of this machine is looked at, no environment is tried, and there is nothing to measure (rules/remake.smk).
+"""
+
+from pathlib import Path
+
+from plimsoll import designs
+from plimsoll.analysis import collect
+from plimsoll.archives.layout import RECORDS, records_of
+from plimsoll.claims import book
+from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
+from plimsoll.workflow import Workflow
+
+
+class Given(Workflow):
+    """The studies of an archive, with their plans as they were."""
+
+    def bundles(self, study: str, name: str | None = None) -> list[str]:
+        """What stands for the records that a figure or a table is made from: the records of the study came in one file."""
+        return [records_of(study)]
+
+
+def prepare() -> Given:
+    """The workflow of what is unpacked here. PlimsollError for a study or claims that this version cannot read, and for a study
+    of another design than its plan."""
+    names = sorted(path.parent.name for path in Path("results").glob(f"*/{RECORDS}"))
+    if not names:
+        raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: make reproduce FROM=... does that.")
+    loaded = {name: studies.load(name, designs.known()) for name in names}
+    plans = {name: collect.read_plan(Path("results", name, "plan.json")) for name in names}
+    claims = book.load_all()
+    for name, study in loaded.items():
+        if (planned := plans[name]["design"]) != study["design"]:
+            raise PlimsollError(
+                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {planned}."
+            )
+        book.check_against(study, claims.get(name, []))
+    return Given(names, names, loaded, plans, {}, {})

@@ -1,0 +1,141 @@
+"""From an archive to all that is made of measurements, in a folder of its own: without containers, and without measuring.
+
+What the archive gives is unpacked into results/from/<name of the archive>/, which looks like the project's own folder: there
+the workflow's rules find it by the same paths (rules/remake.smk), and what they make lies beside it. What was measured on this
+machine is nowhere near.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.archives import code, reading
+from plimsoll.archives.layout import MANIFEST
+from plimsoll.archives.reading import Archive
+from plimsoll.config import yaml_files
+from plimsoll.errors import PlimsollError
+
+# Below the results of this machine.
+PLACE = "from"
+# What another reading of the paper changes.
+OF_CLAIMS = ("/claims.json", "/claims.csv", "/comparisons.csv")
+# The sentence names at most this many files.
+NAMED = 3
+
+
+def remake(source: Path, claims: list[Path], results: Path) -> str:
+    """Make everything from an archive, with other claims where files of `claims` are given; how it compares with what is in the
+    archive, in words. `results` is the folder of this machine's results. PlimsollError for an archive that cannot be used,
+    claims that are none of its studies', or if something cannot be made."""
+    own = {yaml_files.load(path, "claims")["study"]: path for path in claims}
+    place = results / PLACE
+    place.mkdir(parents=True, exist_ok=True)
+    with _alone(place), reading.opened(source) as archive:
+        names = list(archive.manifest["studies"])
+        if others := sorted(own.keys() - set(names)):
+            raise PlimsollError(f"{own[others[0]]} has the claims of {others[0]}, and {source} has {', '.join(names)}.")
+        folder = place / name_of(source, list(own.values()))
+        _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
+    for study, path in own.items():
+        _put(path, folder / f"config/claims/{study}.yaml")
+    _snakemake(folder, source)
+    _findings(folder, names)
+    return comparison(archive, folder, OF_CLAIMS if own else ())
+
+
+def name_of(source: Path, claims: list[Path]) -> str:
+    """What the folder of an archive is called: as the archive is, and as the files of claims, if it is judged by these."""
+    stems = [source.name.removesuffix(".zip"), *(path.stem for path in claims)]
+    return re.sub(r"[^\w.+-]+", "-", "+".join(stems)).strip(".-+") or "archive"
+
+
+@contextlib.contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Wait until nobody else unpacks. The lock is the kernel's: a killed holder does not keep it."""
+    with open(place / ".lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> None:
+    """Have in a folder what an archive gives, as it is in the archive but for members that are `replaced`; what was made there
+    before stays. PlimsollError if the folder is another archive's, or if what was given was changed in it."""
+    remedy = f"delete {folder}, in which nothing was measured, and start again"
+    noted = folder / MANIFEST
+    if not folder.exists():
+        _unpack(archive, folder)
+    elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
+        raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
+    elif changed := reading.changed(archive, folder, replaced):
+        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (CLAIMS=... judges by your own claims).")
+
+
+def _unpack(archive: Archive, folder: Path) -> None:
+    """Put what an archive gives into a folder, in one step."""
+    new = folder.with_name(f".{folder.name}.unfinished")
+    # A killed process may have left it.
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    try:
+        reading.unpack(archive, new)
+        (new / MANIFEST).write_bytes(archive.file.read(MANIFEST))
+        new.rename(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _put(path: Path, target: Path) -> None:
+    """Put a file in another's place, unless it is there: what is made from it would be made again."""
+    content = path.read_bytes()
+    if target.read_bytes() != content:
+        temporary = target.with_name(f".{target.name}")
+        temporary.write_bytes(content)
+        temporary.rename(target)
+
+
+def _snakemake(folder: Path, source: Path) -> None:
+    """Run the workflow that measures nothing. PlimsollError if it fails: its own words are above."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "rules/remake.smk")]
+    command += ["--directory", str(folder), "--workflow-profile", str(paths.PROJECT / "profiles/remake")]
+    processors = len(os.sched_getaffinity(0))
+    if subprocess.run([*command, "--cores", str(processors), "all"], env=_environment()).returncode:
+        where = folder / "results/*/logs/"
+        raise PlimsollError(f"Not everything could be made from {source}: the reason is above, and in {where}.")
+
+
+def _findings(folder: Path, names: list[str]) -> None:
+    """Tell the most telling findings. That they cannot be told is no failure: they are on the pages."""
+    command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={','.join(names)}"]
+    subprocess.run(command, env={**_environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
+
+
+def _environment() -> dict[str, str]:
+    """This process's, in which this project's package is found, however this process was started."""
+    modules = [str(paths.PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
+
+
+def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> str:
+    """In words: whether the tables and texts that were made in a folder are those of the archive; `but` are ends of paths that
+    are meant to differ."""
+    same, other = reading.compared(archive, folder, but)
+    whole, where = len(same) + len(other), f"Everything is in {folder}."
+    if not whole:
+        return f"The archive has no tables to compare with. {where}"
+    if not other:
+        return f"All {whole} tables and texts of the archive were made again, byte for byte. {where}"
+    named = ", ".join([*other[:NAMED], *([f"{len(other) - NAMED} more"] if len(other) > NAMED else [])])
+    by, here = archive.manifest["made_by"], code.made_by()
+    why = "the code is the same: the archive's are older than its records, or another processor rounds differently"
+    if by != here:
+        versions = [f"version {one['version']}, {one['code'][:8]}" for one in (by, here)]
+        why = f"they were made by another code ({versions[0]}; here {versions[1]})"
+    return f"{len(same)} of {whole} tables and texts are byte for byte those of the archive. Not so {named}: {why}. {where}"

@@ -1,0 +1,216 @@
+"""From results to an archive and back: all that is made of measurements, made again without measuring."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+import yaml
+from plimsoll.config import studies
+
+from tests import crates
+from tests.project import Project
+
+FIGURES = 1
+SMALL, MADE = "plimsoll2026", "results/from/plimsoll-plimsoll2026"
+ARCHIVE = f"plimsoll-{SMALL}.zip"
+# No engine answers, and no other runtime is found.
+NOTHING = {"PATH": "/usr/bin:/bin", "DOCKER_HOST": "unix:///nonexistent.sock"}
+
+
+class Archived(Project):
+    """A copy of the project that can make up results, archive them, and make them again."""
+
+    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
+        given = {**self.environment, "PYTHONPATH": f"{self.folder}/scripts:{self.folder}", **environment}
+        return subprocess.run(
+            [sys.executable, "-m", *words], cwd=self.folder, env=given, capture_output=True, text=True, timeout=900
+        )
+
+    def make_up(self, study: str, figures: int) -> None:
+        """Leave what the workflow would leave of a study that is cut down to some of its figures, each of another chart:
+        drawing takes most of the time."""
+        path = self.folder / f"config/studies/{study}.yaml"
+        content = yaml.safe_load(path.read_text())
+        of_chart = {figure["chart"]: name for name, figure in content["figures"].items()}
+        kept = sorted(of_chart.values())[:figures]
+        content["figures"] = {name: content["figures"][name] for name in kept}
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        done = self.run("tests.made_up", study)
+        assert done.returncode == 0, done.stderr
+
+    def archive(self, study: str, *words: str) -> subprocess.CompletedProcess:
+        done = self.run("plimsoll", "archive", *words, f"studies={study}")
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def remake(self, archive: str, *words: str) -> subprocess.CompletedProcess:
+        return self.run("plimsoll", "remake", "--file", archive, *words, **NOTHING)
+
+    def contents(self, folder: str) -> dict[str, tuple[bytes, int]]:
+        """Every file below a folder, by its path there, with when it was changed."""
+        files = [path for path in (self.folder / folder).rglob("*") if path.is_file()]
+        return {str(path.relative_to(self.folder / folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Archived:
+    return Archived(tmp_path_factory.mktemp("archived"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Archived:
+    """A project with an archive of a small study, without figures; tests leave both as they are."""
+    made = Archived(tmp_path_factory.mktemp("small"))
+    made.make_up(SMALL, 0)
+    assert made.archive(SMALL).stdout.startswith(f"{ARCHIVE} (")
+    return made
+
+
+@pytest.fixture(scope="module")
+def remade(small) -> Archived:
+    """The same, with all that is made of the archive."""
+    done = small.remake(ARCHIVE)
+    assert done.returncode == 0, done.stderr
+    return small
+
+
+def one_sentence(done: subprocess.CompletedProcess) -> str:
+    """What a refused command said."""
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
+    assert len(said) == 1, done.stderr
+    return said[0]
+
+
+@pytest.mark.parametrize("study", studies.names(studies.STUDIES))
+def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, study):
+    project.make_up(study, FIGURES)
+    project.archive(study, "--output", f"{study}.zip")
+    before = project.contents(f"results/{study}")
+    done = project.remake(f"{study}.zip")
+    assert done.returncode == 0, done.stderr
+    assert before == project.contents(f"results/{study}")
+    after = project.contents(f"results/from/{study}/results/{study}")
+    tables = [name for name in before if name.endswith(".csv")]
+    assert len(tables) > 5 and any(name.startswith("figures/") for name in tables)
+    assert [name for name in tables if after[name][0] != before[name][0]] == []
+    assert re.search(r"All \d+ tables and texts of the archive were made again, byte for byte\.", done.stdout), done.stdout
+    for kind in ("figures/*.png", "figures/*.pdf", "notebooks/*.ipynb"):
+        assert len(project.files(f"results/from/{study}/results/{study}/{kind}")) == FIGURES
+    assert len(after["report.html"][0]) > 10_000
+    with zipfile.ZipFile(project.folder / f"{study}.zip") as file:
+        report = file.read(f"results/{study}/report.html").decode()
+    # Pictures are there once, as files.
+    figure = next(name for name in after if name.endswith(".png"))
+    assert "base64" not in report and f'src="{figure}"' in report
+    assert (project.folder / f"results/from/{study}/results/claims.html").stat().st_size > 10_000
+
+
+def test_an_archive_is_a_workflow_run_crate(small):
+    """One whose cells measure a program, and one with cells that measure none."""
+    small.make_up("amaral2015", 0)
+    small.archive("amaral2015")
+    for name in (ARCHIVE, "plimsoll-amaral2015.zip"):
+        assert crates.issues(small.folder / name) == []
+
+
+def test_a_crate_that_lacks_what_is_required_is_found(small):
+    """The validator is asked, and not only called."""
+    lacking = small.folder / "lacking.zip"
+    with zipfile.ZipFile(small.folder / ARCHIVE) as whole, zipfile.ZipFile(lacking, "w") as file:
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name == "ro-crate-metadata.json":
+                content = content.replace(b'"mainEntity"', b'"citation"').replace(b'"instrument"', b'"about"')
+            file.writestr(name, content)
+    found = " ".join(crates.issues(lacking))
+    assert "mainEntity" in found and "instrument" in found
+
+
+def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
+    page = remade.folder / MADE / "results/claims.html"
+    first = page.stat().st_mtime_ns
+    again = remade.remake(ARCHIVE)
+    assert again.returncode == 0 and page.stat().st_mtime_ns == first and "Nothing to be done" in again.stderr
+    # A record that was changed.
+    record = remade.folder / remade.files(f"{MADE}/results/{SMALL}/runs/**/*.json")[0]
+    content = record.read_text()
+    record.write_text(content.replace("valid", "failed"))
+    said = one_sentence(remade.remake(ARCHIVE))
+    assert f"{record.relative_to(remade.folder)} is not what {ARCHIVE} has: delete {MADE}" in said
+    record.write_text(content)
+    # Another archive of the same name.
+    other = remade.folder / "elsewhere" / ARCHIVE
+    other.parent.mkdir()
+    remade.archive(SMALL, "--raw", "--output", str(other))
+    assert f"{MADE} was made from another archive than {other}: delete" in one_sentence(remade.remake(str(other)))
+
+
+def test_tables_that_are_not_what_the_records_give_are_named(small):
+    runs = small.folder / f"results/{SMALL}/runs.csv"
+    content = runs.read_text()
+    runs.write_text(content.replace("failed", "valid"))
+    small.archive(SMALL, "--output", "unlike.zip")
+    runs.write_text(content)
+    done = small.remake("unlike.zip")
+    assert done.returncode == 0, done.stderr
+    assert f"Not so results/{SMALL}/runs.csv: the code is the same: the archive's are older than its records" in done.stdout
+
+
+def test_there_is_no_rule_that_measures_or_looks_at_this_machine(remade):
+    words = ("--snakefile", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", MADE)
+    done = remade.run("snakemake", *words, "--list-rules", **NOTHING)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"all", "collect", "tests", "table", "claims", "verdicts", "figure", "report"}
+
+
+def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):
+    claims = yaml.safe_load((small.folder / f"config/claims/{SMALL}.yaml").read_text())
+    for claim in claims["claims"]:
+        claim.update(margin=1000.0, threshold="all is alike")
+    (small.folder / "lenient.yaml").write_text(yaml.safe_dump(claims, sort_keys=False))
+    done = small.remake(ARCHIVE, "--claims", "lenient.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "were made again, byte for byte" in done.stdout
+    judged = json.loads((small.folder / f"{MADE}+lenient/results/{SMALL}/claims.json").read_text())
+    assert {result["margin"] for result in judged} == {1000.0}
+    # Those of another study, and what is none.
+    shutil.copy(small.folder / "config/claims/liu2020.yaml", small.folder / "other.yaml")
+    said = one_sentence(small.remake(ARCHIVE, "--claims", "other.yaml"))
+    assert f"other.yaml has the claims of liu2020, and {ARCHIVE} has {SMALL}." in said
+    (small.folder / "none.yaml").write_text("study: [\n")
+    assert "none.yaml, line 2: not valid YAML" in one_sentence(small.remake(ARCHIVE, "--claims", "none.yaml"))
+
+
+def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
+    empty = Archived(tmp_path)
+    done = empty.run("plimsoll", "archive", "studies=liu2020")
+    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: make reproduce STUDIES=liu2020 does."
+    assert not empty.files("*.zip")
+    assert "none.zip: No such file or directory" in one_sentence(empty.remake("none.zip"))
+    assert "README.md is damaged, or no archive" in one_sentence(empty.remake("README.md"))
+    with zipfile.ZipFile(empty.folder / "foreign.zip", "w") as file:
+        file.writestr("hello.txt", "hello")
+    assert "foreign.zip cannot be used: it has no archive.json" in one_sentence(empty.remake("foreign.zip"))
+    assert not empty.files("results/from/*/")
+
+
+def test_making_again_needs_no_set_up_but_python(project):
+    """What make would run, with an archive and without."""
+    commands = {"FROM=a.zip": ("python.sh", "remake --file a.zip"), "STUDIES=liu2020": ("all.sh", "snakemake")}
+    for given, words in commands.items():
+        done = subprocess.run(
+            ["make", "-n", "reproduce", given],
+            cwd=project.folder,
+            env={**os.environ, "MAKEFLAGS": ""},
+            capture_output=True,
+            text=True,
+        )
+        assert all(word in done.stdout for word in words), done.stdout
+        assert ("all.sh" in done.stdout) == ("all.sh" in words)

@@ -1,0 +1,519 @@
+"""Archives: what is in one, how it is written, and which are refused."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from plimsoll import designs, paths, remake
+from plimsoll.archives import code, crate, formats, gathering, layout, packing, reading, records, writing
+from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
+
+from tests import made_up
+from tests.conftest import PROJECT, built
+
+STUDY = "plimsoll2026"
+RECORDS = layout.records_of(STUDY)
+PLAN = f"results/{STUDY}/plan.json"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Path:
+    """Results of one study that nobody measured: records without what is made of them, and a damaged one."""
+    from tests.conftest import host_of
+
+    folder = tmp_path_factory.mktemp("measured") / "results"
+    study = built(STUDY)
+    made_up.write(folder / STUDY, study, made_up.plan_of(study, host_of(1, 2, memory=24 * 2**30)))
+    damaged = sorted((folder / STUDY / "runs").rglob("*.json"))[5]
+    damaged.write_bytes(damaged.read_bytes()[:300] + b"\xff")
+    raw = folder / STUDY / "raw/a/1-1"
+    raw.mkdir(parents=True)
+    (raw / "stdout.txt").write_text("it said this\n")
+    (raw / "elsewhere").symlink_to("/etc/passwd")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archive(results, tmp_path_factory) -> Path:
+    target = tmp_path_factory.mktemp("archive") / "measured.zip"
+    assert packing.pack({STUDY: built(STUDY)}, results, target)
+    return target
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def put(path: Path, contents: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in contents.items():
+            file.writestr(name, content)
+    return path
+
+
+def stating(contents: dict[str, bytes], **changes: object) -> dict[str, bytes]:
+    """Members with a manifest that has their checksums, and other keys than before."""
+    manifest = {**json.loads(contents[layout.MANIFEST]), **changes}
+    for name, content in contents.items():
+        if name != layout.MANIFEST:
+            said = manifest["members"].setdefault(name, {"role": layout.GIVEN})
+            said.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    return {**contents, layout.MANIFEST: json.dumps(manifest).encode()}
+
+
+def unpacked(path: Path, folder: Path) -> None:
+    folder.mkdir()
+    with reading.opened(path) as there:
+        reading.unpack(there, folder)
+
+
+def test_every_record_comes_back_as_it_was(results, archive, tmp_path):
+    unpacked(archive, tmp_path / "new")
+    old, new = results / STUDY / "runs", tmp_path / f"new/results/{STUDY}/runs"
+    names = sorted(path.relative_to(old) for path in old.rglob("*.json"))
+    assert len(names) > 50 and names == sorted(path.relative_to(new) for path in new.rglob("*") if path.is_file())
+    assert all((old / name).read_bytes() == (new / name).read_bytes() for name in names)
+    statuses = {json.loads((new / name).read_text())["status"] for name in names[6:]}
+    assert {"valid", "failed"} <= statuses
+
+
+def test_what_records_have_in_common_is_there_once(archive):
+    lines = [json.loads(line) for line in members(archive)[RECORDS].splitlines()]
+    same = [line for line in lines if "bits" in line.get("same", {})]
+    assert len(same) == sum("record" in line and line["record"]["status"] == "valid" for line in lines) - 1
+    assert len(members(archive)[RECORDS]) < len(lines) * len(json.dumps(made_up.BITS))
+
+
+def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
+    contents = members(archive)
+    assert {layout.METADATA, layout.MANIFEST, layout.README, RECORDS, PLAN, "results/host.json", "Snakefile"} <= contents.keys()
+    assert {f"config/studies/{STUDY}.yaml", f"config/claims/{STUDY}.yaml", "config/profiles/ci.yaml"} <= contents.keys()
+    assert {"containers/hpcc/Dockerfile", "results/images/hpcc.json", "requirements.lock"} <= contents.keys()
+    assert not any(name.startswith(f"results/{STUDY}/raw") for name in contents)
+    manifest = json.loads(contents[layout.MANIFEST])
+    assert manifest["format"] == formats.FORMAT and manifest["made_by"] == code.made_by()
+    for name, said in manifest["members"].items():
+        assert (said["bytes"], said["sha256"]) == (len(contents[name]), hashlib.sha256(contents[name]).hexdigest())
+    assert manifest["members"].keys() == contents.keys() - {layout.MANIFEST}
+    schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
+    assert schema["properties"]["format"]["const"] == formats.FORMAT
+
+
+def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_path):
+    assert packing.pack({STUDY: built(STUDY)}, results, tmp_path / "raw.zip", raw=True)
+    contents = members(tmp_path / "raw.zip")
+    assert [name for name in contents if "/raw/" in name] == [f"results/{STUDY}/raw/a/1-1/stdout.txt"]
+    unpacked(tmp_path / "raw.zip", tmp_path / "new")
+    assert (tmp_path / f"new/results/{STUDY}/raw/a/1-1/stdout.txt").read_text() == "it said this\n"
+
+
+def test_the_same_results_give_the_same_bytes(results, archive, tmp_path):
+    for path in results.rglob("*"):
+        os.utime(path, follow_symlinks=False)
+    assert packing.pack({STUDY: built(STUDY)}, results, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+    with zipfile.ZipFile(archive) as file:
+        assert {member.date_time for member in file.infolist()} == {writing.NO_TIME}
+        assert all(stat.S_ISREG(member.external_attr >> 16) for member in file.infolist())
+
+
+def test_nothing_that_is_there_is_written_over(results, archive, tmp_path):
+    assert not packing.pack({STUDY: built(STUDY)}, results, archive)
+    other = tmp_path / "measured.zip"
+    other.write_text("another one")
+    with pytest.raises(PlimsollError, match=r"measured.zip is there, and holds something else: move it away"):
+        packing.pack({STUDY: built(STUDY)}, results, other)
+    assert other.read_text() == "another one" and list(tmp_path.iterdir()) == [other]
+
+
+def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path):
+    study, said = built(STUDY), []
+    folder = tmp_path / f"results/{STUDY}"
+    made_up.write(folder, study, json.loads((results / STUDY / "plan.json").read_text()))
+    sorted((folder / "runs").rglob("*.json"))[0].unlink()
+    packing.pack({STUDY: study}, tmp_path / "results", tmp_path / "some.zip", say=said.append)
+    assert len(said) == 1 and " of " in said[0] and said[0].endswith("planned runs have no record.")
+    unpacked(tmp_path / "some.zip", tmp_path / "new")
+
+
+def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
+    study = {STUDY: built(STUDY)}
+    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: make reproduce STUDIES={STUDY} does.$"):
+        gathering.measured(study, tmp_path)
+    (tmp_path / STUDY / "runs/a").mkdir(parents=True)
+    (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
+    (tmp_path / STUDY / "plan.json").write_text("{}")
+    with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, without which nothing can be made"):
+        gathering.measured(study, tmp_path)
+
+
+@pytest.fixture
+def own(results, tmp_path) -> Path:
+    """A copy of the results that a test may change."""
+    return shutil.copytree(results, tmp_path / "results", symlinks=True)
+
+
+def test_records_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
+    path = own / STUDY / "plan.json"
+    plan = json.loads(path.read_text())
+    cell = plan["order"][40][0]
+    plan["cells"][cell]["fingerprint"] = "another"
+    path.write_text(json.dumps(plan))
+    with pytest.raises(PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let make reproduce "):
+        packing.pack({STUDY: built(STUDY)}, own, tmp_path / "new.zip")
+    assert not (tmp_path / "new.zip").exists()
+
+
+def test_tables_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
+    plan = json.loads((own / STUDY / "plan.json").read_text())
+    rows = [[*cell.split("/"), repetition] for cell, repetition in plan["order"]]
+    table = pd.DataFrame(rows, columns=[*plan["factors"], "repetition"])
+    table.to_csv(own / STUDY / "runs.csv", index=False)
+    assert packing.pack({STUDY: built(STUDY)}, own, tmp_path / "new.zip")
+    table.iloc[1:].to_csv(own / STUDY / "runs.csv", index=False)
+    with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let make reproduce STUDIES="):
+        packing.pack({STUDY: built(STUDY)}, own, tmp_path / "newer.zip")
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from plimsoll.archives import writing
+
+class Endless:
+    def seek(self, place): pass
+    def read(self, size):
+        print("writing", flush=True)
+        time.sleep(60)
+
+writing.write(Path(sys.argv[1]), [("a", b"x" * 1000000), ("b", Endless())])
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """Another process that is writing an archive."""
+    target = tmp_path / "target.zip"
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
+    process = subprocess.Popen([sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE, env=environment)
+    assert process.stdout.readline() == b"writing\n"
+    yield target, process
+    process.kill()
+    process.communicate()
+
+
+def test_a_killed_writer_leaves_no_archive_and_the_next_one_its_own_alone(writer):
+    target, process = writer
+    left = target.with_name(f".{target.name}.unfinished")
+    assert left.exists() and not target.exists()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert left.exists() and not target.exists()
+    assert writing.write(target, [("a", b"whole")])
+    assert members(target) == {"a": b"whole"} and list(target.parent.iterdir()) == [target]
+
+
+def test_two_do_not_write_the_same_archive_at_once(writer):
+    target, _ = writer
+    with pytest.raises(PlimsollError, match=r"^Another process is writing .*target.zip: wait for it to end, or stop it.$"):
+        writing.write(target, [("a", b"whole")])
+
+
+def test_an_interrupted_writer_takes_back_what_it_has_written(tmp_path):
+    class Interrupted:
+        def seek(self, place):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        writing.write(tmp_path / "target.zip", [("a", b"x"), ("b", Interrupted())])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(PlimsollError, match=r"none/target.zip could not be written: No such file or directory.$"):
+        writing.write(tmp_path / "none/target.zip", [("a", b"x")])
+
+
+def without(name):
+    return lambda contents: {key: value for key, value in contents.items() if key != name}
+
+
+def changed(name, content):
+    return lambda contents: {**contents, name: content}
+
+
+def stated(name, content):
+    return lambda contents: stating({**contents, name: content})
+
+
+def fewer_records(contents):
+    return stating({**contents, RECORDS: b"".join(contents[RECORDS].splitlines(keepends=True)[:-1])})
+
+
+def fewer_records_as_said(contents):
+    manifest = json.loads(contents[layout.MANIFEST])
+    said = {STUDY: {**manifest["studies"][STUDY], "records": manifest["studies"][STUDY]["records"] - 1}}
+    return stating({**contents, RECORDS: b"".join(contents[RECORDS].splitlines(keepends=True)[:-1])}, studies=said)
+
+
+def record_at(path):
+    return lambda contents: stating({**contents, RECORDS: contents[RECORDS] + json.dumps({"path": path, "bytes": ""}).encode()})
+
+
+def other_line(line):
+    return lambda contents: stating({**contents, RECORDS: contents[RECORDS] + line})
+
+
+def larger(contents):
+    """Says that its records are as large as half of them."""
+    manifest = json.loads(contents[layout.MANIFEST])
+    said = {STUDY: {**manifest["studies"][STUDY], "bytes": manifest["studies"][STUDY]["bytes"] // 2}}
+    return stating(contents, studies=said)
+
+
+def huge(contents):
+    manifest = json.loads(contents[layout.MANIFEST])
+    return stating(contents, studies={STUDY: {**manifest["studies"][STUDY], "bytes": 2**50}})
+
+
+def in_format(number):
+    return lambda contents: stating(contents, format=number)
+
+
+def another_plan(contents):
+    plan = json.loads(contents[PLAN])
+    return stating({**contents, PLAN: json.dumps({**plan, "study": "liu2020"}).encode()})
+
+
+BAD = [
+    (without(layout.MANIFEST), "it has no archive.json, so that it is none of those that `make archive` makes"),
+    (changed(layout.MANIFEST, b"{"), "its archive.json is no JSON"),
+    (changed(layout.MANIFEST, b"[]"), "its archive.json has no keys"),
+    (changed(layout.MANIFEST, b"{}"), "it does not say in which format it is"),
+    (changed(layout.MANIFEST, b'{"format": 1}'), "archive.json: 'made_by' is a required property"),
+    (in_format(formats.FORMAT + 1), f"it has the format {formats.FORMAT + 1}, and this version of Plimsoll reads"),
+    (in_format(0), "it does not say in which format it is"),
+    (in_format("1"), "it does not say in which format it is"),
+    (without(PLAN), f"it lacks {PLAN}"),
+    (without("Snakefile"), "it lacks Snakefile"),
+    (changed(PLAN, b"{}"), f"its member {PLAN} is not what was written"),
+    (changed("more.txt", b"more"), "it has more.txt, of which its archive.json says nothing"),
+    (stated("../outside.txt", b"out"), "its member '../outside.txt' would leave the folder that it is unpacked into"),
+    (stated("config/../../outside.txt", b"out"), "would leave the folder that it is unpacked into"),
+    (stated("/tmp/outside.txt", b"out"), "would leave the folder that it is unpacked into"),
+    (stated("config\\outside.txt", b"out"), "would leave the folder that it is unpacked into"),
+    (stated("results/claims.html", b"a page"), "it would put results/claims.html where the workflow writes"),
+    (stated(f"results/{STUDY}/observations.csv", b"a"), "where the workflow writes"),
+    (stated(".snakemake/locks", b"a"), "it would put .snakemake/locks where the workflow writes"),
+    (stated(f"results/{STUDY}/runs/a/1.json", b"a"), "where the workflow writes"),
+    (another_plan, f"its plan of {STUDY} is none"),
+    (stated(PLAN, b"{"), f"its plan of {STUDY} is none"),
+    (fewer_records, f"records of {STUDY}, and says that it has"),
+    (fewer_records_as_said, "it lacks the record "),
+    (record_at("../1.json"), "it has a record with the path '../1.json', which leaves its folder"),
+    (record_at("/tmp/1.json"), "it has a record with the path '/tmp/1.json', which leaves its folder"),
+    (record_at("a/1.txt"), "it has a record with the path 'a/1.txt', which leaves its folder"),
+    (record_at(3), "it has a record with the path 3, which leaves its folder"),
+    (other_line(b'{"path": "a/1.json", "record": {}, "same": {"bits": "none"}}'), "of its records is none"),
+    (other_line(b'{"path": "a/1.json", "bytes": "?"}'), "of its records is none"),
+    (other_line(b"[" * 100_000), "of its records is none"),
+    (other_line(b"no JSON"), "of its records is none"),
+    (larger, "its records are larger than it says"),
+    (huge, "MiB unpacked, which is too much for its size"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), BAD)
+def test_what_is_no_archive_of_ours_is_refused_in_one_sentence(archive, tmp_path, change, sentence):
+    bad = put(tmp_path / "bad.zip", change(members(archive)))
+    with pytest.raises(PlimsollError) as refused:
+        unpacked(bad, tmp_path / "new")
+    said = str(refused.value)
+    assert sentence in said and said.startswith(str(bad)) and "\n" not in said and said.endswith(".")
+    outside = [path.name for path in tmp_path.iterdir() if path.name not in ("bad.zip", "new")]
+    assert outside == [] and not Path("/tmp/outside.txt").exists()
+
+
+def test_an_archive_that_is_changed_as_the_bad_ones_are_but_into_itself_is_read(archive, tmp_path):
+    unpacked(put(tmp_path / "good.zip", stating(members(archive))), tmp_path / "new")
+    assert (tmp_path / "new" / PLAN).is_file()
+
+
+def test_a_member_that_is_there_twice_or_a_link_is_refused(archive, tmp_path):
+    contents = members(archive)
+    twice = put(tmp_path / "twice.zip", contents)
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(twice, "a") as file:
+        file.writestr(PLAN, contents[PLAN])
+    with pytest.raises(PlimsollError, match="it has a member twice"):
+        unpacked(twice, tmp_path / "new")
+    link = zipfile.ZipInfo("config/local.yaml")
+    link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with_link = stating({**contents, "config/local.yaml": b"/etc/passwd"})
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as file:
+        for name, content in with_link.items():
+            file.writestr(link if name == "config/local.yaml" else name, content)
+    with pytest.raises(PlimsollError, match=r"its member config/local.yaml is no plain file"):
+        unpacked(tmp_path / "link.zip", tmp_path / "new2")
+
+
+@pytest.mark.parametrize("number", range(0, 95, 9))
+def test_a_truncated_or_damaged_file_is_refused(archive, tmp_path, number):
+    whole = archive.read_bytes()
+    place = len(whole) * number // 100
+    flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+    for name, content in {"cut.zip": whole[:place], "flipped.zip": flipped}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PlimsollError) as refused:
+            unpacked(tmp_path / name, tmp_path / f"new-{name}")
+        assert "\n" not in str(refused.value) and str(tmp_path / name) in str(refused.value)
+
+
+def test_a_member_that_is_larger_than_it_says_is_not_read_to_its_end(archive, tmp_path):
+    """Sizes in the zip file's own directory and in the manifest are both false."""
+    bomb, said = tmp_path / "bomb.zip", 1000
+    contents = members(archive)
+    manifest = json.loads(contents[layout.MANIFEST])
+    manifest["members"]["README.md"]["bytes"] = said
+    put(bomb, {**contents, layout.MANIFEST: json.dumps(manifest).encode(), "README.md": b"\0" * 50_000_000})
+    whole = bomb.read_bytes()
+    bomb.write_bytes(whole.replace((50_000_000).to_bytes(4, "little"), said.to_bytes(4, "little")))
+    with zipfile.ZipFile(bomb) as file:
+        assert file.getinfo("README.md").file_size == said
+    with pytest.raises(PlimsollError, match=r"bomb.zip (cannot be used|is damaged)"):
+        unpacked(bomb, tmp_path / "new")
+
+
+def test_a_disk_that_is_too_small_is_told_before_anything_is_written(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000})())
+    with pytest.raises(PlimsollError, match="MiB unpacked, and .* has 0 MiB left"):
+        unpacked(archive, tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
+    """The next version will call the studies' records something else."""
+
+    def upgrade(manifest):
+        return {**{key: value for key, value in manifest.items() if key != "runs"}, "studies": manifest["runs"]}
+
+    contents = members(archive)
+    manifest = json.loads(contents[layout.MANIFEST])
+    old = {**{key: value for key, value in manifest.items() if key != "studies"}, "runs": manifest["studies"]}
+    path = put(tmp_path / "old.zip", {**contents, layout.MANIFEST: json.dumps(old).encode()})
+    monkeypatch.setattr(formats, "FORMAT", 2)
+    monkeypatch.setattr(formats, "UPGRADES", {1: upgrade})
+    schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
+    schema["properties"]["format"]["const"] = 2
+    (tmp_path / "archive.yaml").write_text(yaml.safe_dump(schema))
+    monkeypatch.setattr(reading.yaml_files, "SCHEMAS", tmp_path)
+    unpacked(path, tmp_path / "new")
+    monkeypatch.setattr(formats, "UPGRADES", {})
+    with pytest.raises(PlimsollError, match="it has the format 1, which this version of Plimsoll no longer reads"):
+        unpacked(path, tmp_path / "new2")
+
+
+def test_the_format_before_today_s_is_read():
+    assert formats.FORMAT == 1 or formats.FORMAT - 1 in formats.UPGRADES
+
+
+@pytest.mark.parametrize("name", ["a/b.json", "a", "a/b-c.d/e+f.json"])
+def test_paths_that_stay_inside(name):
+    assert layout.inside(name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/a", "a/../b", "../a", "a//b", "./a", "a/.", "a/", "a\\b", "a\0b"])
+def test_paths_that_do_not(name):
+    assert not layout.inside(name)
+
+
+def test_the_description_has_an_action_for_each_cell_and_each_failure(archive, results):
+    contents = members(archive)
+    graph = {entity["@id"]: entity for entity in json.loads(contents[layout.METADATA])["@graph"]}
+    actions = {name: entity for name, entity in graph.items() if entity["@type"] == "CreateAction" and name != "#run"}
+    there = [json.loads(line) for line in contents[RECORDS].splitlines()]
+    cells = {line["path"].rpartition("/")[0] for line in there}
+    assert {f"#{STUDY}/{cell}" for cell in cells} <= actions.keys()
+    told = [line["record"] for line in there if "record" in line]
+    failed = sum(len(one["invalid_attempts"]) + (one["status"] == "failed") for one in told)
+    assert len(actions) == len(cells) + failed and failed > 5
+    for entity in actions.values():
+        (program,) = entity["instrument"]
+        assert graph[program["@id"]]["softwareVersion"] == "3.0" and graph[program["@id"]]["name"] == "HPCC"
+        assert ("error" in entity) == (entity["actionStatus"] == crate.FAILED)
+    bare = actions[f"#{STUDY}/{next(cell for cell in cells if '/bare/' in cell)}"]
+    docker = actions[f"#{STUDY}/{next(cell for cell in cells if '/docker/' in cell)}"]
+    assert "containerImage" not in bare
+    assert graph[docker["containerImage"]["@id"]]["sha256"] == made_up.image_of(built(STUDY))["id"].removeprefix("sha256:")
+    assert {link["@id"] for link in graph["./"]["mentions"]} == {"#run", "#host", *actions}
+    assert graph["#host"]["additionalProperty"] and graph["./"]["mainEntity"] == {"@id": "Snakefile"}
+    files = {name for name, entity in graph.items() if "File" in entity["@type"]}
+    assert files == contents.keys() - {layout.METADATA}
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_the_programs_of_each_cell_are_known(name, small_host):
+    study = built(name)
+    plan = made_up.plan_of(study, small_host, 1)
+    programs = [study.design.cells.programs(plan, cell) for cell in plan["cells"].values()]
+    assert programs and {program for of_cell in programs for program in of_cell} <= crate.HOMES.keys() & set(made_up.VERSIONS)
+
+
+def test_the_folder_of_an_archive_is_called_as_it_is():
+    assert remake.name_of(Path("/a/plimsoll-liu2020.zip"), []) == "plimsoll-liu2020"
+    assert remake.name_of(Path("a b/../../.x; y.zip"), []) == "x-y"
+    assert remake.name_of(Path("...zip"), []) == "archive"
+    assert remake.name_of(Path("mine.zip"), [Path("/b/stricter.yaml")]) == "mine+stricter"
+
+
+def test_files_that_were_changed_after_unpacking_are_found(archive, tmp_path):
+    unpacked(archive, tmp_path / "new")
+    runs = tmp_path / f"new/results/{STUDY}/runs"
+    with reading.opened(archive) as there:
+        assert reading.changed(there, tmp_path / "new", set()) is None
+        one = sorted(runs.rglob("*.json"))[3]
+        content = one.read_bytes()
+        one.write_bytes(content.replace(b"valid", b"faked"))
+        assert reading.changed(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
+        one.unlink()
+        assert reading.changed(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
+        one.write_bytes(content)
+        (runs / "more.json").write_text("{}")
+        assert reading.changed(there, tmp_path / "new", set()) == f"results/{STUDY}/runs/more.json"
+        (runs / "more.json").unlink()
+        (tmp_path / "new" / PLAN).write_text("{}")
+        assert reading.changed(there, tmp_path / "new", set()) == PLAN
+        assert reading.changed(there, tmp_path / "new", {PLAN}) is None
+
+
+def test_archiving_alone_needs_the_library_of_crates():
+    """What measures, and what makes all again, does without."""
+    lazy = ("plimsoll.remake", "plimsoll.given", "plimsoll.measure", "plimsoll.workflow", "plimsoll.__main__")
+    asked = f"import sys, {', '.join(lazy)}; sys.exit('rocrate' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
+    assert subprocess.run([sys.executable, "-c", asked], env=environment).returncode == 0
+
+
+def test_lines_are_packed_by_their_paths_whatever_order_the_disk_has(tmp_path):
+    for name in ("b/2.json", "a/10.json", "a/2.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    assert [packed.path for packed in records.packed(tmp_path)] == ["a/10.json", "a/2.json", "b/2.json"]
+
+
+def test_every_given_member_is_placed_where_the_workflow_reads(archive):
+    with reading.opened(archive) as there:
+        given = there.members(layout.GIVEN)
+    assert len(given) > 50 and all(layout.PLACED.fullmatch(name) for name in given)
+    assert paths.CONFIG == PROJECT / "config" and designs.known()
