@@ -36,12 +36,53 @@ except PlimsollError as problem:
 logger.addFilter(lines.Filter(False, SELECTED))
 
 
+wildcard_constraints:
+    number="[0-9]+",
+
+
 include: "shared.smk"
 include: "collect.smk"
 include: "analyse.smk"
 include: "claims.smk"
 include: "figures.smk"
 include: "report.smk"
+
+
+# What the newest session of a study is set beside (plimsoll.planning.sessions).
+rule collect_earlier:
+    input:
+        study="config/studies/{study}.yaml",
+        records="results/sessions/{study}/{number}/records.jsonl",
+    output:
+        csv="results/sessions/{study}/{number}/observations.csv",
+        parquet="results/sessions/{study}/{number}/observations.parquet",
+        runs="results/sessions/{study}/{number}/runs.csv",
+    log:
+        "results/sessions/{study}/{number}/logs/collect.log",
+    conda:
+        "../envs/plimsoll.yaml"
+    shell:
+        "python -m plimsoll collect --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --records results/sessions/{wildcards.study}/{wildcards.number}/runs --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
+
+
+rule claims_earlier:
+    input:
+        observations="results/sessions/{study}/{number}/observations.csv",
+        runs="results/sessions/{study}/{number}/runs.csv",
+        claims="config/claims/{study}.yaml",
+        study="config/studies/{study}.yaml",
+    output:
+        verdicts="results/sessions/{study}/{number}/claims.json",
+        comparisons="results/sessions/{study}/{number}/comparisons.csv",
+        answer="results/sessions/{study}/{number}/answer.csv",
+    log:
+        "results/sessions/{study}/{number}/logs/claims.log",
+    conda:
+        "../envs/plimsoll.yaml"
+    params:
+        format=CLAIMS_FORMAT,
+    shell:
+        "python -m plimsoll claims --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
 
 localrules:

@@ -1,6 +1,7 @@
 """Results that nobody measured: records of a study's plan with numbers that are made up, and what the stages make of them.
 
-As a program (`python -m tests.made_up STUDY`, in a copy of the project) it leaves in results/ what the workflow would leave.
+As a program (`python -m tests.made_up STUDY SESSIONS`, in a copy of the project) it leaves in results/ what the workflow would
+leave of so many sessions.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from plimsoll.host import inventory
 from plimsoll.instruments.events import COUNTERS as COUNTED
 from plimsoll.instruments.mpi_profile import GROUPS, PATTERNS
 from plimsoll.measuring import record, status
-from plimsoll.planning import planner
+from plimsoll.planning import planner, sessions
 
 BLOCKS = 3
 BEGUN = 1_790_000_000.0
@@ -58,11 +59,12 @@ def plan_of(study: Study, host: dict, blocks: int = BLOCKS) -> dict:
     return planner.make(study, studies.profile("ci"), host, {**config, "profile": "ci", "repetitions": blocks}, {})
 
 
-def write(folder: Path, study: Study, plan: dict) -> None:
-    """A study's plan, its records, and what describes its system, in its folder of results; host and image beside it."""
+def write(folder: Path, study: Study, plan: dict, session: int = 1) -> None:
+    """A study's plan, the records of a session, and what describes its system, in its folder of results; host and image beside
+    it."""
     results = folder.parent
     planner.write(plan, folder / "plan.json")
-    for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text())):
+    for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text()), session):
         record.write(record.path_of(folder / "runs", path, repetition), told)
     (folder / "system.json").write_text(json.dumps({"identities": {}, "parts": {}, "seen": {}}))
     tried = {name: {"works": True, "version": "1.0", "features": SEEN} for name in ("bare", "docker", "singularity")}
@@ -74,11 +76,11 @@ def write(folder: Path, study: Study, plan: dict) -> None:
     (results / "host.txt").write_text(inventory.table(host))
 
 
-def _records(study: Study, plan: dict) -> Iterator[tuple[str, int, dict]]:
+def _records(study: Study, plan: dict, session: int) -> Iterator[tuple[str, int, dict]]:
     image = image_of(study)
     for place, (path, repetition) in enumerate(plan["order"], 1):
-        cell, begun = plan["cells"][path], BEGUN + 10.0 * place
-        random = np.random.default_rng(zlib.crc32(f"{path} {repetition}".encode()))
+        cell, begun = plan["cells"][path], BEGUN + 86400.0 * session + 10.0 * place
+        random = np.random.default_rng([session, zlib.crc32(f"{path} {repetition}".encode())])
         of_the_run = {
             "format": record.FORMAT,
             "study": plan["study"],
@@ -201,6 +203,8 @@ def make(study: Study) -> None:
         needed = {option: path for option, path in described.items() if option in options}
         _stage("table", study=name, name=table, results=folder, **needed, output=f"{folder}/tables/{table}.csv")
     _stage("claims", study=name, plan=plan, **observed, **judged)
+    together = f"{folder}/sessions.json"
+    _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv")
     charts = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
     for figure, content in study["figures"].items():
         notebook = str(sources.notebook(charts[content["chart"]]))
@@ -208,8 +212,8 @@ def make(study: Study) -> None:
         given = {"study": f"config/studies/{name}.yaml", "plan": plan, "results": folder, "notebook": notebook}
         _stage("figure", figure=figure, **given, **drawn)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
-    made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, **observed, **judged, **folders}
-    _stage("report", study=name, **made, output=f"{folder}/report.html")
+    made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, "sessions": together}
+    _stage("report", study=name, **made, **observed, **judged, **folders, output=f"{folder}/report.html")
 
 
 def _stage(stage: str, /, **options: str) -> None:
@@ -217,16 +221,17 @@ def _stage(stage: str, /, **options: str) -> None:
     assert stages.main([stage, *words]) == 0, (stage, options)
 
 
-def main(names: list[str]) -> None:
+def main(name: str, number: int) -> None:
     from tests.conftest import host_of
 
     counted = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}
     host = {**host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20), "events": {**dict.fromkeys(COUNTED), **counted}}
-    for name in names:
-        study = studies.load(name, designs.known())
-        write(Path("results", name), study, plan_of(study, host))
+    study = studies.load(name, designs.known())
+    for session in range(1, number + 1):
+        folder = sessions.begin(Path("results"), name).folder
+        write(folder, study, plan_of(study, host), session)
         make(study)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1], int(sys.argv[2]))

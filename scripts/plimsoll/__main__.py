@@ -332,11 +332,12 @@ def _archive(options: argparse.Namespace) -> None:
     wanted = {name: _study(name) for name in sorted(studies.selected(configuration.read(options.settings)["studies"]))}
     Path(".snakemake").mkdir(exist_ok=True)
     with hold(Path(".snakemake/plimsoll.lock")):
-        there = gathering.measured(wanted, Path("results"))
+        every = gathering.measured(wanted, Path("results"))
+        there = list(dict.fromkeys(one.study["id"] for one in every))
         for name in (name for name in wanted if name not in there):
             say(f"{name}: nothing was measured of it, and it is left out.")
-        target = options.output or Path(f"plimsoll-{next(iter(there)) if len(there) == 1 else 'studies'}.zip")
-        new = packing.pack(there, Path("results"), target, options.raw, say)
+        target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
+        new = packing.pack(every, Path("results"), target, options.raw, say)
     has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
     print(f"{target} ({size}) {has} {', '.join(there)}. make reproduce FROM={target} makes all of it again.")
 

@@ -3,14 +3,17 @@
 Nothing of this machine is looked at, no environment is tried, and there is nothing to measure (rules/remake.smk).
 """
 
+import json
 from pathlib import Path
 
 from plimsoll import designs
 from plimsoll.analysis import collect
-from plimsoll.archives.layout import RECORDS, records_of
+from plimsoll.archives import formats
+from plimsoll.archives.layout import MANIFEST, records_of
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
+from plimsoll.planning import sessions
 from plimsoll.workflow import Workflow
 
 
@@ -19,15 +22,27 @@ class Given(Workflow):
 
     def bundles(self, study: str, name: str | None = None) -> list[str]:
         """What stands for the records that a figure or a table is made from: the records of the study came in one file."""
-        return [records_of(study)]
+        return [records_of(f"results/{study}")]
+
+    def earlier_sessions(self, study: str) -> list[str]:
+        """Paths of what a study's earlier sessions are judged by, made anew. Of one that was not whole nothing is made."""
+        made = _manifest()["members"]
+        folders = [one.folder for one in sessions.of(Path("results"), study)[:-1]]
+        whole = [folder for folder in folders if all(f"{folder}/{name}" in made for name in sessions.NEEDED)]
+        return [f"{folder}/{name}" for folder in whole for name in sessions.NEEDED]
+
+
+def _manifest() -> dict:
+    """What the archive says of itself."""
+    return formats.current(json.loads(Path(MANIFEST).read_text()))
 
 
 def prepare() -> Given:
     """The workflow of what is unpacked here. PlimsollError for a study or claims that this version cannot read, and for a study
     of another design than its plan."""
-    names = sorted(path.parent.name for path in Path("results").glob(f"*/{RECORDS}"))
-    if not names:
+    if not Path(MANIFEST).is_file():
         raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: make reproduce FROM=... does that.")
+    names = _manifest()["studies"]
     loaded = {name: studies.load(name, designs.known()) for name in names}
     plans = {name: collect.read_plan(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()

@@ -26,7 +26,7 @@ from plimsoll.errors import PlimsollError
 # Below the results of this machine.
 PLACE = "from"
 # What another reading of the paper changes.
-OF_CLAIMS = ("/claims.json", "/claims.csv", "/comparisons.csv")
+OF_CLAIMS = ("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv")
 # The sentence names at most this many files.
 NAMED = 3
 
@@ -39,7 +39,7 @@ def remake(source: Path, claims: list[Path], results: Path) -> str:
     place = results / PLACE
     place.mkdir(parents=True, exist_ok=True)
     with _alone(place), reading.opened(source) as archive:
-        names = list(archive.manifest["studies"])
+        names = archive.manifest["studies"]
         if others := sorted(own.keys() - set(names)):
             raise PlimsollError(f"{own[others[0]]} has the claims of {others[0]}, and {source} has {', '.join(names)}.")
         folder = place / name_of(source, list(own.values()))

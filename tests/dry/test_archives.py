@@ -31,16 +31,16 @@ class Archived(Project):
             [sys.executable, "-m", *words], cwd=self.folder, env=given, capture_output=True, text=True, timeout=900
         )
 
-    def make_up(self, study: str, figures: int) -> None:
-        """Leave what the workflow would leave of a study that is cut down to some of its figures, each of another chart:
-        drawing takes most of the time."""
+    def make_up(self, study: str, figures: int, sessions: int = 1) -> None:
+        """Leave what the workflow would leave of sessions of a study that is cut down to some of its figures, each of another
+        chart: drawing takes most of the time."""
         path = self.folder / f"config/studies/{study}.yaml"
         content = yaml.safe_load(path.read_text())
         of_chart = {figure["chart"]: name for name, figure in content["figures"].items()}
         kept = sorted(of_chart.values())[:figures]
         content["figures"] = {name: content["figures"][name] for name in kept}
         path.write_text(yaml.safe_dump(content, sort_keys=False))
-        done = self.run("tests.made_up", study)
+        done = self.run("tests.made_up", study, str(sessions))
         assert done.returncode == 0, done.stderr
 
     def archive(self, study: str, *words: str) -> subprocess.CompletedProcess:
@@ -64,9 +64,9 @@ def project(tmp_path_factory) -> Archived:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory) -> Archived:
-    """A project with an archive of a small study, without figures; tests leave both as they are."""
+    """A project with an archive of two sessions of a small study, without figures; tests leave both as they are."""
     made = Archived(tmp_path_factory.mktemp("small"))
-    made.make_up(SMALL, 0)
+    made.make_up(SMALL, 0, sessions=2)
     assert made.archive(SMALL).stdout.startswith(f"{ARCHIVE} (")
     return made
 
@@ -76,6 +76,7 @@ def remade(small) -> Archived:
     """The same, with all that is made of the archive."""
     done = small.remake(ARCHIVE)
     assert done.returncode == 0, done.stderr
+    assert "were made again, byte for byte" in done.stdout
     return small
 
 
@@ -152,6 +153,16 @@ def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
     assert f"{MADE} was made from another archive than {other}: delete" in one_sentence(remade.remake(str(other)))
 
 
+def test_earlier_sessions_are_in_an_archive_and_judged_again(remade):
+    there = f"results/sessions/{SMALL}/1"
+    before, after = remade.contents(there), remade.contents(f"{MADE}/{there}")
+    assert all(before[name][0] == after[name][0] for name in ("claims.json", "comparisons.csv", "observations.csv", "runs.csv"))
+    told = json.loads((remade.folder / MADE / f"results/{SMALL}/sessions.json").read_text())
+    assert [one["number"] for one in told["sessions"]] == [1, 2] and not any(one["apart"] for one in told["sessions"])
+    records = [name for name in before if name.startswith("runs/")]
+    assert records and all(before[name][0] == after[name][0] for name in records)
+
+
 def test_tables_that_are_not_what_the_records_give_are_named(small):
     runs = small.folder / f"results/{SMALL}/runs.csv"
     content = runs.read_text()
@@ -167,7 +178,8 @@ def test_there_is_no_rule_that_measures_or_looks_at_this_machine(remade):
     words = ("--snakefile", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", MADE)
     done = remade.run("snakemake", *words, "--list-rules", **NOTHING)
     assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) == {"all", "collect", "tests", "table", "claims", "verdicts", "figure", "report"}
+    of_newest = {"all", "collect", "tests", "table", "claims", "sessions", "verdicts", "figure", "report"}
+    assert set(done.stdout.split()) == of_newest | {"collect_earlier", "claims_earlier"}
 
 
 def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):

@@ -23,8 +23,8 @@ from tests import made_up
 from tests.conftest import PROJECT, built
 
 STUDY = "plimsoll2026"
-RECORDS = layout.records_of(STUDY)
-PLAN = f"results/{STUDY}/plan.json"
+FOLDER = f"results/{STUDY}"
+RECORDS, PLAN = layout.records_of(FOLDER), f"{FOLDER}/plan.json"
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,12 @@ def results(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def archive(results, tmp_path_factory) -> Path:
     target = tmp_path_factory.mktemp("archive") / "measured.zip"
-    assert packing.pack({STUDY: built(STUDY)}, results, target)
+    assert pack(results, target)
     return target
+
+
+def pack(results: Path, target: Path, **more) -> bool:
+    return packing.pack(gathering.measured({STUDY: built(STUDY)}, results), results, target, **more)
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -112,7 +116,7 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
 
 
 def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_path):
-    assert packing.pack({STUDY: built(STUDY)}, results, tmp_path / "raw.zip", raw=True)
+    assert pack(results, tmp_path / "raw.zip", raw=True)
     contents = members(tmp_path / "raw.zip")
     assert [name for name in contents if "/raw/" in name] == [f"results/{STUDY}/raw/a/1-1/stdout.txt"]
     unpacked(tmp_path / "raw.zip", tmp_path / "new")
@@ -122,7 +126,7 @@ def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_p
 def test_the_same_results_give_the_same_bytes(results, archive, tmp_path):
     for path in results.rglob("*"):
         os.utime(path, follow_symlinks=False)
-    assert packing.pack({STUDY: built(STUDY)}, results, tmp_path / "again.zip")
+    assert pack(results, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
     with zipfile.ZipFile(archive) as file:
         assert {member.date_time for member in file.infolist()} == {writing.NO_TIME}
@@ -130,11 +134,11 @@ def test_the_same_results_give_the_same_bytes(results, archive, tmp_path):
 
 
 def test_nothing_that_is_there_is_written_over(results, archive, tmp_path):
-    assert not packing.pack({STUDY: built(STUDY)}, results, archive)
+    assert not pack(results, archive)
     other = tmp_path / "measured.zip"
     other.write_text("another one")
     with pytest.raises(PlimsollError, match=r"measured.zip is there, and holds something else: move it away"):
-        packing.pack({STUDY: built(STUDY)}, results, other)
+        pack(results, other)
     assert other.read_text() == "another one" and list(tmp_path.iterdir()) == [other]
 
 
@@ -143,7 +147,7 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
     folder = tmp_path / f"results/{STUDY}"
     made_up.write(folder, study, json.loads((results / STUDY / "plan.json").read_text()))
     sorted((folder / "runs").rglob("*.json"))[0].unlink()
-    packing.pack({STUDY: study}, tmp_path / "results", tmp_path / "some.zip", say=said.append)
+    pack(tmp_path / "results", tmp_path / "some.zip", say=said.append)
     assert len(said) == 1 and " of " in said[0] and said[0].endswith("planned runs have no record.")
     unpacked(tmp_path / "some.zip", tmp_path / "new")
 
@@ -172,7 +176,7 @@ def test_records_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     plan["cells"][cell]["fingerprint"] = "another"
     path.write_text(json.dumps(plan))
     with pytest.raises(PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let make reproduce "):
-        packing.pack({STUDY: built(STUDY)}, own, tmp_path / "new.zip")
+        pack(own, tmp_path / "new.zip")
     assert not (tmp_path / "new.zip").exists()
 
 
@@ -181,10 +185,10 @@ def test_tables_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     rows = [[*cell.split("/"), repetition] for cell, repetition in plan["order"]]
     table = pd.DataFrame(rows, columns=[*plan["factors"], "repetition"])
     table.to_csv(own / STUDY / "runs.csv", index=False)
-    assert packing.pack({STUDY: built(STUDY)}, own, tmp_path / "new.zip")
+    assert pack(own, tmp_path / "new.zip")
     table.iloc[1:].to_csv(own / STUDY / "runs.csv", index=False)
     with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let make reproduce STUDIES="):
-        packing.pack({STUDY: built(STUDY)}, own, tmp_path / "newer.zip")
+        pack(own, tmp_path / "newer.zip")
 
 
 SLOW = """
@@ -264,8 +268,8 @@ def fewer_records(contents):
 
 def fewer_records_as_said(contents):
     manifest = json.loads(contents[layout.MANIFEST])
-    said = {STUDY: {**manifest["studies"][STUDY], "records": manifest["studies"][STUDY]["records"] - 1}}
-    return stating({**contents, RECORDS: b"".join(contents[RECORDS].splitlines(keepends=True)[:-1])}, studies=said)
+    said = {FOLDER: {**manifest["measured"][FOLDER], "records": manifest["measured"][FOLDER]["records"] - 1}}
+    return stating({**contents, RECORDS: b"".join(contents[RECORDS].splitlines(keepends=True)[:-1])}, measured=said)
 
 
 def record_at(path):
@@ -279,13 +283,13 @@ def other_line(line):
 def larger(contents):
     """Says that its records are as large as half of them."""
     manifest = json.loads(contents[layout.MANIFEST])
-    said = {STUDY: {**manifest["studies"][STUDY], "bytes": manifest["studies"][STUDY]["bytes"] // 2}}
-    return stating(contents, studies=said)
+    said = {FOLDER: {**manifest["measured"][FOLDER], "bytes": manifest["measured"][FOLDER]["bytes"] // 2}}
+    return stating(contents, measured=said)
 
 
 def huge(contents):
     manifest = json.loads(contents[layout.MANIFEST])
-    return stating(contents, studies={STUDY: {**manifest["studies"][STUDY], "bytes": 2**50}})
+    return stating(contents, measured={FOLDER: {**manifest["measured"][FOLDER], "bytes": 2**50}})
 
 
 def in_format(number):
@@ -320,7 +324,7 @@ BAD = [
     (stated(f"results/{STUDY}/runs/a/1.json", b"a"), "where the workflow writes"),
     (another_plan, f"its plan of {STUDY} is none"),
     (stated(PLAN, b"{"), f"its plan of {STUDY} is none"),
-    (fewer_records, f"records of {STUDY}, and says that it has"),
+    (fewer_records, f"records in {FOLDER}, and says that it has"),
     (fewer_records_as_said, "it lacks the record "),
     (record_at("../1.json"), "it has a record with the path '../1.json', which leaves its folder"),
     (record_at("/tmp/1.json"), "it has a record with the path '/tmp/1.json', which leaves its folder"),
@@ -368,16 +372,31 @@ def test_a_member_that_is_there_twice_or_a_link_is_refused(archive, tmp_path):
         unpacked(tmp_path / "link.zip", tmp_path / "new2")
 
 
-@pytest.mark.parametrize("number", range(0, 95, 9))
-def test_a_truncated_or_damaged_file_is_refused(archive, tmp_path, number):
+def refused(path: Path, folder: Path) -> str:
+    """The one sentence with which an archive is refused."""
+    with pytest.raises(PlimsollError) as problem:
+        unpacked(path, folder)
+    assert "\n" not in str(problem.value) and str(problem.value).startswith(str(path))
+    return str(problem.value)
+
+
+@pytest.mark.parametrize("number", range(0, 100, 9))
+def test_a_truncated_file_is_refused(archive, tmp_path, number):
     whole = archive.read_bytes()
-    place = len(whole) * number // 100
-    flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
-    for name, content in {"cut.zip": whole[:place], "flipped.zip": flipped}.items():
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(PlimsollError) as refused:
-            unpacked(tmp_path / name, tmp_path / f"new-{name}")
-        assert "\n" not in str(refused.value) and str(tmp_path / name) in str(refused.value)
+    (tmp_path / "cut.zip").write_bytes(whole[: len(whole) * number // 100])
+    assert "cut.zip is damaged, or no archive: copy it again" in refused(tmp_path / "cut.zip", tmp_path / "new")
+
+
+@pytest.mark.parametrize("name", [layout.METADATA, layout.MANIFEST, RECORDS, PLAN, "Snakefile", "results/host.json"])
+def test_a_flipped_byte_is_found(archive, tmp_path, name):
+    whole = bytearray(archive.read_bytes())
+    with zipfile.ZipFile(archive) as file:
+        member = file.getinfo(name)
+    # Behind its header are its name and what else is said of it.
+    lengths = (int.from_bytes(whole[member.header_offset + at : member.header_offset + at + 2], "little") for at in (26, 28))
+    whole[member.header_offset + 30 + sum(lengths) + member.compress_size // 2] ^= 0xFF
+    (tmp_path / "flipped.zip").write_bytes(whole)
+    refused(tmp_path / "flipped.zip", tmp_path / "new")
 
 
 def test_a_member_that_is_larger_than_it_says_is_not_read_to_its_end(archive, tmp_path):
@@ -403,14 +422,14 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(archive, tm
 
 
 def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
-    """The next version will call the studies' records something else."""
+    """The next version will call what was measured something else."""
 
     def upgrade(manifest):
-        return {**{key: value for key, value in manifest.items() if key != "runs"}, "studies": manifest["runs"]}
+        return {**{key: value for key, value in manifest.items() if key != "runs"}, "measured": manifest["runs"]}
 
     contents = members(archive)
     manifest = json.loads(contents[layout.MANIFEST])
-    old = {**{key: value for key, value in manifest.items() if key != "studies"}, "runs": manifest["studies"]}
+    old = {**{key: value for key, value in manifest.items() if key != "measured"}, "runs": manifest["measured"]}
     path = put(tmp_path / "old.zip", {**contents, layout.MANIFEST: json.dumps(old).encode()})
     monkeypatch.setattr(formats, "FORMAT", 2)
     monkeypatch.setattr(formats, "UPGRADES", {1: upgrade})

@@ -66,8 +66,8 @@ LICENCE = (
 )
 
 
-class OfStudy(NamedTuple):
-    """A study in an archive: what it says, its plan, the image that it ran, and what ran."""
+class OfSession(NamedTuple):
+    """A session of a study in an archive: what the study says, the plan, the image that it runs now, and what ran."""
 
     study: Study
     plan: Plan
@@ -75,16 +75,19 @@ class OfStudy(NamedTuple):
     ran: Ran
 
 
-def described(files: Mapping[str, tuple[Stated, str]], folders: list[str], studies: Mapping[str, OfStudy], host: Host) -> str:
+def described(
+    files: Mapping[str, tuple[Stated, str]], folders: list[str], sessions: Mapping[str, OfSession], host: Host
+) -> str:
     """The description of an archive, ro-crate-metadata.json, the same for the same contents. `files` are its members that are
-    named one by one, with their roles; of `folders` nothing more is said."""
+    named one by one, with their roles; of `folders` nothing more is said; `sessions` are by the name of their folder."""
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms.update({name: f"{TERMS}{name}" for name in OWN_TERMS})
-    cells = [cell for one in studies.values() for cell in one.ran.values() if cell.begun is not None]
+    cells = [cell for one in sessions.values() for cell in one.ran.values() if cell.begun is not None]
+    studies = {one.study["id"]: one.study for one in sessions.values()}
     begun, ended = min((cell.begun for cell in cells), default=0.0), max((cell.ended for cell in cells), default=0.0)
     root = crate.root_dataset
     root["name"] = f"Plimsoll: {', '.join(studies)} on {host['cpu_model']}"
-    titles = ", ".join(one.study["title"] for one in studies.values())
+    titles = ", ".join(study["title"] for study in studies.values())
     root["description"] = (
         f"Measurements that reproduce {titles}, with all that they were made of and all that was made of them. README.md says "
         "how to use it without software for RO-Crates."
@@ -108,8 +111,8 @@ def described(files: Mapping[str, tuple[Stated, str]], folders: list[str], studi
         )
     )
     done["instrument"], done["environment"] = workflow, machine
-    done["object"], done["result"] = by_role[GIVEN] + _asked(crate, studies), by_role[MADE]
-    actions = [action for name, one in studies.items() for action in _actions(crate, name, one)]
+    done["object"], done["result"] = by_role[GIVEN] + _asked(crate, sessions), by_role[MADE]
+    actions = [action for folder, one in sessions.items() for action in _actions(crate, folder, one)]
     root["mentions"] = [done, *actions, crate.get("#host")]
     return json.dumps(crate.metadata.generate(), indent=1, sort_keys=True) + "\n"
 
@@ -168,13 +171,18 @@ def _machine(crate: ROCrate, host: Host) -> list[Entity]:
     return values
 
 
-def _asked(crate: ROCrate, studies: Mapping[str, OfStudy]) -> list[Entity]:
+def _asked(crate: ROCrate, sessions: Mapping[str, OfSession]) -> list[Entity]:
     """What the plans were asked for."""
     return [
-        _entity(crate, f"#{name}-{key}", "PropertyValue", name=f"{name}: {key}", value=str(one.plan[key]))
-        for name, one in studies.items()
+        _entity(crate, f"#{_short(folder)}-{key}", "PropertyValue", name=f"{_short(folder)}: {key}", value=str(one.plan[key]))
+        for folder, one in sessions.items()
         for key in ("profile", "seed", "repetitions")
     ]
+
+
+def _short(folder: str) -> str:
+    """A session for people: its study, and where it is an earlier one its number."""
+    return folder.removeprefix("results/").removeprefix("sessions/")
 
 
 def _action(name: str, begun: float | None, ended: float | None, error: str | None = None) -> dict:
@@ -184,11 +192,11 @@ def _action(name: str, begun: float | None, ended: float | None, error: str | No
     return {**done, "actionStatus": FAILED, "error": error} if error else {**done, "actionStatus": COMPLETED}
 
 
-def _actions(crate: ROCrate, name: str, one: OfStudy) -> list[Entity]:
-    """An action for each cell of a study, and for each attempt at it that failed."""
-    made = []
-    files = {"object": [crate.get(f"config/studies/{name}.yaml"), crate.get(f"results/{name}/plan.json")]}
-    files["result"] = [crate.get(records_of(name))]
+def _actions(crate: ROCrate, folder: str, one: OfSession) -> list[Entity]:
+    """An action for each cell of a session, and for each attempt at it that failed."""
+    made, name = [], _short(folder)
+    files = {"object": [crate.get(f"config/studies/{one.study['id']}.yaml"), crate.get(f"{folder}/plan.json")]}
+    files["result"] = [crate.get(records_of(folder))]
     for cell in one.ran.values():
         programs = _programs(crate, one, cell)
         said = f"{len(cell.statuses)} runs: {', '.join(_counted(cell.statuses))}"
@@ -214,11 +222,12 @@ def _of_attempt(failed: Failed) -> str:
     return f"An attempt that did not count: {failed.error}"
 
 
-def _programs(crate: ROCrate, one: OfStudy, cell: Cell) -> list[Entity]:
+def _programs(crate: ROCrate, one: OfSession, cell: Cell) -> list[Entity]:
     """The programs that a cell measures; where that is none, the workflow itself."""
     planned = one.plan["cells"].get(cell.path)
     names = one.study.design.cells.programs(one.plan, planned) if planned else []
-    versions = one.image["versions"]
+    # Of an image that was replaced since, nothing more is known.
+    versions = one.image["versions"] if cell.image and cell.image["id"] == one.image["id"] else {}
     return [_program(crate, name, versions.get(name, "not known")) for name in names] or [crate.mainEntity]
 
 
@@ -231,7 +240,7 @@ def _program(crate: ROCrate, name: str, number: str) -> Entity:
     return _entity(crate, identifier, "SoftwareApplication", **known)
 
 
-def _image(crate: ROCrate, one: OfStudy, cell: Cell) -> Entity | None:
+def _image(crate: ROCrate, one: OfSession, cell: Cell) -> Entity | None:
     """The image whose files ran, unless they ran on bare metal."""
     planned = one.plan["cells"].get(cell.path)
     if planned is None or cell.image is None:

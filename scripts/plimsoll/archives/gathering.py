@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from plimsoll import paths
 from plimsoll.analysis import cell_paths, collect, complete
-from plimsoll.archives.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_PROJECT, OF_RESULTS, OF_STUDY
+from plimsoll.archives.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_EARLIER, OF_PROJECT, OF_RESULTS, OF_STUDY
 from plimsoll.archives.writing import Source
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.images import settings
 from plimsoll.interchange import Plan
+from plimsoll.planning import sessions
 
 
 class Member(NamedTuple):
@@ -21,9 +22,19 @@ class Member(NamedTuple):
     role: str
 
 
-def measured(studies: Mapping[str, Study], results: Path) -> dict[str, Study]:
-    """The studies that have records. PlimsollError if none has, or if what describes the measurements is not there."""
-    there = {name: study for name, study in studies.items() if any((results / name / "runs").rglob("*.json"))}
+class Measured(NamedTuple):
+    """A session of a study that has records: the name of its folder in an archive, the folder, and whether it is the newest."""
+
+    name: str
+    study: Study
+    folder: Path
+    newest: bool
+
+
+def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
+    """Every session of the studies whose newest one has records. PlimsollError if none has, or if what describes the
+    measurements is not there."""
+    there = {name: study for name, study in studies.items() if _has_records(results / name)}
     if not there:
         raise PlimsollError(
             f"Nothing was measured of {', '.join(studies)} yet: make reproduce STUDIES={next(iter(studies))} does."
@@ -35,13 +46,24 @@ def measured(studies: Mapping[str, Study], results: Path) -> dict[str, Study]:
                     f"{needed} is not there, without which nothing can be made of the records of {name}: let make reproduce "
                     f"STUDIES={name} come to its end first."
                 )
-    return there
+    return [
+        Measured(f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name)
+        for name, study in there.items()
+        for one in sessions.of(results, name)
+        if _has_records(one.folder) and (one.folder / "plan.json").is_file()
+    ]
 
 
-def plan_of(folder: Path) -> Plan:
-    """The plan of a study in its folder of results. PlimsollError if the list of its runs was made with another one."""
+def _has_records(folder: Path) -> bool:
+    return any((folder / "runs").rglob("*.json"))
+
+
+def plan_of(session: Measured) -> Plan:
+    """The plan of a session. PlimsollError if the newest session's list of runs was made with another one; an earlier session
+    is what it is."""
+    folder = session.folder
     plan, runs = collect.read_plan(folder / "plan.json"), folder / "runs.csv"
-    if runs.is_file():
+    if session.newest and runs.is_file():
         made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in complete.rows_of(runs)}
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")
@@ -56,18 +78,20 @@ def another_plan(folder: Path, what: str) -> PlimsollError:
     )
 
 
-def files(studies: Mapping[str, Study], results: Path, raw: bool) -> dict[str, Member]:
+def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Member]:
     """The members of an archive that are files here, by their names; with the `raw` outputs only if they are wanted."""
     found = dict(_of("config/", paths.CONFIG, OF_CONFIG))
     found |= _of("", paths.PROJECT, OF_PROJECT)
     found |= _of("results/", results, OF_RESULTS)
-    for name, study in studies.items():
-        found |= _of(f"results/{name}/", results / name, {**OF_STUDY, MADE: [*OF_STUDY[MADE], *_made(study)]})
+    for session in every:
+        study, prefix = session.study, f"{session.name}/"
+        wanted = {**OF_STUDY, MADE: [*OF_STUDY[MADE], *_made(study)]} if session.newest else OF_EARLIER
+        found |= _of(prefix, session.folder, wanted)
         found |= _of("results/", results, {GIVEN: [f"images/{study['image']}.json", f"images/{study['image']}.runtimes.json"]})
         recipe = [path.relative_to(paths.PROJECT).as_posix() for path in settings.sources(study["image"])]
         found |= _of("", paths.PROJECT, {ABOUT: recipe})
         if raw:
-            found |= _of(f"results/{name}/", results / name, {GIVEN: ["raw/**/*"]})
+            found |= _of(prefix, session.folder, {GIVEN: ["raw/**/*"]})
     return found
 
 

@@ -9,21 +9,31 @@ from pathlib import PurePosixPath
 GIVEN, MADE, ABOUT = "given", "made", "about"
 # What an archive says of itself: to us, to programs that read RO-Crates, to people.
 MANIFEST, METADATA, README = "archive.json", "ro-crate-metadata.json", "README.md"
-# Records of a study, in its folder (plimsoll.archives.records).
+# The records of a session of a study, in its folder (plimsoll.archives.records).
 RECORDS = "records.jsonl"
-# Files of the configuration, of the project, of its results, and of a study's results besides its figures and tables.
+# Files of the configuration, of the project, of its results, and of a study's newest session besides its figures and tables.
 OF_CONFIG = {GIVEN: ("config.yaml", "local.yaml", "studies/*.yaml", "claims/*.yaml", "profiles/*.yaml", "reference/*.csv")}
 OF_PROJECT = {ABOUT: ("Snakefile", "rules/*.smk", "requirements.lock", "LICENSE")}
 OF_RESULTS = {GIVEN: ("host.json",), ABOUT: ("host.txt",)}
 OF_STUDY = {
-    GIVEN: ("plan.json", "forecasts.json"),
-    MADE: ("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv", "report.html"),
-    ABOUT: ("complete.txt", "system.json", "repetitions.json", "precision.csv"),
+    GIVEN: ("plan.json", "forecasts.json", "system.json", "session.json"),
+    MADE: (
+        *("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv", "sessions.json", "sessions.csv"),
+        "report.html",
+    ),
+    ABOUT: ("complete.txt", "repetitions.json", "precision.csv"),
+}
+# Of an earlier session: what the newest one is set beside.
+OF_EARLIER = {
+    GIVEN: ("plan.json", "system.json", "session.json"),
+    MADE: ("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv"),
+    ABOUT: ("host.json", "host.txt", "complete.txt", "repetitions.json"),
 }
 # Where what is given may be: where the workflow reads, and never where it writes.
 PLACED = re.compile(
     r"config/(config|local)\.yaml|config/(studies|claims|profiles)/[^/]+\.yaml|config/reference/[^/]+\.csv"
-    r"|results/host\.json|results/images/[^/]+\.json|results/[^/]+/((plan|forecasts)\.json|records\.jsonl|raw/.+)"
+    r"|results/host\.json|results/images/[^/]+\.json"
+    r"|results/(sessions/[^/]+/[0-9]+|[^/]+)/((plan|forecasts|system|session)\.json|records\.jsonl|raw/.+)"
 )
 
 
@@ -38,6 +48,6 @@ def inside(name: str) -> bool:
     return plain and bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
-def records_of(study: str) -> str:
-    """The member that holds a study's records."""
-    return f"results/{study}/{RECORDS}"
+def records_of(folder: str) -> str:
+    """The member that holds the records of a session, whose folder is results/<study> or below results/sessions/."""
+    return f"{folder}/{RECORDS}"

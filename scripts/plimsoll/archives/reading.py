@@ -88,8 +88,8 @@ def _check_members(archive: Archive) -> None:
         raise Refused("it has a member twice")
     for name in names:
         _check_member(name, archive.file.getinfo(name), listed.get(name))
-    needed = {f"results/{study}/plan.json" for study in archive.manifest["studies"]}
-    needed |= {records_of(study) for study in archive.manifest["studies"]}
+    folders = {*archive.manifest["measured"], *(f"results/{study}" for study in archive.manifest["studies"])}
+    needed = {member for folder in folders for member in (f"{folder}/plan.json", records_of(folder))}
     needed |= {f"config/studies/{study}.yaml" for study in archive.manifest["studies"]}
     if lacking := sorted((listed.keys() - set(names)) | (needed - archive.members(GIVEN).keys())):
         raise Refused(f"it lacks {lacking[0]}")
@@ -111,7 +111,7 @@ def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None
 
 def _check_size(archive: Archive, source: Path) -> None:
     """Refused for an archive that says to hold more than one of its size can."""
-    unpacked = sum(said["bytes"] for part in ("members", "studies") for said in archive.manifest[part].values())
+    unpacked = sum(said["bytes"] for part in ("members", "measured") for said in archive.manifest[part].values())
     if unpacked > max(SMALL, TIMES_ITS_SIZE * source.stat().st_size):
         raise Refused(f"it would take {unpacked / 2**20:.0f} MiB unpacked, which is too much for its size")
 
@@ -129,10 +129,10 @@ def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
 
 
 def unpack(archive: Archive, folder: Path) -> None:
-    """Write what an archive gives to the workflow into an empty folder, with the records of each study below its runs/. Refused
-    if a plan is none, if a record is not there, or if the disk is too small."""
+    """Write what an archive gives to the workflow into an empty folder, with the records of each session below its runs/.
+    Refused if a plan is none, if a record is not there, or if the disk is too small."""
     given = archive.members(GIVEN)
-    needed = sum(said["bytes"] for said in (*given.values(), *archive.manifest["studies"].values()))
+    needed = sum(said["bytes"] for said in (*given.values(), *archive.manifest["measured"].values()))
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
     for name, said in given.items():
@@ -141,23 +141,23 @@ def unpack(archive: Archive, folder: Path) -> None:
         with open(path, "xb") as written:
             for part in _parts(archive.file, name, said):
                 written.write(part)
-    for study, said in archive.manifest["studies"].items():
-        _unpack_records(archive, study, said, folder / f"results/{study}")
+    for session, said in archive.manifest["measured"].items():
+        _unpack_records(archive, session, said, folder / session)
 
 
-def _unpack_records(archive: Archive, study: str, said: dict, folder: Path) -> None:
+def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) -> None:
     there = set()
-    for name, content in _records(archive, study):
+    for name, content in _records(archive, session):
         path = folder / "runs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         there.add(name)
     if len(there) != said["records"]:
-        raise Refused(f"it has {len(there)} records of {study}, and says that it has {said['records']}")
+        raise Refused(f"it has {len(there)} records in {session}, and says that it has {said['records']}")
     excused = {tuple(run) for run in said["lacking"]}
-    for run in _planned(folder / "plan.json", study):
+    for run in _planned(folder / "plan.json", said["study"]):
         if f"{run[0]}/{run[1]}.json" not in there and run not in excused:
-            raise Refused(f"it lacks the record {run[0]}/{run[1]} of {study}, which its plan has")
+            raise Refused(f"it lacks the record {run[0]}/{run[1]} in {session}, which the plan has")
 
 
 def _planned(path: Path, study: str) -> list[tuple[str, int]]:
@@ -172,9 +172,9 @@ def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     return runs
 
 
-def _records(archive: Archive, study: str) -> Iterator[tuple[str, bytes]]:
-    with archive.file.open(records_of(study)) as content:
-        yield from records.unpacked(_lines(content), archive.manifest["studies"][study]["bytes"])
+def _records(archive: Archive, session: str) -> Iterator[tuple[str, bytes]]:
+    with archive.file.open(records_of(session)) as content:
+        yield from records.unpacked(_lines(content), archive.manifest["measured"][session]["bytes"])
 
 
 def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
@@ -190,15 +190,15 @@ def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
     for name, said in archive.members(GIVEN).items():
         if name not in but and _checksum(folder / name) != said["sha256"]:
             return name
-    for study in archive.manifest["studies"]:
-        runs = folder / f"results/{study}/runs"
+    for session in archive.manifest["measured"]:
+        runs = folder / session / "runs"
         there = {path.relative_to(runs).as_posix() for path in runs.rglob("*") if not path.is_dir()}
-        for name, content in _records(archive, study):
+        for name, content in _records(archive, session):
             if name not in there or (runs / name).read_bytes() != content:
-                return f"results/{study}/runs/{name}"
+                return f"{session}/runs/{name}"
             there.remove(name)
         if there:
-            return f"results/{study}/runs/{min(there)}"
+            return f"{session}/runs/{min(there)}"
     return None
 
 

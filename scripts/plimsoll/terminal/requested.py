@@ -16,7 +16,7 @@ from plimsoll.terminal import standing
 DRAWN = (".observations.csv", ".pdf", ".png", ".csv", ".txt")
 # results/<study>/<folder>/<rest>
 OUTPUT = re.compile(r"results/(?P<study>[^/]+)/(?P<folder>figures|notebooks|tables|runs)/(?P<rest>.+)")
-OF_ALL_STUDIES = ("from", "images", "logs", "reference", "systems")
+OF_ALL_STUDIES = ("from", "images", "logs", "reference", "sessions", "systems")
 
 
 class Request(NamedTuple):
