@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_findings).add_argument("settings", nargs="*", help="the configuration, as after --config")
     compared = stage(_compare, refused=2)
     for name in ("a", "b"):
-        compared.add_argument(name, type=Path, help="a study's results, a folder with those of several, or one with sessions")
+        compared.add_argument(name, help="a study's results, a folder with those of several, or one with sessions")
     compared.add_argument("--margin", default="0.05", help="within which relative difference two sets are alike (0.05)")
     compared.add_argument("--session-blocks", default="10", help="blocks that a session is worth at most (10), or all")
     compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
@@ -378,7 +378,7 @@ def _compare(options: argparse.Namespace) -> int:
     from plimsoll.pages import compared_files
     from plimsoll.terminal import compared, screen
 
-    terms, paths = asked.terms(options.margin, options.session_blocks), (options.a, options.b)
+    terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
     a, b = (sets.read(path) for path in paths)
     each = {name: studies.compare(_study(name), a[name], b[name], terms, options.force) for name in asked.shared(a, b)}
     ended = studies.ended(each, options.strict)

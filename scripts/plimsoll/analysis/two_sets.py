@@ -54,6 +54,21 @@ class Terms:
 USUAL = Terms()
 
 
+class Values(NamedTuple):
+    """One value per cell, session and block, with its logarithm (NaN of what has none); cells and the others are numbers."""
+
+    cell: np.ndarray
+    session: np.ndarray
+    block: np.ndarray
+    value: np.ndarray
+    log: np.ndarray
+    censored: np.ndarray
+
+    def of(self, chosen: np.ndarray) -> "Values":
+        """Those of the values that are chosen."""
+        return Values(*(column[chosen] for column in self))
+
+
 class Side(NamedTuple):
     """What a set says of a cell or of an average over cells, on logarithms: the `mean`, its variance as the blocks tell it
     (`error`) with its degrees of freedom, and how many blocks and sessions it has."""
@@ -85,17 +100,9 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int 
     what is unusual. Of an undecided row, `blocks_needed` is how many blocks a side would decide it with a power of 80 %, and
     `sessions_needed` how many sessions of as many blocks as now, if both are what they seem to be; missing if none would.
     """
-    a, b = _prepared(a), _prepared(b)
-    shared = _cells(a) & _cells(b)
-    a, b = (_only(table, shared) for table in (a, b))
-    between = _between(a, b, terms)
-    of_b = dict(list(b.groupby(["metric", "cell"], sort=False)))
-    rows = [
-        {"metric": metric, "cell": cell, "cells": 1, "better": own["better"].iloc[0]}
-        | _row(own, of_b[metric, cell], between[metric], terms)
-        for (metric, cell), own in a.groupby(["metric", "cell"], sort=False)
-    ]
-    return _answered(rows, terms, tables)
+    tables_of = [_prepared(table) for table in (a, b)]
+    shared = set.intersection(*(_cells(table) for table in tables_of))
+    return _rows([_only(table, shared) for table in tables_of], "cell", 1, terms, tables)
 
 
 def averages(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int = 1, least: int = 2) -> pd.DataFrame:
@@ -105,22 +112,13 @@ def averages(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int
     The variance of an average is that of what blocks have in common, whatever cells each of them has. All of the variance
     between sessions is taken to be common to the cells.
     """
-    a, b = _prepared(a), _prepared(b)
-    shared = _whole(a) & _whole(b)
-    a, b = (_only(table, shared) for table in (a, b))
-    between = _between(a, b, terms)
-    of_b = dict(list(b.groupby(["metric", "group"], sort=False)))
-    rows = [
-        {"metric": metric, "cell": group, "cells": own["cell"].nunique(), "better": own["better"].iloc[0]}
-        | _row(own, of_b[metric, group], between[metric], terms)
-        for (metric, group), own in a.groupby(["metric", "group"], sort=False)
-        if own["cell"].nunique() >= least
-    ]
-    return _answered(rows, terms, tables)
+    tables_of = [_prepared(table) for table in (a, b)]
+    shared = set.intersection(*(_whole(table) for table in tables_of))
+    return _rows([_only(table, shared) for table in tables_of], "group", least, terms, tables)
 
 
 def _prepared(table: pd.DataFrame) -> pd.DataFrame:
-    """One value per metric, cell, session and block, with its logarithm `log` (NaN of what has none)."""
+    """One value per metric, cell, session and block, with its logarithm `log`."""
     filled = table.assign(**{name: value for name, value in (("session", 1), ("censored", False)) if name not in table})
     keys = ["metric", "cell", "session", "block"]
     how = {"value": ("value", "mean"), "censored": ("censored", "any"), "better": ("better", "first")}
@@ -140,69 +138,106 @@ def _only(table: pd.DataFrame, cells: set[tuple[str, str]]) -> pd.DataFrame:
 
 def _whole(table: pd.DataFrame) -> set[tuple[str, str]]:
     """Metrics and cells that an average can have: enough blocks in every session, and a logarithm in each."""
-    known = table.assign(bad=table["log"].isna() | table["censored"])
-    cells = known.groupby(["metric", "cell"], sort=False)
-    sizes = known.groupby(["metric", "cell", "session"], sort=False).size().groupby(level=[0, 1], sort=False)
     sessions = table["session"].nunique()
-    return {key for key, bad in cells["bad"].any().items() if not bad} & {
-        key for key, each in sizes if len(each) == sessions and each.min() >= SMALLEST
-    }
+    return {key for key, values in _split(table, "cell").items() if _complete(values, sessions)}
 
 
-def _between(a: pd.DataFrame, b: pd.DataFrame, terms: Terms) -> dict[str, Between]:
-    """The variance between sessions, by metric."""
-    groups = [dict(list(table.groupby("metric", sort=False))) for table in (a, b)]
-    return {metric: between([of_set[metric] for of_set in groups], terms.session_blocks) for metric in groups[0]}
+def _complete(values: Values, sessions: int) -> bool:
+    number = np.unique(values.session, return_counts=True)[1]
+    return bool(
+        len(number) == sessions and number.min() >= SMALLEST and np.isfinite(values.log).all() and not values.censored.any()
+    )
 
 
-def between(sets: Sequence[pd.DataFrame], session_blocks: float = SESSION_BLOCKS) -> Between:
-    """The variance between sessions of one metric, from the blocks of one or several sets (`cell`, `session`, `log`).
+def _split(table: pd.DataFrame, by: str) -> dict[tuple[str, str], Values]:
+    """The values of a prepared table, by metric and another column."""
+    if table.empty:
+        return {}
+    codes, keys = pd.factorize(pd.MultiIndex.from_frame(table[["metric", by]]))
+    order = np.argsort(codes, kind="stable")
+    numbered = (pd.factorize(table[name])[0] for name in ("cell", "session", "block"))
+    columns = [*numbered, *(table[name].to_numpy() for name in ("value", "log", "censored"))]
+    cuts = np.flatnonzero(np.diff(codes[order])) + 1
+    parts = zip(*(np.split(column[order], cuts) for column in columns), strict=True)
+    return {tuple(key): Values(*part) for key, part in zip(keys, parts, strict=True)}
 
-    Beforehand it is the blocks' variance over `session_blocks`, as if known from SESSION_DEGREES sessions. Sets that have
-    several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a session
-    does it does to all of them.
+
+def _rows(pair: list[pd.DataFrame], by: str, least: int, terms: Terms, tables: int) -> pd.DataFrame:
+    """One row per metric and what the tables are split `by`."""
+    of_a, of_b = (_split(table, by) for table in pair)
+    metrics = [{key[0]: values for key, values in _split(table.assign(all=""), "all").items()} for table in pair]
+    spread = {metric: between([of_set[metric] for of_set in metrics], terms.session_blocks) for metric in metrics[0]}
+    better = dict(zip(pair[0]["metric"], pair[0]["better"], strict=True))
+    rows = []
+    for (metric, name), own in of_a.items():
+        cells = len(np.unique(own.cell))
+        if cells >= least:
+            described = {"metric": metric, "cell": name, "cells": cells, "better": better[metric]}
+            rows.append(described | _row(own, of_b[metric, name], spread[metric], terms))
+    return _answered(rows, terms, tables)
+
+
+def between(sets: Sequence[Values], session_blocks: float = SESSION_BLOCKS) -> Between:
+    """The variance between sessions of one metric, from the values of all cells of one or several sets.
+
+    Beforehand it is the blocks' variance over `session_blocks`, the share as if known from SESSION_DEGREES sessions. Sets that
+    have several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a
+    session does it does to all of them.
     """
-    spreads = [_spreads(one) for one in sets]
-    degrees = sum(float((each["number"] - 1).sum()) for each in spreads)
+    spreads = [_spreads(one.of(np.isfinite(one.log) & ~one.censored)) for one in sets]
+    degrees = sum(float((each.number - 1).sum()) for each in spreads)
     if not degrees or math.isinf(session_blocks):
         return Between(0.0, SESSION_DEGREES)
-    within = sum(float(((each["number"] - 1) * each["variance"].fillna(0)).sum()) for each in spreads) / degrees
-    total, known = SESSION_DEGREES * within / session_blocks, SESSION_DEGREES
+    within = sum(float(each.squares.sum()) for each in spreads) / degrees
+    # It is a product of two numbers that are each known so well: the share, and the blocks' variance.
+    known = 1 / (1 / SESSION_DEGREES + 1 / degrees)
+    total = known * within / session_blocks
     for each in spreads:
         seen, sessions = _seen(each, within)
         total, known = total + sessions * seen, known + sessions
     return Between(total / known, known)
 
 
-def _spreads(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell and session: the mean, variance and number of its logarithms."""
-    known = table[table["log"].notna() & ~table["censored"]] if "censored" in table else table
-    return known.groupby(["cell", "session"], sort=False)["log"].agg(mean="mean", variance="var", number="size").reset_index()
+class Spreads(NamedTuple):
+    """One value for each cell and session: the cell, and of its logarithms the mean, the squares about it, and the number."""
+
+    cell: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+    number: np.ndarray
 
 
-def _seen(spreads: pd.DataFrame, within: float) -> tuple[float, int]:
+def _spreads(values: Values) -> Spreads:
+    pairs, each = np.unique(np.stack([values.cell, values.session]), axis=1, return_inverse=True)
+    each = each.ravel()
+    number = np.bincount(each)
+    mean = np.bincount(each, values.log) / number
+    squares = np.bincount(each, (values.log - mean[each]) ** 2)
+    return Spreads(pairs[0], mean, np.where(squares > ROUNDING**2, squares, 0.0), number)
+
+
+def _seen(spreads: Spreads, within: float) -> tuple[float, int]:
     """(variance between the sessions of a set, degrees of freedom): of the sessions' means, less what their blocks make of
     it."""
-    cells = spreads.groupby("cell", sort=False)
-    number = cells["mean"].transform("size")
-    free = float((1 - 1 / number).sum())
-    if free < 1 - ROUNDING:
+    each = np.unique(spreads.cell, return_inverse=True)[1]
+    number = np.bincount(each)
+    free = int((number - 1).sum())
+    if not free:
         return 0.0, 0
-    squares = float(((spreads["mean"] - cells["mean"].transform("mean")) ** 2).sum())
-    by_blocks = float(((1 - 1 / number) * within / spreads["number"]).sum())
+    middle = np.bincount(each, spreads.mean) / number
+    squares = float(((spreads.mean - middle[each]) ** 2).sum())
+    by_blocks = float(((1 - 1 / number[each]) * within / spreads.number).sum())
     return max(0.0, (squares - by_blocks) / free), int(number.max()) - 1
 
 
-def side(table: pd.DataFrame) -> Side | None:
-    """What a set says of a cell, or of an average over the cells in the table (`cell`, `session`, `block`, `log`). None where
-    some session has fewer than SMALLEST blocks.
+def side(values: Values) -> Side | None:
+    """What a set says of a cell, or of an average over the cells that the values are of. None where some session has fewer than
+    SMALLEST blocks.
 
     An average's variance is that of the sums over a block of what each value adds to the mean: it keeps what the values of a
     block have in common, and for one cell it is the variance of its values over their number.
     """
-    cells, parts, logs = (table[name].to_numpy() for name in ("cell", "block", "log"))
-    sessions = table["session"].to_numpy()
-    found = [_session(*(column[sessions == one] for column in (cells, parts, logs))) for one in np.unique(sessions)]
+    found = [_session(values.of(values.session == one)) for one in np.unique(values.session)]
     if not found or any(one is None for one in found):
         return None
     means, errors, numbers = zip(*found, strict=True)
@@ -210,12 +245,12 @@ def side(table: pd.DataFrame) -> Side | None:
     return Side(float(np.mean(means)), float(sum(errors)) / number**2, float(sum(numbers) - number), int(sum(numbers)), number)
 
 
-def _session(cells: np.ndarray, parts: np.ndarray, logs: np.ndarray) -> tuple[float, float, int] | None:
-    """(mean, variance of the mean, blocks) of one session, from one value per cell and block; `parts` are the blocks."""
-    (_, cell), (_, block) = (np.unique(column, return_inverse=True) for column in (cells, parts))
+def _session(values: Values) -> tuple[float, float, int] | None:
+    """(mean, variance of the mean, blocks) of one session."""
+    (_, cell), (_, block) = (np.unique(column, return_inverse=True) for column in (values.cell, values.block))
     number = np.bincount(cell)
-    means = np.bincount(cell, logs) / number
-    added = np.bincount(block, (logs - means[cell]) / number[cell]) / len(number)
+    means = np.bincount(cell, values.log) / number
+    added = np.bincount(block, (values.log - means[cell]) / number[cell]) / len(number)
     count = len(added)
     if count < SMALLEST:
         return None
@@ -237,34 +272,33 @@ def _apart(a: Side, b: Side, between: Between) -> float:
     return between.variance * (1 / a.sessions + 1 / b.sessions)
 
 
-def _row(a: pd.DataFrame, b: pd.DataFrame, between: Between, terms: Terms) -> dict:
+def _row(a: Values, b: Values, between: Between, terms: Terms) -> dict:
     """The columns of a row from its numbers of blocks on, before p is adjusted."""
     counted = {**_counted(a, "a"), **_counted(b, "b")}
-    if a["censored"].any() or b["censored"].any():
+    if a.censored.any() or b.censored.any():
         return counted | _at_limit(a, b)
-    if a["log"].isna().any() or b["log"].isna().any():
+    if not (np.isfinite(a.log).all() and np.isfinite(b.log).all()):
         return counted | {"test": NO_RATIO, "note": "a value is 0 or less, and has no ratio"}
-    sides = [side(table) for table in (a, b)]
+    sides = [side(values) for values in (a, b)]
     if None in sides:
         return counted | _means(a, b) | {"test": TOO_FEW, "note": f"a side has fewer than {SMALLEST} blocks"}
     return counted | _tested(*sides, between, terms, _distinct(a, b))
 
 
-def _counted(table: pd.DataFrame, which: str) -> dict[str, int]:
-    sessions = table["session"].tolist()
-    blocks_of_all = set(zip(sessions, table["block"].tolist(), strict=True))
-    return {f"blocks_{which}": len(blocks_of_all), f"sessions_{which}": len(set(sessions))}
+def _counted(values: Values, which: str) -> dict[str, int]:
+    blocks_of_all = set(zip(values.session.tolist(), values.block.tolist(), strict=True))
+    return {f"blocks_{which}": len(blocks_of_all), f"sessions_{which}": len(set(values.session.tolist()))}
 
 
-def _means(a: pd.DataFrame, b: pd.DataFrame) -> dict:
+def _means(a: Values, b: Values) -> dict:
     """Geometric means and their ratio, of which nothing can be said."""
-    mean_a, mean_b = (float(np.exp(table["log"].mean())) for table in (a, b))
+    mean_a, mean_b = (float(np.exp(values.log.mean())) for values in (a, b))
     return {"mean_a": mean_a, "mean_b": mean_b, "ratio": mean_b / mean_a}
 
 
-def _distinct(a: pd.DataFrame, b: pd.DataFrame) -> float:
+def _distinct(a: Values, b: Values) -> float:
     """Two-sided p of ranks where all values of one side lie beyond all of the other: there is no smaller one."""
-    return 2 / math.comb(len(a) + len(b), len(a))
+    return 2 / math.comb(len(a.log) + len(b.log), len(a.log))
 
 
 def _tested(a: Side, b: Side, between: Between, terms: Terms, by_ranks: float) -> dict:
@@ -303,17 +337,19 @@ def _constant(mean: float, by_ranks: float) -> dict:
     return {"test": RANKS, "p": by_ranks, "note": "no run of either side varies, so that only ranks can be compared"}
 
 
-def _at_limit(a: pd.DataFrame, b: pd.DataFrame) -> dict:
+def _at_limit(a: Values, b: Values) -> dict:
     """Sides with runs that hit their limit, of which only ranks are known."""
-    told = [f"{int(table['censored'].sum())} of {len(table)}" for table in (a, b)]
-    found = paper_tests.compare_censored(*(t["value"].to_numpy() for t in (a, b)), *(t["censored"].to_numpy() for t in (a, b)))
+    told = [f"{int(values.censored.sum())} of {len(values.censored)}" for values in (a, b)]
+    found = paper_tests.compare_censored(a.value, b.value, a.censored, b.censored)
     note = f"runs at their limit: {told[0]} in A, {told[1]} in B"
     if math.isnan(found["p"]):
         return {"test": found["test"], "note": note}
-    bound = "; the ratio is a bound, and days are not allowed for"
-    smallest = _distinct(a, b)
     return {
-        **{"test": RANKS, "p": max(found["p"], smallest), "note": note + bound},
+        **{
+            "test": RANKS,
+            "p": max(found["p"], _distinct(a, b)),
+            "note": f"{note}; the ratio is a bound, and days are not allowed for",
+        },
         **{"mean_a": found["mean_a"], "mean_b": found["mean_b"], "ratio": 1 / found["ratio_of_means"]},
     }
 

@@ -25,6 +25,15 @@ def terms(margin: str, session_blocks: str) -> Terms:
     return Terms(within, session_blocks=amounts.positive(session_blocks, given, "The number of blocks of a session", hint))
 
 
+def paths(a: str, b: str) -> tuple[Path, Path]:
+    """Where the two sets are. PlimsollError if one is not named."""
+    if not a or not b:
+        raise PlimsollError(
+            "Two sets of results are compared: name both, as in make compare A=results/reference/liu2020 B=results/liu2020."
+        )
+    return Path(a), Path(b)
+
+
 def shared(a: Mapping[str, ResultSet], b: Mapping[str, ResultSet]) -> list[str]:
     """The studies that both sets have, as A lists them. PlimsollError if there is none."""
     names = [name for name in a if name in b]

@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -30,7 +29,9 @@ def draw(rows: pd.DataFrame, margin: float) -> Figure | None:
     across = min(COLUMNS, len(labels))
     down = math.ceil(len(labels) / across)
     size = (max(2, across) * style.COLUMN_INCHES * 0.7, 0.6 + down * PANEL_INCHES)
-    figure, axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
+    # Not pyplot's, which keeps every figure and asks for a display.
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False)
     looks = style.looks(known["runtime"])
     for axis, label in zip(axes.flat, labels, strict=False):
         _panel(axis, label, known[known["label"] == label], looks, margin)

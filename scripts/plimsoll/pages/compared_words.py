@@ -44,10 +44,10 @@ def change(row: Mapping) -> str:
     return interval(effect, low, high, one_scale(percent, {"effect": effect, "low": low, "high": high}))
 
 
-def mean(row: Mapping, side: str) -> str:
-    """The mean of side `a` or `b`, with half its interval in percent."""
+def mean(row: Mapping, side: str, with_half: bool = True) -> str:
+    """The mean of side `a` or `b`, with half its interval in percent if that is known and asked for."""
     value, half = row[f"mean_{side}"], row[f"half_{side}"]
-    return significant(value) if missing(half) or missing(value) else f"{significant(value)} ± {100 * half:.2g} %"
+    return f"{significant(value)} ± {100 * half:.2g} %" if with_half and not missing(half) else significant(value)
 
 
 def undecided(row: Mapping) -> str:

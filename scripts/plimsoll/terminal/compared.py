@@ -13,6 +13,8 @@ from plimsoll.pages.formats import capital, p_value, prose
 from plimsoll.terminal.listing import Section
 from plimsoll.terminal.listing import text as aligned
 
+# With fewer columns there is no room for the intervals of the means.
+WIDE = 110
 OPTIONS = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -41,7 +43,7 @@ def _study(name: str, one: Compared, paths: tuple[Path, Path], everything: bool,
     parts = ["\n".join([*head, *(_wrapped(line, width) for line in told if line)])]
     if one.refusal:
         return parts[0]
-    sections = [_metrics(one), _rows(one, everything), *_findings(one)]
+    sections = [_metrics(one), _rows(one, everything, width >= WIDE), *_findings(one)]
     parts += [aligned([section], width) for section in sections if section.rows]
     parts.append(_wrapped(" ".join(words.sums(one)), width))
     return "\n\n".join(parts)
@@ -53,20 +55,18 @@ def _metrics(one: Compared) -> Section:
     rows = []
     for row in one.metrics.to_dict("records"):
         answers = cells.loc[cells["metric"] == row["metric"], "answer"].value_counts()
-        counts = [str(answers.get(answer, 0)) for answer in ANSWERS if answer in set(cells["answer"])]
-        rows.append((words.metric(row), str(int(row["cells"])), words.change(row), *counts))
-    named = [answer for answer in ANSWERS if answer in set(cells["answer"])]
-    return Section(("geometric means", "cells", "change (95 %)", *named), rows)
+        told = ", ".join(f"{answers[answer]} {answer}" for answer in ANSWERS if answer in answers)
+        rows.append((words.metric(row), words.change(row), told))
+    return Section(("geometric means", "change (95 %)", "cells"), rows)
 
 
-def _rows(one: Compared, everything: bool) -> Section:
-    """One line per comparison."""
+def _rows(one: Compared, everything: bool, intervals: bool) -> Section:
+    """One line per comparison, with the intervals of the means or without."""
     shown = one.rows if everything else one.deciding[one.deciding["answer"].isin(CHANGED)]
     told = [
         (
             row["answer"],
-            words.mean(row, "a"),
-            words.mean(row, "b"),
+            *(words.mean(row, side, intervals) for side in "ab"),
             words.change(row),
             p_value(row["p_holm"]),
             _what(row, one),
