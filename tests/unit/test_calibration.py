@@ -84,8 +84,8 @@ def test_many_sets_at_once_are_compared_as_compare_does_two(sessions_of_a_set, s
 
 
 def test_an_unchanged_machine_is_found_to_differ_no_more_often_than_is_said():
-    """Where sessions vary as much as is allowed for, single cells are at the nominal level, and whole comparisons below it. With
-    nothing allowed for days many comparisons find something."""
+    """Where sessions vary as much as is allowed for, single cells are at the nominal level, and whole comparisons below it.
+    With nothing allowed for days many comparisons find something."""
     for share in sessions.SHARES:
         world = sessions.World(10, 5, 1, 1 / two_sets.SESSION_BLOCKS, share, 0.1, 0.0, 600)
         nothing, allowed = sessions.simulate(world, 3)
@@ -102,8 +102,8 @@ def test_likeness_is_not_shown_at_the_margin_more_often_than_is_said():
 
 
 def test_real_sessions_of_unchanged_machines_do_not_differ():
-    """Of six pairs of sessions no comparison finds a difference. Single cells are below the nominal level in all but the smallest
-    pair, and above it in all where nothing is allowed for days."""
+    """Of six pairs of sessions no comparison finds a difference. Single cells are below the nominal level in all but the
+    smallest pair, and above it in all where nothing is allowed for days."""
     table = sessions.real()
     allowed = table[table["allowed"] == "as compare does"].set_index("pair")
     assert len(allowed) == 6 and (allowed["least adjusted p"] > 0.05).all()

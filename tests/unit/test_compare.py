@@ -252,6 +252,17 @@ def test_a_cell_that_only_fails_now_is_worse(folders, tmp_path, capsys, factors)
     assert "failed in each of 10 runs of B" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.usefixtures("unillustrated")
+def test_a_set_in_which_everything_fails_is_worse_and_not_incomparable(folders, tmp_path):
+    changed(folders["b"], lambda table: table.head(0))
+    changed(folders["b"], lambda table: table.assign(status="timeout", reason="it took too long"), "runs.csv")
+    status, out = compare(folders, tmp_path)
+    rows = pd.read_csv(out / "compare.csv")
+    assert status == 1 and set(rows["answer"]) == {"failed"} and len(rows) > 10
+    changed(folders["b"], lambda table: table.assign(status="disturbed"), "runs.csv")
+    assert compare(folders, tmp_path)[0] == 2
+
+
 def records_of(folder: Path, bits: dict[str, str]) -> None:
     """One record, with these identifiers."""
     made = {"format": record.FORMAT, "study": STUDY, "cell": {}, "repetition": 1, "fingerprint": "", "attempts": 1}

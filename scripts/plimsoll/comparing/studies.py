@@ -1,7 +1,7 @@
 """One study in two sets of results: its cells, averages over them, and findings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,26 +10,22 @@ import pandas as pd
 from plimsoll.analysis import cell_paths, two_sets
 from plimsoll.analysis.two_sets import ALIKE, BETTER, UNDECIDED, WORSE, Terms
 from plimsoll.claims.quantities.base import LEAST
-from plimsoll.comparing import comparable, findings
+from plimsoll.comparing import comparable, failing, findings
 from plimsoll.comparing.comparable import Differing
+from plimsoll.comparing.failing import CELL, DESCRIBED, FAILED, WATCHED
 from plimsoll.comparing.sets import ResultSet
 from plimsoll.config.studies import Study
-from plimsoll.measuring import status
 
-# Every run of a cell failed or took too long in B, and in A not.
-FAILED = "failed"
 ANSWERS = (WORSE, FAILED, BETTER, UNDECIDED, ALIKE)
 CHANGED = (WORSE, FAILED, BETTER)
 # What makes a comparison end with 1.
 BAD = (WORSE, FAILED)
 NOT_COMPARABLE = 2
-# A cell and a metric; an average over cells of a runtime; a cell and a metric of runs that an instrument watched, which explain
-# the others and decide nothing.
-CELL, AVERAGE, WATCHED = "cell", "average", "watched"
+# An average over cells of a runtime; beside it failing.CELL and failing.WATCHED.
+AVERAGE = "average"
 # Cells and averages are two tables of one comparison.
 TABLES = 2
 EVERY = "all"
-DESCRIBED = ("kind", "runtime", "label", "unit")
 
 
 @dataclass(frozen=True)
@@ -65,35 +61,32 @@ class Compared:
 def compare(study: Study, a: ResultSet, b: ResultSet, terms: Terms, force: bool) -> Compared:
     """A study in two sets. PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
+    failed = failing.rows(study, observed, b.runs(study))
     reasons = comparable.cells(a, b, *observed, study.design)
     both = {cell for cell in observed[0]["cell"] if cell not in reasons}
     differing, same = comparable.facts(a, b)
     bits = comparable.bits(a, b)
     profiles = tuple(" and ".join(sorted(table["profile"].dropna().astype(str).unique())) for table in observed)
-    known = {"differing": differing, "same": same, "bits": bits, "profiles": profiles, "left_out": reasons}
-    if refusal := comparable.refusal(reasons, bits, len(both), profiles, force):
-        return Compared(study, a, b, refusal=refusal, **known)
+    left_out = {cell: reason for cell, reason in reasons.items() if cell not in set(failed["cell"])}
+    begun = Compared(study, a, b, differing, same, bits, profiles, left_out=left_out)
+    if refusal := comparable.refusal(reasons, bits, len(both) + len(failed), profiles, force):
+        return replace(begun, refusal=refusal)
+    rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], terms)
+    rows = pd.concat([one for one in (rows, failed) if len(one)] or [rows], ignore_index=True)
+    return replace(begun, rows=rows, metrics=metrics, findings=findings.compare(a.verdicts, b.verdicts))
+
+
+def _judged(study: Study, observed: list[pd.DataFrame], terms: Terms) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(rows, metrics) of what two sets have observed of the same cells."""
     plain = [study.design.readings.measuring(table) for table in observed]
     watched = [table.drop(own.index) for table, own in zip(observed, plain, strict=True)]
-    own, watching = ([table[table["cell"].isin(both)] for table in pair] for pair in (plain, watched))
-    failed = _failed(study, a, b, observed)
     rows = [
-        _described(two_sets.compare(*own, terms, TABLES), CELL, own[1]),
-        _described(two_sets.averages(*_grouped(own, "runtime"), terms, TABLES), AVERAGE, own[1]),
-        _described(two_sets.compare(*watching, terms), WATCHED, watching[1]),
-        failed,
+        _described(two_sets.compare(*plain, terms, TABLES), CELL, plain[1]),
+        _described(two_sets.averages(*_grouped(plain, "runtime"), terms, TABLES), AVERAGE, plain[1]),
+        _described(two_sets.compare(*watched, terms), WATCHED, watched[1]),
     ]
-    metrics = two_sets.averages(*_grouped(own, None), terms, least=1)
-    known["left_out"] = {cell: reason for cell, reason in reasons.items() if cell not in set(failed["cell"])}
-    return Compared(
-        study,
-        a,
-        b,
-        **known,
-        rows=pd.concat([one for one in rows if len(one)] or rows[:1], ignore_index=True),
-        metrics=_described(metrics, EVERY, own[1]),
-        findings=findings.compare(a.verdicts, b.verdicts),
-    )
+    metrics = _described(two_sets.averages(*_grouped(plain, None), terms, least=1), EVERY, plain[1])
+    return pd.concat([one for one in rows if len(one)] or rows[:1], ignore_index=True), metrics
 
 
 def _observed(one: ResultSet, study: Study) -> pd.DataFrame:
@@ -125,31 +118,6 @@ def _described(rows: pd.DataFrame, kind: str, observed: pd.DataFrame) -> pd.Data
         runtime = rows["cell"]
     described = {name: rows["metric"].map(metrics[name]) for name in ("label", "unit")}
     return rows.assign(kind=kind, runtime=runtime, **described)[[*DESCRIBED, *two_sets.COLUMNS]]
-
-
-def _failed(study: Study, a: ResultSet, b: ResultSet, observed: list[pd.DataFrame]) -> pd.DataFrame:
-    """One row per cell that has runs in both sets, and of which every run in B failed or took too long, and in A not."""
-    factors, (of_a, of_b) = study.design.factors.FACTORS, observed
-    runs = b.runs(study)
-    runs = runs.assign(cell=cell_paths.of_table(runs, factors) if len(runs) else "")
-    gone = set(of_a["cell"]) - set(of_b["cell"])
-    rows = []
-    for cell, own in runs[runs["cell"].isin(gone)].groupby("cell", sort=False):
-        if own["status"].isin((status.FAILED, status.TIMEOUT)).all():
-            before = of_a[of_a["cell"] == cell]
-            last = own.iloc[-1]
-            note = f"{last['status']} in each of {len(own)} runs of B: {last['reason']}"
-            rows.append(
-                {"kind": CELL, "runtime": last["runtime"], "label": "", "unit": "", "metric": "", "cell": cell, "cells": 1}
-                | {
-                    "blocks_a": before["block"].nunique(),
-                    "blocks_b": 0,
-                    "answer": FAILED,
-                    "test": "none: no run counts",
-                    "note": note,
-                }
-            )
-    return pd.DataFrame(rows, columns=[*DESCRIBED, *two_sets.COLUMNS])
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
