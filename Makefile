@@ -15,6 +15,8 @@
 #   make setup                      what the two commands install, and nothing else
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make session                    the same studies another time: engine started again, images unpacked again
+#   make compare A=results/reference/liu2020 B=results/liu2020   what changed from one set of results to another (docs/compare.md);
+#                                   MARGIN=0.1, ALL=1, STRICT=1, FORCE=1, SESSION_BLOCKS=20, OUT=folder
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
 
@@ -33,7 +35,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image archive with without new-system session notebooks reproduce precise test setup lint bench
+.PHONY: list image archive compare with without new-system session notebooks reproduce precise test setup lint bench
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.
@@ -66,6 +68,13 @@ list:
 session: setup
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-session $(settings)
 	@$(MAKE) --no-print-directory reproduce
+
+# Measures nothing. Where the exit status matters the command is called by itself: make turns 1 into 2.
+compare:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare '$(A)' '$(B)' $(if $(MARGIN),--margin $(MARGIN)) \
+		$(if $(SESSION_BLOCKS),--session-blocks $(SESSION_BLOCKS)) $(if $(OUT),--out '$(OUT)') $(if $(filter-out 0,$(ALL)),--all) \
+		$(if $(filter-out 0,$(STRICT)),--strict) $(if $(filter-out 0,$(FORCE)),--force)
 
 # Runs of two systems are never pooled: the workflow says so, and names this command.
 new-system:

@@ -10,42 +10,44 @@ from plimsoll.errors import PlimsollError, guarded
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    return guarded(lambda: _named(options))
+    return guarded(lambda: _named(options), options.refused)
 
 
-def _named(options: argparse.Namespace) -> None:
-    """A stage; PlimsollError with its name for a file that is missing or may not be written."""
+def _named(options: argparse.Namespace) -> int | None:
+    """A stage, with its exit status if it has one; PlimsollError with its name for a file that is missing or may not be
+    written."""
     try:
-        _run(options)
+        return _run(options)
     except OSError as problem:
         if problem.filename is None:
             raise
         raise PlimsollError(f"{problem.filename}: {problem.strerror}.") from problem
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> int | None:
     if not options.says:
-        options.stage(options)
-        return
+        return options.stage(options)
     from plimsoll.terminal import patience
 
     place = patience.place(options.results.parent, options.study.stem, options.figure) if "figure" in options else ""
     with patience.told(options.says.format(**vars(options)) + (f", {place}" if place else "")):
-        options.stage(options)
+        return options.stage(options)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="plimsoll", description=__doc__)
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
-    def stage(function, *options: str, paths: tuple[str, ...] = (), says: str = "") -> argparse.ArgumentParser:
-        """A stage with its options; it `says` what it does when it begins."""
+    def stage(
+        function, *options: str, paths: tuple[str, ...] = (), says: str = "", refused: int = 1
+    ) -> argparse.ArgumentParser:
+        """A stage with its options; it `says` what it does when it begins, and ends with `refused` if it cannot be done."""
         added = stages.add_parser(function.__name__.strip("_").replace("_", "-"), help=function.__doc__)
         for option in options:
             added.add_argument(f"--{option}", required=True)
         for option in paths:
             added.add_argument(f"--{option}", required=True, type=Path)
-        added.set_defaults(stage=function, says=says)
+        added.set_defaults(stage=function, says=says, refused=refused)
         return added
 
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
@@ -89,6 +91,15 @@ def _parser() -> argparse.ArgumentParser:
     packed.add_argument("settings", nargs="*", help="the configuration, as after --config")
     again = stage(_remake, paths=("file",))
     again.add_argument("--claims", nargs="*", type=Path, default=[], help="files of claims, in place of those of the archive")
+    compared = stage(_compare, refused=2)
+    for name in ("a", "b"):
+        compared.add_argument(name, help="a study's results, a folder with those of several, or one with sessions")
+    compared.add_argument("--margin", default="0.05", help="within which relative difference two sets are alike (0.05)")
+    compared.add_argument("--session-blocks", default="10", help="blocks that a session is worth at most (10), or all")
+    compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
+    compared.add_argument("--all", action="store_true", help="tell what is alike and what is undecided too")
+    compared.add_argument("--strict", action="store_true", help="end with 1 if anything is undecided")
+    compared.add_argument("--force", action="store_true", help="compare although bits or sizes differ")
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
@@ -385,6 +396,23 @@ def _findings(options: argparse.Namespace) -> None:
 
     chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
     screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """compare two sets of results: 0 if nothing is worse in the second, 1 if something is, 2 if they cannot be compared"""
+    from plimsoll.comparing import asked, sets, studies
+    from plimsoll.pages import compared_files
+    from plimsoll.terminal import compared, screen
+
+    terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
+    a, b = (sets.read(path) for path in paths)
+    each = {name: studies.compare(_study(name), a[name], b[name], terms, options.force) for name in asked.shared(a, b)}
+    ended = studies.ended(each, options.strict)
+    written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))
+    screen.tell(lambda width: compared.text(each, paths, terms, options.all, written, ended, width))
+    if ended.status == 2:
+        raise PlimsollError(ended.reason)
+    return ended.status
 
 
 def _table(options: argparse.Namespace) -> None:

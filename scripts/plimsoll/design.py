@@ -52,6 +52,9 @@ class Cells(Protocol):
     ) -> list[tuple[str, Cell]]:
         """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
 
+    def fingerprint(self, cell: Cell) -> str:
+        """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+
     def described(self, study: dict, host: Topology) -> dict:
         """What the plan holds besides its cells."""
 

@@ -28,21 +28,22 @@ class ImageGone(Outage):
     """An image, or a form of it, was removed after it had been built."""
 
 
-def guarded(work: Callable[[], object]) -> int:
-    """Do a stage's work; its exit status. A PlimsollError becomes one line on standard error and status 1.
+def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
+    """Do a stage's work; its exit status: the one that it gives, or 0. A PlimsollError becomes one line on standard error and
+    the status `refused`.
 
     SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        work()
+        status = work()
     except PlimsollError as problem:
         print(f"plimsoll: {problem}", file=sys.stderr)
-        return 1
+        return refused
     except KeyboardInterrupt:
         print("plimsoll: interrupted.", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _terminated(*_: object) -> None:

@@ -3,7 +3,7 @@
 import sys
 
 from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, together, users
-from tests.bench.calibration import halves, known, rejudge, same, simulation, stages
+from tests.bench.calibration import halves, known, rejudge, same, sessions, simulation, stages
 
 BENCHES = {
     "overhead": overhead.main,
@@ -23,6 +23,7 @@ LONG = {
     "rejudge": rejudge.main,
     "simulation": simulation.main,
     "stages": stages.main,
+    "sessions": sessions.main,
 }
 
 if __name__ == "__main__":

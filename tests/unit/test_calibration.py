@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from plimsoll.analysis import two_sets
 
-from tests.bench.calibration import halves, simulation
+from tests.bench.calibration import halves, sessions, simulation
 
 WORLDS = simulation.worlds()
 # The last world of each family, which mostly is the largest.
@@ -66,3 +67,46 @@ def test_the_labels_of_halves_decide_nothing():
     assert {row["quantity"] for row in of_differences} == {"value", "dispersion", "relative loss"}
     assert all(row["reproduced_low"] <= 0.03 and row["contradicted_low"] <= 0.03 for row in of_differences)
     assert all(row["covers_high"] >= 0.94 for row in rows)
+
+
+@pytest.mark.parametrize("sessions_of_a_set", [1, 3])
+@pytest.mark.parametrize("session_blocks", [np.inf, 10.0])
+def test_many_sets_at_once_are_compared_as_compare_does_two(sessions_of_a_set, session_blocks):
+    world = sessions.World(4, 5, sessions_of_a_set, 0.3, "half", 0.1, 0.1, 2)
+    sets = sessions.drawn(world, np.random.default_rng(1), world.draws)
+    for average, judged in ((False, two_sets.compare), (True, two_sets.averages)):
+        told = sessions.tested(sets, session_blocks, average)
+        for draw in range(world.draws):
+            rows = judged(*(sessions.table(logs[draw]) for logs in sets), two_sets.Terms(session_blocks=session_blocks))
+            assert np.log(rows["high"]).to_numpy() == pytest.approx(told["high"][draw].ravel())
+            for p in ("p", "p_alike"):
+                assert rows[p].to_numpy() == pytest.approx(told[p][draw].ravel())
+
+
+def test_an_unchanged_machine_is_found_to_differ_no_more_often_than_is_said():
+    """Where sessions vary as much as is allowed for, single cells are at the nominal level, and whole comparisons below it.
+    With nothing allowed for days many comparisons find something."""
+    for share in sessions.SHARES:
+        world = sessions.World(10, 5, 1, 1 / two_sets.SESSION_BLOCKS, share, 0.1, 0.0, 600)
+        nothing, allowed = sessions.simulate(world, 3)
+        # Cells of a metric share a session: a rate of 2,400 metrics is known to two points.
+        assert 0.02 < allowed["cell_p"] < 0.065 and allowed["average_p"] < 0.065 and allowed["covers"] > 0.935
+        assert allowed["anything_differs_low"] < 0.05 and allowed["anything_differs"] < 0.065
+        assert nothing["cell_p"] > 0.09 and nothing["anything_differs_low"] > 0.1
+
+
+def test_likeness_is_not_shown_at_the_margin_more_often_than_is_said():
+    world = sessions.World(10, 10, 1, 1 / two_sets.SESSION_BLOCKS, "half", 0.01, float(np.log1p(0.05)), 600)
+    (_, allowed) = sessions.simulate(world, 4)
+    assert 0.02 < allowed["cell_alike_p"] < 0.065 and allowed["anything_alike"] < 0.05
+
+
+def test_real_sessions_of_unchanged_machines_do_not_differ():
+    """Of six pairs of sessions no comparison finds a difference. Single cells are below the nominal level in all but the
+    smallest pair, and above it in all where nothing is allowed for days."""
+    table = sessions.real()
+    allowed = table[table["allowed"] == "as compare does"].set_index("pair")
+    assert len(allowed) == 6 and (allowed["least adjusted p"] > 0.05).all()
+    assert (allowed.drop(index="li2018-hadoop")["p < 0.05"] < 0.05).all() and allowed["p < 0.05"].max() < 0.1
+    nothing = table[table["allowed"] == "nothing"]
+    assert (nothing["p < 0.05"] > 0.055).all() and nothing["least adjusted p"].min() < 0.05

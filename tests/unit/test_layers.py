@@ -23,6 +23,7 @@ LAYERS = (
     ("planning",),
     ("analysis",),
     ("claims",),
+    ("comparing",),
     ("figures",),
     ("pages",),
     ("terminal",),

@@ -1,0 +1,1 @@
+"""Two sets of results of the same studies: read, looked at whether they can be compared, and compared."""

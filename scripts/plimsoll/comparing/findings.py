@@ -1,0 +1,55 @@
+"""What became of each finding from one set of results to the other. Pure."""
+
+from collections.abc import Mapping
+
+from plimsoll.claims import verdicts
+
+TURNED, ONLY_B, ONLY_A, OPEN, ALIKE = (
+    "settled differently",
+    "settled in B only",
+    "settled in A only",
+    "settled in neither",
+    "settled alike",
+)
+# In the order in which they are told.
+CHANGES = (TURNED, ONLY_B, ONLY_A)
+STANDINGS = (*CHANGES, ALIKE, OPEN)
+
+
+def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
+    """One row per finding that both sets judged, those that turned first: `id`, `statement`, `standing` (one of STANDINGS), the
+    verdicts `a` and `b`, and whether it was `encoded_alike` (None where a set does not say how it was asked)."""
+    rows = [_row(a[name], b[name]) for name in b if name in a and not _repeats(b[name], b)]
+    return sorted(rows, key=lambda row: STANDINGS.index(row["standing"]))
+
+
+def _row(a: Mapping, b: Mapping) -> dict:
+    asked = a.get("asked"), b.get("asked")
+    return {
+        **{"id": b["id"], "statement": b["statement"], "standing": standing(a["verdict"], b["verdict"])},
+        **{
+            "a": a["verdict"],
+            "b": b["verdict"],
+            "encoded_alike": _as_json(asked[0]) == _as_json(asked[1]) if all(asked) else None,
+        },
+    }
+
+
+def standing(a: str, b: str) -> str:
+    """What two verdicts on one finding come to."""
+    settled = [verdict in verdicts.SETTLED for verdict in (a, b)]
+    if all(settled):
+        return ALIKE if a == b else TURNED
+    return ONLY_A if settled[0] else ONLY_B if settled[1] else OPEN
+
+
+def _repeats(result: Mapping, there: Mapping[str, dict]) -> bool:
+    """Whether a finding says what another one says that was judged too."""
+    return result.get("same_as") in there or result.get("counted_in") in there
+
+
+def _as_json(asked: object) -> object:
+    """How a claim was asked, which a table has as text."""
+    import json
+
+    return json.loads(asked) if isinstance(asked, str) else asked

@@ -1,0 +1,94 @@
+"""The files of a comparison of two sets of results: tables for programs, the page, JUnit's XML, and the figures."""
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.analysis.two_sets import Terms
+from plimsoll.comparing.studies import CELL, Compared, Ended
+from plimsoll.figures import style, two_sets
+from plimsoll.pages import compared_page, junit
+from plimsoll.pages import compared_words as words
+
+FORMAT, STEM = 1, "compare"
+# Columns that only say how a number came about stand last.
+FIRST = ("study", "kind", "metric", "label", "unit", "better", "cell", "runtime", "name", "answer")
+
+
+def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, folder: Path) -> list[Path]:
+    """Write compare.csv, compare.json, compare.junit.xml, compare.html, and of each study compare-<study>.png, .pdf and .csv
+    into a folder; their paths. Each file is put in place whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".compare-") as place:
+        new = Path(place)
+        pictures = {name: picture for name, one in compared.items() if (picture := _figure(name, one, terms, new))}
+        table(compared).to_csv(new / f"{STEM}.csv", index=False)
+        texts = {
+            "json": _json(compared, paths, terms, ended),
+            "junit.xml": junit.text(compared),
+            "html": compared_page.render(compared, paths, terms, ended, pictures),
+        }
+        for ending, text in texts.items():
+            (new / f"{STEM}.{ending}").write_text(text, encoding="utf-8")
+        return [file.rename(folder / file.name) for file in sorted(new.iterdir())]
+
+
+def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | None:
+    """A study's figure, left in a folder; its PNG, or None where there is nothing to draw."""
+    rows = one.rows[one.rows["kind"] == CELL]
+    figure = two_sets.draw(rows, terms.margin)
+    if figure is None:
+        return None
+    stem = folder / f"{STEM}-{name}"
+    style.save(figure, stem)
+    table({name: one}).query("kind == @CELL").to_csv(f"{stem}.csv", index=False)
+    return Path(f"{stem}.png").read_bytes()
+
+
+def table(compared: Mapping[str, Compared]) -> pd.DataFrame:
+    """All rows of all studies, with the name of each for people."""
+    tables = [
+        one.rows.assign(study=study, name=[words.name(row, one.study) for row in one.rows.to_dict("records")])
+        for study, one in compared.items()
+    ]
+    whole = pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
+    return whole[[*FIRST, *(name for name in whole if name not in FIRST)]]
+
+
+def _json(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended) -> str:
+    told = {
+        "format": FORMAT,
+        **{side: str(path) for side, path in zip("ab", paths, strict=True)},
+        **{"margin": terms.margin, "alpha": terms.alpha, "session_blocks": _number(terms.session_blocks)},
+        **{"status": ended.status, "decided": ended.reason},
+        "studies": {name: _study(name, one) for name, one in compared.items()},
+    }
+    return json.dumps(told, indent=1, allow_nan=False) + "\n"
+
+
+def _study(name: str, one: Compared) -> dict:
+    return {
+        "refusal": one.refusal,
+        "profiles": one.profiles,
+        "differing": [fact._asdict() for fact in one.differing],
+        "bits": [fact._asdict() for fact in one.bits],
+        "same": one.same,
+        "left_out": one.left_out,
+        "counts": one.counts(),
+        "rows": _records(table({name: one})),
+        "metrics": _records(one.metrics),
+        "findings": one.findings,
+    }
+
+
+def _records(rows: pd.DataFrame) -> list[dict]:
+    return [{key: _number(value) for key, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _number(value):
+    """A value that JSON has: no number and infinity are null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,147 @@
+"""Two sets of results in words: what a row is, how much it changed, what would decide it. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from plimsoll.analysis.two_sets import ALIKE, BETTER, MOST_SESSIONS, UNDECIDED, WORSE, Terms
+from plimsoll.comparing import findings
+from plimsoll.comparing.studies import AVERAGE, CELL, FAILED, WATCHED, Compared
+from plimsoll.config.studies import Study
+from plimsoll.pages.formats import interval, missing, percent, significant, unit
+from plimsoll.pages.wording import one_scale
+
+NOTHING_KNOWN = "nothing is known"
+# Of what is the same on both machines, so much is told.
+SAME = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution")
+# What answers are called in the style sheet.
+MARKS = {WORSE: "contradicted", FAILED: "contradicted", BETTER: "reproduced", UNDECIDED: "inconclusive", ALIKE: "untested"}
+
+
+def metric(row: Mapping) -> str:
+    """A row's metric with its unit; nothing for a cell as a whole."""
+    return f"{row['label']}, {unit(row['unit'])}" if row["label"] else ""
+
+
+def cell(row: Mapping, study: Study) -> str:
+    """What a row is about, for people: a cell, or an average."""
+    report = study.design.report
+    if row["kind"] == AVERAGE:
+        return f"average of {int(row['cells'])} cells, {report.level('runtime', row['runtime'])}"
+    return report.short(row["cell"], study["metrics"].get(row["metric"], {}))
+
+
+def name(row: Mapping, study: Study) -> str:
+    """A row for people: its metric and its cell."""
+    return ": ".join(filter(None, (row["label"], cell(row, study))))
+
+
+def change(row: Mapping) -> str:
+    """How much B differs from A, with the 95 % interval where there is one; nothing where nothing is known."""
+    if missing(row["ratio"]):
+        return ""
+    effect, low, high = (row[key] - 1 for key in ("ratio", "low", "high"))
+    return interval(effect, low, high, one_scale(percent, {"effect": effect, "low": low, "high": high}))
+
+
+def mean(row: Mapping, side: str, with_half: bool = True) -> str:
+    """The mean of side `a` or `b`, with half its interval in percent if that is known and asked for."""
+    value, half = row[f"mean_{side}"], row[f"half_{side}"]
+    return f"{significant(value)} ± {100 * half:.2g} %" if with_half and not missing(half) else significant(value)
+
+
+def undecided(row: Mapping) -> str:
+    """What would decide an undecided row, or why nothing can be said of it; what is unusual about another row."""
+    if row["answer"] != UNDECIDED or row["note"]:
+        return row["note"]
+    if not missing(row["blocks_needed"]):
+        return f"{int(row['blocks_needed'])} blocks of each set would decide"
+    if not missing(row["sessions_needed"]):
+        return f"{int(row['sessions_needed'])} sessions of each set would decide, more blocks would not"
+    return f"neither more blocks nor {MOST_SESSIONS} sessions would decide"
+
+
+def of_set(compared: Compared, side: str) -> str:
+    """A set in words: how much was measured, and when."""
+    one = getattr(compared, side)
+    rows = compared.rows
+    numbers = rows.loc[rows[f"blocks_{side}"] > 0, f"blocks_{side}"]
+    sessions = len(one.folders)
+    told = [f"profile {compared.profiles[side == 'b']}"]
+    told += [f"{sessions} sessions"] if sessions > 1 else []
+    told += [f"{_range(numbers)} blocks"] if len(numbers) else []
+    return ", ".join(told)
+
+
+def _range(numbers: pd.Series) -> str:
+    least, most = int(numbers.min()), int(numbers.max())
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def machines(compared: Compared) -> list[str]:
+    """What is the same on the machines of both sets, and what differs, as sentences."""
+    silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).facts]
+    if silent:
+        return [f"Of the machine of {' and '.join(silent)} {NOTHING_KNOWN}: there is no host.txt."]
+    same = [f"{fact} {compared.same[fact]}" for fact in SAME if fact in compared.same]
+    differing = [f"{one.name}: {one.a} in A, {one.b} in B" for one in compared.differing]
+    first = f"The same: {'; '.join(same)}." if same else ""
+    return [*filter(None, [first]), *(f"Differs: {words}." for words in differing), *bits(compared)]
+
+
+def bits(compared: Compared) -> list[str]:
+    """What is known of the programs and libraries that both sets ran."""
+    if compared.bits:
+        return [f"Other bits: {one.name} is {one.a} in A and {one.b} in B." for one in compared.bits]
+    if compared.a.bits and compared.b.bits:
+        return [f"Both ran the same bits ({len(compared.a.bits.keys() & compared.b.bits.keys())} programs and libraries)."]
+    silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).bits]
+    return [f"Whether both ran the same bits is not known: there are no records of {' and '.join(silent)}."]
+
+
+def left_out(reasons: Mapping[str, str]) -> str:
+    """How many cells are not compared, and why; nothing if all are."""
+    counts = {reason: list(reasons.values()).count(reason) for reason in dict.fromkeys(reasons.values())}
+    return f"Not compared: {', '.join(f'{number} cells {reason}' for reason, number in counts.items())}." if counts else ""
+
+
+def sentence(answers: Mapping[str, int], what: str) -> str:
+    """How many rows have which answer: 84 cells: 3 better, 1 worse, 61 alike, 19 undecided."""
+    told = [f"{number} {answer}" for answer, number in answers.items() if number]
+    return f"{sum(answers.values())} {what}: {', '.join(told) or 'none'}."
+
+
+def sums(compared: Compared) -> list[str]:
+    """Sentences on how many comparisons and findings came to what."""
+    kinds = {
+        CELL: "cells and metrics",
+        AVERAGE: "averages over the cells of a runtime",
+        WATCHED: "comparisons of watched runs, which decide nothing",
+    }
+    told = [sentence(compared.counts(kind), what) for kind, what in kinds.items() if (compared.rows["kind"] == kind).any()]
+    standings = [finding["standing"] for finding in compared.findings]
+    if not standings:
+        return [*told, "Findings are not compared: a set has no verdicts."]
+    told.append(sentence({name: standings.count(name) for name in findings.STANDINGS}, "findings"))
+    return [*told, *filter(None, [encoded(compared.findings)])]
+
+
+def days(terms: Terms) -> str:
+    """What was allowed for days, in a sentence."""
+    if terms.session_blocks == float("inf"):
+        return "Nothing is allowed for what differs between days: intervals and answers are of these sessions only."
+    return (
+        f"A session tells no more than {terms.session_blocks:g} blocks of as many days would: so much is allowed for what "
+        "differs between days (docs/compare.md)."
+    )
+
+
+def encoded(compared: Iterable[Mapping]) -> str:
+    """Whether findings were asked alike in both sets; nothing if they were."""
+    told = [one["encoded_alike"] for one in compared]
+    other = told.count(False)
+    if other:
+        return f"{other} findings were asked otherwise in A than in B, so that their verdicts may differ for that alone."
+    return (
+        "How findings were asked is not known of both sets, so that verdicts may differ for that alone." if None in told else ""
+    )

@@ -1,0 +1,72 @@
+"""Two sets of results as JUnit's XML, which continuous integration reads: worse is a failure, what cannot be compared or failed
+an error, undecided is skipped with what would decide it."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+
+from plimsoll.analysis.two_sets import UNDECIDED, WORSE
+from plimsoll.comparing.comparable import ONLY_A, ONLY_B, OTHER_SIZES
+from plimsoll.comparing.studies import FAILED, Compared
+from plimsoll.config.studies import Study
+from plimsoll.pages import compared_words as words
+from plimsoll.pages.formats import p_value
+
+FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
+OUTCOMES = {WORSE: FAILURE, FAILED: ERROR, UNDECIDED: SKIPPED}
+COUNTED = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
+# Cells that only one set has are no fault of the other's.
+OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, OTHER_SIZES: ERROR}
+
+
+def text(compared: Mapping[str, Compared]) -> str:
+    """The document: a test suite per study, a test case per comparison that decides."""
+    root = ET.Element("testsuites", name="plimsoll compare")
+    for name, one in compared.items():
+        _suite(root, name, one)
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True).decode() + "\n"
+
+
+def _suite(root: ET.Element, name: str, one: Compared) -> None:
+    suite = ET.SubElement(root, "testsuite", name=name)
+    properties = ET.SubElement(suite, "properties")
+    for fact in (*one.differing, *one.bits):
+        ET.SubElement(properties, "property", name=_legal(fact.name), value=_legal(f"{fact.a} in A, {fact.b} in B"))
+    outcomes = []
+    if one.refusal:
+        outcomes.append(_case(suite, name, "comparable", ERROR, one.refusal, "not comparable"))
+    for row in one.deciding.to_dict("records"):
+        outcome = OUTCOMES.get(row["answer"])
+        outcomes.append(
+            _case(suite, f"{name}.{row['metric'] or 'runs'}", words.name(row, one.study), outcome, _message(row), row["answer"])
+        )
+    for cell, reason in one.left_out.items():
+        outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), OF_LEFT_OUT[reason], reason, reason))
+    suite.set("tests", str(len(outcomes)))
+    for outcome, attribute in COUNTED.items():
+        suite.set(attribute, str(outcomes.count(outcome)))
+
+
+def cell_name(cell: str, study: Study) -> str:
+    """A cell as a whole, for people."""
+    return study.design.report.short(cell, {})
+
+
+def _message(row: Mapping) -> str:
+    p = p_value(row["p_holm"])
+    told = [words.change(row), f"p = {p}" if p else "", words.undecided(row)]
+    return "; ".join(filter(None, told))
+
+
+def _case(suite: ET.Element, group: str, name: str, outcome: str | None, message: str, kind: str) -> str | None:
+    case = ET.SubElement(suite, "testcase", classname=_legal(group), name=_legal(name), time="0")
+    if outcome == SKIPPED:
+        ET.SubElement(case, outcome, message=_legal(message))
+    elif outcome:
+        ET.SubElement(case, outcome, message=_legal(message), type=_legal(kind))
+    return outcome
+
+
+def _legal(words: str) -> str:
+    """A text without the characters that XML does not have."""
+    return "".join(sign if sign.isprintable() or sign in "\t\n" else "?" for sign in words)

@@ -1,0 +1,76 @@
+"""The command that compares two result sets, as a user types it: the reference against itself with something changed."""
+
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from tests.dry.test_bad_input import refused
+
+STUDY = "amaral2015"
+REFERENCE = f"results/reference/{STUDY}"
+
+
+def compare(project, *words: str) -> subprocess.CompletedProcess:
+    """The command in the project's folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "plimsoll", "compare", *words],
+        cwd=project.folder,
+        env={**project.environment, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def made_slower(project, factor: float) -> str:
+    """A copy of the reference in which programs in Docker took so many times as long; its folder."""
+    if not (project.folder / REFERENCE).is_dir():
+        pytest.skip(f"{STUDY} was taken out")
+    place = f"results/{STUDY}"
+    shutil.copytree(project.folder / REFERENCE, project.folder / place, dirs_exist_ok=True)
+    path = project.folder / place / "observations.csv"
+    table = pd.read_csv(path, keep_default_na=False)
+    table.loc[(table["metric"] == "execution_time") & (table["runtime"] == "docker"), "value"] *= factor
+    table.to_csv(path, index=False)
+    return place
+
+
+def test_what_is_slower_ends_with_1_and_what_is_faster_with_0(fresh):
+    slower = made_slower(fresh, 1.3)
+    there = set(fresh.files("results/**/*"))
+    done = compare(fresh, REFERENCE, slower)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("comparisons are worse in B (exit 1)")
+    assert "+30 % [" in done.stdout and not done.stderr
+    out = f"results/compare/reference-{STUDY}-{STUDY}"
+    files = {
+        f"{out}/compare{end}"
+        for end in (".csv", ".html", ".json", ".junit.xml", *(f"-{STUDY}.{e}" for e in ("csv", "pdf", "png")))
+    }
+    assert set(fresh.files("results/**/*")) - there == {"results/compare", out, *files}
+    rows = pd.read_csv(fresh.folder / out / "compare.csv")
+    assert set(rows.loc[rows["answer"] == "worse", "runtime"]) == {"docker"}
+    back = compare(fresh, slower, REFERENCE)
+    assert back.returncode == 0 and "Nothing is worse in B" in back.stdout and "  better  " in back.stdout
+
+
+def test_what_cannot_be_compared_ends_with_2(project):
+    for words, sentence in (
+        (("results/reference", "results/none"), "results/none: there is no such folder."),
+        (("config", "config"), "config holds no results"),
+        ((REFERENCE, "results/reference/jha2018"), f"A has {STUDY} and B has jha2018"),
+    ):
+        done = compare(project, *words)
+        assert done.returncode == 2 and sentence in refused(done)
+    assert not project.files("results/compare")
+
+
+def test_make_gives_the_command_what_it_is_told(project):
+    words = ["A=one two", "B=b", "MARGIN=0.1", "ALL=1", "STRICT=0", "FORCE=1", "SESSION_BLOCKS=all", "OUT=out"]
+    done = subprocess.run(["make", "-n", "compare", *words], cwd=project.folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.replace("\\\n", " ").split())
+    assert told.endswith("plimsoll compare 'one two' 'b' --margin 0.1 --session-blocks all --out 'out' --all --force")

@@ -1,0 +1,417 @@
+"""A comparison of two result sets as a user makes it: the reference against itself with something changed."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from plimsoll import __main__ as stages
+from plimsoll import designs
+from plimsoll.analysis import cell_paths
+from plimsoll.analysis.two_sets import Terms
+from plimsoll.claims import verdicts
+from plimsoll.comparing import asked, findings, sets, studies
+from plimsoll.config import studies as configured
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import two_sets
+from plimsoll.measuring import record
+from plimsoll.planning import planner
+
+from tests import pages
+from tests.conftest import REFERENCE, built
+
+STUDY = "plimsoll2026"
+DOCKER = "uma/exact/E2/docker/any/default/standard/plain/beff"
+
+
+@pytest.fixture(scope="module")
+def factors():
+    return built(STUDY).design.factors.FACTORS
+
+
+@pytest.fixture
+def folders(tmp_path) -> dict[str, Path]:
+    """Two copies of the reference, as folders of results."""
+    made = {}
+    for name in "ab":
+        made[name] = tmp_path / name / STUDY
+        made[name].mkdir(parents=True)
+        for file in ("observations.csv", "runs.csv", "claims.csv", "host.txt"):
+            shutil.copy(REFERENCE / STUDY / file, made[name])
+    return made
+
+
+@pytest.fixture
+def unillustrated(monkeypatch):
+    """Nothing is drawn: that takes most of the time, and other tests look at the figure."""
+    monkeypatch.setattr(two_sets, "draw", lambda rows, margin: None)
+
+
+def changed(folder: Path, change, file: str = "observations.csv") -> None:
+    """Change a table of a folder: `change` gives another one, or changes the one it is given."""
+    table = pd.read_csv(folder / file, keep_default_na=False, na_values=[""])
+    other = change(table)
+    (table if other is None else other).to_csv(folder / file, index=False)
+
+
+def slower(table: pd.DataFrame) -> None:
+    """Docker's bandwidths a third of what they were."""
+    own = (table["runtime"] == "docker") & table["metric"].str.endswith("bandwidth")
+    table.loc[own, "value"] /= 3
+
+
+def compare(folders, tmp_path, *options: str) -> tuple[int, Path]:
+    """(exit status, folder of the files) of the command."""
+    out = tmp_path / "out"
+    return stages.main(["compare", str(folders["a"]), str(folders["b"]), "--out", str(out), *options]), out
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys):
+    status, out = compare(folders, tmp_path)
+    assert status == 0
+    rows = pd.read_csv(out / "compare.csv")
+    assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
+    told = capsys.readouterr().out
+    assert told.splitlines()[-1].startswith("Nothing is worse in B; ") and told.splitlines()[-1].endswith("(exit 0)")
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_what_is_worse_is_told_and_decides(folders, tmp_path, capsys):
+    changed(folders["b"], slower)
+    status, out = compare(folders, tmp_path)
+    assert status == 1
+    rows = pd.read_csv(out / "compare.csv")
+    worse = rows[rows["answer"] == "worse"]
+    assert set(worse["runtime"]) == {"docker"} and "randomring_bandwidth" in set(worse["metric"])
+    assert worse["ratio"].to_numpy() == pytest.approx(1 / 3)
+    assert ((worse["low"] < 1 / 3) & (worse["high"] > 1 / 3) & (worse["p_holm"] < 0.05)).all()
+    told = capsys.readouterr().out
+    assert f"{len(worse)} of {len(rows)} comparisons are worse in B (exit 1)" in " ".join(told.split())
+    assert "−67 % [" in told and "random-ring bandwidth: two Docker containers" in " ".join(told.split())
+    # The other way round it is a gain, and nothing is worse.
+    status, out = compare({"a": folders["b"], "b": folders["a"]}, tmp_path)
+    assert status == 0 and "better" in set(pd.read_csv(out / "compare.csv")["answer"])
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_lines_fit_the_terminal(folders, tmp_path, capsys, monkeypatch):
+    changed(folders["b"], slower)
+    for width in ("80", "140"):
+        monkeypatch.setenv("COLUMNS", width)
+        compare(folders, tmp_path, "--all")
+        lines = capsys.readouterr().out.splitlines()
+        assert max(len(line) for line in lines if str(tmp_path) not in line) <= int(width)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_only_what_changed_is_told_unless_all_is_asked_for(folders, tmp_path, capsys):
+    changed(folders["b"], slower)
+    compare(folders, tmp_path)
+    few = capsys.readouterr().out
+    compare(folders, tmp_path, "--all")
+    many = capsys.readouterr().out
+    assert "  undecided  " not in few and "  undecided  " in many
+    assert "would decide" in many and len(many.splitlines()) > 2 * len(few.splitlines())
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_undecided_counts_where_it_is_asked_to(folders, tmp_path):
+    assert compare(folders, tmp_path)[0] == 0
+    assert compare(folders, tmp_path, "--strict")[0] == 1
+    assert compare(folders, tmp_path, "--strict", "--margin", "30")[0] == 0
+
+
+def test_the_files_say_the_same(folders, tmp_path):
+    changed(folders["b"], slower)
+    _, out = compare(folders, tmp_path)
+    names = [
+        f"compare{end}" for end in (f"-{STUDY}.csv", f"-{STUDY}.pdf", f"-{STUDY}.png", ".csv", ".html", ".json", ".junit.xml")
+    ]
+    assert sorted(path.name for path in out.iterdir()) == names
+    rows = pd.read_csv(out / "compare.csv")
+    told = json.loads((out / "compare.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert (
+        told["status"] == 1
+        and told["studies"][STUDY]["counts"]["worse"]
+        == (rows["answer"] == "worse").sum() - ((rows["answer"] == "worse") & (rows["kind"] == "average")).sum()
+    )
+    assert len(told["studies"][STUDY]["rows"]) == len(rows)
+    suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
+    cases = suite.findall("testcase")
+    found = {outcome: len(suite.findall(f"testcase/{outcome}")) for outcome in ("failure", "error", "skipped")}
+    assert len(cases) == len(rows) == int(suite.get("tests"))
+    assert found == {
+        "failure": int(suite.get("failures")),
+        "error": int(suite.get("errors")),
+        "skipped": int(suite.get("skipped")),
+    }
+    assert found["failure"] == (rows["answer"] == "worse").sum() and found["skipped"] == (rows["answer"] == "undecided").sum()
+    failure = suite.find("testcase/failure")
+    assert failure.get("type") == "worse" and "p = " in failure.get("message")
+    drawn = pd.read_csv(out / f"compare-{STUDY}.csv")
+    assert set(drawn["kind"]) == {"cell"} and len(drawn) == (rows["kind"] == "cell").sum()
+
+
+def test_the_page_can_be_read_by_everyone(folders, tmp_path):
+    changed(folders["b"], slower)
+    _, out = compare(folders, tmp_path)
+    page = pages.check((out / "compare.html").read_text(), out)
+    assert page.h1.get_text() == "What changed from A to B" and page.select("figure img")
+    assert "(exit status 1)" in page.get_text()
+    marked = [row for row in page.select("tbody tr") if row.select("b.contradicted")]
+    rows = pd.read_csv(out / "compare.csv")
+    assert len(marked) == (rows["answer"] == "worse").sum()
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_what_files_say_is_escaped(folders, tmp_path):
+    evil = "<script>alert('x')</script> & \"y\" \x07"
+    path = folders["b"] / "host.txt"
+    path.write_text(path.read_text().replace("6.18.44", evil))
+
+    def mark(table):
+        table.loc[table["metric"] == "fft_gflops", "label"] = evil
+
+    changed(folders["b"], mark)
+    _, out = compare(folders, tmp_path)
+    text = (out / "compare.html").read_text()
+    assert "<script" not in text and "&lt;script&gt;alert" in text
+    properties = {one.get("name"): one.get("value") for one in ET.parse(out / "compare.junit.xml").getroot().iter("property")}
+    assert "<script>alert('x')</script> & \"y\" ?" in properties["kernel"]
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_what_differs_between_the_machines_is_said_and_compared(folders, tmp_path, capsys):
+    path = folders["b"] / "host.txt"
+    path.write_text(path.read_text().replace("Docker 20.10.24+dfsg1", "Docker 28.0.1"))
+    assert compare(folders, tmp_path)[0] == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Differs: runtime docker: works: Docker 20.10.24+dfsg1 in A, works: Docker 28.0.1 in B." in told
+    assert "The same: processor AMD EPYC" in told and "Whether both ran the same bits is not known" in told
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_cells_of_other_sizes_are_refused_or_left_out(folders, tmp_path, capsys):
+    def resized(table):
+        table.loc[table["section"] == "fft", "fingerprint"] = "0123456789abcdef"
+
+    changed(folders["b"], resized)
+    status, out = compare(folders, tmp_path)
+    assert status == 2
+    said = capsys.readouterr().err
+    assert (
+        said.count("plimsoll: ") == 1
+        and "cells were measured with other sizes or in other places: " in said
+        and "FORCE=1" in said
+    )
+    suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
+    assert suite.find("testcase/error").get("type") == "not comparable" and int(suite.get("failures")) == 0
+    assert pd.read_csv(out / "compare.csv").empty and "Not compared." in (out / "compare.html").read_text()
+    status, out = compare(folders, tmp_path, "--force")
+    rows = pd.read_csv(out / "compare.csv")
+    assert status == 0 and "fft_gflops" not in set(rows["metric"]) and len(rows) > 30
+    assert "other sizes" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_sets_without_a_cell_in_common_are_not_compared(folders, tmp_path, capsys):
+    changed(folders["b"], lambda table: table.assign(fingerprint="0", profile="paper"))
+    assert compare(folders, tmp_path, "--force")[0] == 2
+    assert "Nothing can be compared: " in (said := capsys.readouterr().err) and "(profile quick in A, paper in B)" in said
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_cells_that_one_set_lacks_are_left_out(folders, tmp_path, capsys, factors):
+    for file in ("observations.csv", "runs.csv"):
+        changed(folders["b"], lambda table: table[table["runtime"] != "docker-shared"], file)
+    status, out = compare(folders, tmp_path)
+    assert status == 0 and "docker-shared" not in set(pd.read_csv(out / "compare.csv")["runtime"])
+    assert "cells only in A." in capsys.readouterr().out
+    skipped = [case.find("skipped").get("message") for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")]
+    assert "only in A" in skipped
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_cell_that_only_fails_now_is_worse(folders, tmp_path, capsys, factors):
+    def gone(table):
+        return table[cell_paths.of_table(table, factors) != DOCKER]
+
+    def failed(table):
+        own = cell_paths.of_table(table, factors) == DOCKER
+        table.loc[own, "status"], table.loc[own, "reason"] = "failed", "exit code 7"
+
+    changed(folders["b"], gone)
+    changed(folders["b"], failed, "runs.csv")
+    status, out = compare(folders, tmp_path)
+    assert status == 1
+    (error,) = ET.parse(out / "compare.junit.xml").getroot().iter("error")
+    assert "failed in each of 10 runs of B: exit code 7" in error.get("message")
+    assert "failed in each of 10 runs of B" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_set_in_which_everything_fails_is_worse_and_not_incomparable(folders, tmp_path):
+    changed(folders["b"], lambda table: table.head(0))
+    changed(folders["b"], lambda table: table.assign(status="timeout", reason="it took too long"), "runs.csv")
+    status, out = compare(folders, tmp_path)
+    rows = pd.read_csv(out / "compare.csv")
+    assert status == 1 and set(rows["answer"]) == {"failed"} and len(rows) > 10
+    changed(folders["b"], lambda table: table.assign(status="disturbed"), "runs.csv")
+    assert compare(folders, tmp_path)[0] == 2
+
+
+def records_of(folder: Path, bits: dict[str, str]) -> None:
+    """One record, with these identifiers."""
+    made = {"format": record.FORMAT, "study": STUDY, "cell": {}, "repetition": 1, "fingerprint": "", "attempts": 1}
+    record.write(folder / f"runs/{DOCKER}/1.json", {**made, "status": "valid", "bits": bits})
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_other_bits_are_refused_unless_somebody_insists(folders, tmp_path, capsys):
+    records_of(folders["a"], {"hpcc": "1" * 40, "libmpi.so.40": "2" * 40})
+    records_of(folders["b"], {"hpcc": "1" * 40, "libmpi.so.40": "3" * 40})
+    assert compare(folders, tmp_path)[0] == 2
+    assert "A and B ran other bits: libmpi.so.40 is 2222222222222222 in A and 3333333333333333 in B" in capsys.readouterr().err
+    assert compare(folders, tmp_path, "--force")[0] == 0
+    assert "Other bits: libmpi.so.40" in capsys.readouterr().out
+    shutil.rmtree(folders["b"] / "runs")
+    records_of(folders["b"], {"hpcc": "1" * 40, "libmpi.so.40": "2" * 40})
+    assert compare(folders, tmp_path)[0] == 0
+    assert "Both ran the same bits (2 programs and libraries)." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_the_same_on_another_host_is_the_same_cell(folders, tmp_path, small_host, config):
+    """Fingerprints hold the host; the plans say that all else is the same."""
+    loaded = built(STUDY)
+    for name, model in (("a", "old"), ("b", "new")):
+        plan = planner.make(loaded, configured.profile("quick"), {**small_host, "cpu_model": model}, config, {})
+        planner.write(plan, folders[name] / "plan.json")
+
+        def of_this_host(table, plan=plan):
+            cells = cell_paths.of_table(table, loaded.design.factors.FACTORS)
+            table["fingerprint"] = [plan["cells"][cell]["fingerprint"] for cell in cells]
+
+        changed(folders[name], of_this_host)
+    prints = [set(pd.read_csv(folder / "observations.csv")["fingerprint"]) for folder in folders.values()]
+    assert not prints[0] & prints[1]
+    assert compare(folders, tmp_path)[0] == 0
+    (folders["b"] / "plan.json").unlink()
+    assert compare(folders, tmp_path)[0] == 2
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_folder_of_sessions_is_one_set(folders, tmp_path, capsys):
+    place = tmp_path / "sessions"
+    for number in (1, 2, 10):
+        shutil.copytree(folders["a"], place / str(number))
+    (found,) = sets.read(place).values()
+    assert [folder.name for folder in found.folders] == ["1", "2", "10"]
+    status, out = compare({"a": place, "b": folders["b"]}, tmp_path)
+    rows = pd.read_csv(out / "compare.csv")
+    assert status == 0 and set(rows["sessions_a"]) == {3} and set(rows["sessions_b"]) == {1}
+    assert "3 sessions" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_studies_that_both_have_are_compared(tmp_path, capsys):
+    for name, studies_of in (("a", (STUDY, "li2018")), ("b", ("li2018", "jha2018"))):
+        for study in studies_of:
+            built(study)
+            shutil.copytree(REFERENCE / study, tmp_path / name / study, ignore=shutil.ignore_patterns("figures", "tables"))
+    status, out = compare({side: tmp_path / side for side in "ab"}, tmp_path)
+    assert status == 0 and set(pd.read_csv(out / "compare.csv")["study"]) == {"li2018"}
+    shutil.rmtree(tmp_path / "b/li2018")
+    assert compare({side: tmp_path / side for side in "ab"}, tmp_path)[0] == 2
+    assert f"A has li2018, {STUDY} and B has jha2018: only sets of the same study are compared." in capsys.readouterr().err
+
+
+def test_every_study_of_the_reference_can_be_compared_with_itself():
+    """With a design for each: iterations, watched runs, counts that never vary."""
+    for name in configured.names(configured.STUDIES):
+        (one,) = sets.read(REFERENCE / name).values()
+        found = studies.compare(configured.load(name, designs.known()), one, one, Terms(), False)
+        assert not found.refusal and not found.left_out and len(found.rows) > 10
+        assert set(found.rows["answer"]) <= {"alike", "undecided"}
+        assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
+
+
+def test_watched_runs_decide_nothing():
+    loaded = built("liu2020")
+    (one,) = sets.read(REFERENCE / "liu2020").values()
+    found = studies.compare(loaded, one, one, Terms(), False)
+    watched = found.rows[found.rows["kind"] == studies.WATCHED]
+    assert len(watched) > 100 and not watched["cell"].str.contains("/plain/").any()
+    assert found.deciding["cell"][found.deciding["kind"] == studies.CELL].str.contains("/plain/").all()
+
+
+def result(name: str, verdict: str, **keys) -> dict:
+    return {"id": name, "statement": f"{name} is said.", "verdict": verdict, "asked": {"a": 1}, **keys}
+
+
+def test_findings_that_turned_come_first_and_repetitions_count_once():
+    yes, no, still = verdicts.REPRODUCED, verdicts.CONTRADICTED, verdicts.INCONCLUSIVE
+    a = {"s-1": result("s-1", yes), "s-2": result("s-2", yes), "s-3": result("s-3", still), "s-4": result("s-4", yes)}
+    b = {
+        "s-1": result("s-1", yes),
+        "s-2": result("s-2", still),
+        "s-3": result("s-3", no),
+        "s-4": result("s-4", no, asked='{"a": 2}'),
+        "s-5": result("s-5", no),
+    }
+    a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
+    rows = findings.compare(a, b)
+    assert [(row["id"], row["standing"]) for row in rows] == [
+        ("s-4", findings.TURNED),
+        ("s-3", findings.ONLY_B),
+        ("s-2", findings.ONLY_A),
+        ("s-1", findings.ALIKE),
+    ]
+    assert rows[0]["encoded_alike"] is False and rows[1]["encoded_alike"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("", "b"), "Two sets of results are compared: name both"),
+        (("none", "b"), "none: there is no such folder."),
+        (("set.zip", "b"), "set.zip is an archive, and folders are compared"),
+        (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
+        (("broken", "b"), "broken/observations.csv is no table of observations"),
+        (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),
+        (("unknown", "unknown"), "unknown.yaml cannot be read"),
+        (("b", "b", "--margin", "wide"), "The margin 'wide' is not a number"),
+        (("b", "b", "--margin", "0"), "The margin must be above 0"),
+        (("b", "b", "--session-blocks", "many"), "The number of blocks of a session, 'many', is not a number"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(folders, tmp_path, capsys, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set.zip").write_bytes(b"PK")
+    for name in ("empty", "broken", "old", "unknown"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "broken/observations.csv").write_text("a,b\n1,2\n")
+    table = pd.read_csv(folders["b"] / "observations.csv")
+    table.drop(columns="instrument").to_csv(tmp_path / "old/observations.csv", index=False)
+    table.assign(study="unknown").to_csv(tmp_path / "unknown/observations.csv", index=False)
+    assert stages.main(["compare", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("plimsoll: ") and sentence in said and len(said.splitlines()) == 1
+
+
+def test_two_sets_of_one_study_are_not_a_set(folders, tmp_path):
+    shutil.copytree(folders["a"], tmp_path / "both/one")
+    shutil.copytree(folders["a"], tmp_path / "both/two")
+    with pytest.raises(PlimsollError, match=f"both of {STUDY}: name one of them"):
+        sets.read(tmp_path / "both")
+
+
+def test_where_files_go_follows_from_the_names_of_the_sets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a, b = Path("results/reference/liu2020"), Path("results/sessions/liu2020/2")
+    assert asked.folder(a, b) == Path("results/compare/reference-liu2020-sessions-liu2020-2")
+    assert asked.folder(Path("results"), Path("/elsewhere/results/")) == Path("results/compare/results-elsewhere")
+    assert asked.name_of(Path("/some/where/else")) == "else"
