@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--claims", nargs="*", type=Path, default=[], help="files of claims, in place of those of the archive")
     compared = stage(_compare, refused=2)
     for name in ("a", "b"):
-        compared.add_argument(name, help="a study's results, a folder with those of several, or one with sessions")
+        compared.add_argument(name, help="a study's results, a folder with those of several or with sessions, or an archive")
     compared.add_argument("--margin", default="0.05", help="within which relative difference two sets are alike (0.05)")
     compared.add_argument("--session-blocks", default="10", help="blocks that a session is worth at most (10), or all")
     compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
@@ -400,12 +400,13 @@ def _findings(options: argparse.Namespace) -> None:
 
 def _compare(options: argparse.Namespace) -> int:
     """compare two sets of results: 0 if nothing is worse in the second, 1 if something is, 2 if they cannot be compared"""
+    from plimsoll.archives import opening
     from plimsoll.comparing import asked, sets, studies
     from plimsoll.pages import compared_files
     from plimsoll.terminal import compared, screen
 
     terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
-    a, b = (sets.read(path) for path in paths)
+    a, b = (sets.read(opening.folder_of(path)) for path in paths)
     each = {name: studies.compare(_study(name), a[name], b[name], terms, options.force) for name in asked.shared(a, b)}
     ended = studies.ended(each, options.strict)
     written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll import designs, paths, remake
-from plimsoll.archives import code, crate, formats, gathering, layout, packing, reading, records, writing
+from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, writing
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 
@@ -536,3 +536,14 @@ def test_every_given_member_is_placed_where_the_workflow_reads(archive):
         given = there.members(layout.GIVEN)
     assert len(given) > 50 and all(layout.PLACED.fullmatch(name) for name in given)
     assert paths.CONFIG == PROJECT / "config" and designs.known()
+
+
+def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, results, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = opening.folder_of(archive)
+    records_there = {path.relative_to(results): path.read_bytes() for path in results.glob(f"{STUDY}/runs/**/*.json")}
+    assert {path.relative_to(folder): path.read_bytes() for path in folder.glob(f"{STUDY}/runs/**/*.json")} == records_there
+    written = (folder / STUDY / "plan.json").stat().st_mtime_ns
+    assert opening.folder_of(archive) == folder and (folder / STUDY / "plan.json").stat().st_mtime_ns == written
+    assert [path.name for path in opening.PLACE.iterdir()] == [folder.parent.name]
+    assert opening.folder_of(results) == results

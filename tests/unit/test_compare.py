@@ -377,8 +377,8 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
     ("words", "sentence"),
     [
         (("", "b"), "Two sets of results are compared: name both"),
-        (("none", "b"), "none: there is no such folder."),
-        (("set.zip", "b"), "set.zip is an archive, and folders are compared"),
+        (("none", "b"), "none: there is no such folder or archive."),
+        (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
         (("broken", "b"), "broken/observations.csv is no table of observations"),
         (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),

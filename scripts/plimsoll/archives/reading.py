@@ -136,13 +136,29 @@ def unpack(archive: Archive, folder: Path) -> None:
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
     for name, said in given.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "xb") as written:
-            for part in _parts(archive.file, name, said):
-                written.write(part)
+        _write(archive, name, said, folder)
     for session, said in archive.manifest["measured"].items():
         _unpack_records(archive, session, said, folder / session)
+
+
+def unpack_whole(archive: Archive, folder: Path) -> None:
+    """Write what an archive gives and what was made of it into an empty folder: to be read, and not to be worked in. Refused as
+    by `unpack`."""
+    unpack(archive, folder)
+    made = archive.members(MADE)
+    needed = sum(said["bytes"] for said in made.values())
+    if needed > (free := shutil.disk_usage(folder).free):
+        raise Refused(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
+    for name, said in made.items():
+        _write(archive, name, said, folder)
+
+
+def _write(archive: Archive, name: str, said: dict, folder: Path) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "xb") as written:
+        for part in _parts(archive.file, name, said):
+            written.write(part)
 
 
 def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) -> None:

@@ -23,13 +23,12 @@ SEVERAL = " and "
 
 
 def opened(path: Path) -> Path:
-    """The folder with what a path holds. PlimsollError if there is nothing, or if it is an archive."""
+    """The folder that a path names. PlimsollError if there is none."""
     if path.is_dir():
         return path
-    if path.suffix == ".zip" and path.exists():
-        raise PlimsollError(f"{path} is an archive, and folders are compared: unpack it, and name the folder of its results.")
     raise PlimsollError(
-        f"{path}: there is no such folder. A and B are folders with {OBSERVATIONS} in them, or one level below."
+        f"{path}: there is no such folder or archive. A and B are folders with {OBSERVATIONS} in them, or one level below, or "
+        "files that `make archive` has written."
     )
 
 
