@@ -26,6 +26,14 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
+def installed() -> bool:
+    """Whether there is Apptainer or Singularity."""
+    try:
+        return bool(executable())
+    except Unavailable:
+        return False
+
+
 def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = None) -> list[str]:
     """`apptainer exec` of a form of the node's image in its folder, or in another `folder` below that one, up to where the
     program begins."""

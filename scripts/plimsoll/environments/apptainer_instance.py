@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of
+from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of, installed
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
@@ -121,10 +121,11 @@ class SingularityInstance(Apptainer):
             raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
 
     def left(self) -> list[str]:
-        return [instance["instance"] for instance in listed(LABEL)]
+        return [instance["instance"] for instance in listed(LABEL)] if installed() else []
 
     def sweep(self) -> None:
-        stop([instance["pid"] for instance in listed(LABEL)])
+        if installed():
+            stop([instance["pid"] for instance in listed(LABEL)])
 
 
 ENVIRONMENTS = (SingularityInstance(),)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll.environments.apptainer import executable
+from plimsoll.environments.apptainer import executable, installed
 from plimsoll.environments.base import name_of, output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
@@ -28,7 +28,7 @@ UNPACKING = "plimsoll-unpacking"
 
 def lacking(description: Mapping, wanted: list[str]) -> bool:
     """Whether an image lacks a form that can be made by now: what makes it may have come later."""
-    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": _packs}
+    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": installed}
     return any(form in wanted and form not in description and can() for form, can in makers.items())
 
 
@@ -44,7 +44,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
         store.save(new / store.ARCHIVE, store.tags(description))
         # Nobody who has no Apptainer needs it.
-        if "sif" in forms and _packs():
+        if "sif" in forms and installed():
             _pack(new / store.ARCHIVE, new / SIF)
             description["sif"] = str(folder / SIF)
         if "archive" in forms:
@@ -88,13 +88,6 @@ def _remove_abandoned() -> None:
         user, _, process = maker.partition(".")
         if user == str(os.geteuid()) and not Path(f"/proc/{process}").exists():
             client.asked("rm", container)
-
-
-def _packs() -> bool:
-    try:
-        return bool(executable())
-    except Unavailable:
-        return False
 
 
 def _pack(archive: Path, sif: Path) -> None:
