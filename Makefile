@@ -14,6 +14,7 @@
 #   make session                    the same studies another time: engine started again, images unpacked again
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
+#   make clean-up                   remove what killed runs have left on this machine and in this folder
 
 STUDIES ?=
 IMAGE ?=
@@ -28,7 +29,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image with without new-system session notebooks reproduce precise test setup lint bench
+.PHONY: clean-up faults list image with without new-system session notebooks reproduce precise test setup lint bench
 
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
@@ -53,6 +54,11 @@ session: setup
 new-system:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-system
+
+# What killed runs have left. The next run removes it too, but for what it would use itself.
+clean-up:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll clean-up
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup
@@ -88,3 +94,8 @@ lint:
 # Figures about the workflow's own cost; nothing is asserted.
 bench: setup
 	.venv/bin/python -m tests.bench
+
+# Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped; NUMBER makes one again.
+SEED ?= 2026
+faults: setup
+	.venv/bin/python -m tests.faults --seed $(SEED) $(if $(NUMBER),--number $(NUMBER),--hours $(HOURS))

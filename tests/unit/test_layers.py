@@ -27,7 +27,7 @@ LAYERS = (
     ("pages",),
     ("terminal",),
     ("designs",),
-    ("workflow", "rounds"),
+    ("workflow", "rounds", "clean_up"),
     ("hours",),
     ("measure", "__main__"),
 )
