@@ -330,12 +330,12 @@ def _clean_up(options: argparse.Namespace) -> None:
     """remove what killed runs have left on this machine and in this folder"""
     from plimsoll import clean_up, environments
     from plimsoll.measuring import lock
-    from plimsoll.workflow import hold
+    from plimsoll.workflow import hold, remove_temporary
 
     Path(".snakemake").mkdir(exist_ok=True)
     with hold(Path(".snakemake/plimsoll.lock")), lock.machine():
         left = clean_up.machine(environments.known().values())
-        removed = [*left, *clean_up.store(), *clean_up.results(Path("results"))]
+        removed = [*left, *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
     print("\n".join(f"removed: {what}" for what in removed) or "No container, file or folder of a killed run was left.")
 
 
