@@ -1,5 +1,6 @@
 """The forms of an image that are files: made together from what the engine built, and moved into place together."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll.environments.apptainer import executable, installed
-from plimsoll.environments.base import name_of, output
+from plimsoll.environments.base import SUMS, name_of, output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
@@ -54,6 +55,8 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         if "disk" in forms and shutil.which(DISK_MAKER):
             output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
             description["disk"] = str(folder / DISK)
+        sums = {name: _checksum(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
+        (new / SUMS).write_text(json.dumps(sums, indent=1))
         description |= {
             "rootfs": str(folder / ROOTFS),
             "files": contents.files(new / ROOTFS, stated["programs"]),
@@ -65,6 +68,11 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         return description
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unpack(tag: str, rootfs: Path) -> None:
