@@ -19,6 +19,7 @@
 #                                   MARGIN=0.1, ALL=1, STRICT=1, FORCE=1, SESSION_BLOCKS=20, OUT=folder
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
+#   make clean-up                   remove what killed runs have left on this machine and in this folder
 
 STUDIES ?=
 IMAGE ?=
@@ -35,7 +36,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: list image archive compare with without new-system session notebooks reproduce precise test setup lint bench
+.PHONY: clean-up faults list image archive compare with without new-system session notebooks reproduce precise test setup lint bench
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.
@@ -81,6 +82,11 @@ new-system:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-system
 
+# What killed runs have left. The next run removes it too, but for what it would use itself.
+clean-up:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll clean-up
+
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup
 	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
@@ -101,7 +107,7 @@ test: setup lint
 	@bash scripts/setup/tests.sh
 # What measures nothing runs side by side; the rest has the machine to itself.
 	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry
-	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow
+	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow tests/faults
 
 setup:
 	@bash scripts/setup/all.sh
@@ -115,3 +121,8 @@ lint:
 # Figures about the workflow's own cost; nothing is asserted.
 bench: setup
 	.venv/bin/python -m tests.bench
+
+# Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped; NUMBER makes one again.
+SEED ?= 2026
+faults: setup
+	.venv/bin/python -m tests.faults --seed $(SEED) $(if $(NUMBER),--number $(NUMBER),--hours $(HOURS))

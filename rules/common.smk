@@ -17,7 +17,7 @@ from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import hold, prepare, refuse_other_host
+from plimsoll.workflow import hold, note_temporary, prepare, refuse_other_host, remove_temporary
 
 paths.use_this_python()
 # Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
@@ -38,6 +38,7 @@ logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
 # What was put in an image's place meanwhile is described anew.
 if not REQUEST.dry:
     forget_replaced(Path("results/images"))
+    note_temporary(workflow.snakemake_tmp_dir)
 
 # A dry run says what would be measured, what cannot be, and how long it may take.
 if REQUEST.dry:
@@ -89,6 +90,7 @@ def alone_and_at_home():
     try:
         refuse_other_host(config)
         FOLDER_LOCK = hold(Path(".snakemake/plimsoll.lock"))
+        remove_temporary(workflow.snakemake_tmp_dir)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
     except PlimsollError as problem:

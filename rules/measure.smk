@@ -32,9 +32,11 @@ rule measure:
     params:
         # One parameter that one function makes: of tens of thousands of runs Snakemake asks for each of them several times.
         run=asked_for,
-    # A record that is newer than the queue was written since the workflow started: by the launch of another cell of its deployment.
+    # A record that is newer than the queue was written since the workflow started: by the launch of another cell of its deployment,
+    # or by a process that was killed after that. Snakemake removes what a job that fails has made.
     shell:
         "[ {output} -nt results/{wildcards.study}/progress/queue.json ] || python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
+        " || [ {output} -nt results/{wildcards.study}/progress/queue.json ]"
 
 
 # The runs that the same figures and tables are made from. These ask for the few bundles, and not for each of the many records.

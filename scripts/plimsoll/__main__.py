@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError, guarded
+from plimsoll.measuring import stop
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -16,6 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _named(options: argparse.Namespace) -> int | None:
     """A stage, with its exit status if it has one; PlimsollError with its name for a file that is missing or may not be
     written."""
+    stop.with_workflow()
     try:
         return _run(options)
     except OSError as problem:
@@ -78,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     spent = stage(_hours, "hours")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_new_system)
+    stage(_clean_up)
     stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
@@ -358,6 +361,19 @@ def _remake(options: argparse.Namespace) -> None:
     from plimsoll import remake
 
     print(remake.remake(options.file, options.claims, Path("results")))
+
+
+def _clean_up(options: argparse.Namespace) -> None:
+    """remove what killed runs have left on this machine and in this folder"""
+    from plimsoll import clean_up, environments
+    from plimsoll.measuring import lock
+    from plimsoll.workflow import hold, remove_temporary
+
+    Path(".snakemake").mkdir(exist_ok=True)
+    with hold(Path(".snakemake/plimsoll.lock")), lock.machine():
+        left = clean_up.machine(environments.known().values())
+        removed = [*left, *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
+    print("\n".join(f"removed: {what}" for what in removed) or "No container, file or folder of a killed run was left.")
 
 
 def _list(options: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup
 from plimsoll.interchange import Cell, Image, Plan, Record
-from plimsoll.measuring import lock, noise, progress, record, staleness, status, system
+from plimsoll.measuring import lock, noise, progress, record, staleness, status, stop, system
 from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
@@ -62,25 +62,39 @@ def measure(
         raise PlimsollError(f"The cell {cell_path} cannot be measured here: {cell['reason']}.")
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
-    progress_folder = study_folder / "progress"
-    targets, found, tried = {cell_path: target}, {}, {}
+    together = _together(plan, cell, repetition, study_folder)
+    places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
+    targets = {**places, cell_path: target}
     try:
-        for one in _together(plan, cell, repetition, study_folder):
-            path = one["path"]
-            targets.setdefault(path, record.path_of(study_folder / "runs", path, repetition))
-            kept, before = staleness.kept(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
-            if kept:
-                progress.skip(progress_folder, f"{path}/{repetition}")
-                found[path] = kept
-            else:
-                tried[path] = before
+        found, tried = _kept(plan, together, repetition, study_folder, targets)
         if cell_path in tried:
             image = json.loads(image_path.read_text())
-            runs = {path: Run(plan, plan["cells"][path], repetition, study_folder, image) for path in tried}
-            found |= _measure_all(runs, tried, targets)
+            with lock.machine(environments.known):
+                # Who had the lock may have measured some of them: a process that outlived its workflow, say.
+                more, tried = _kept(plan, [plan["cells"][path] for path in tried], repetition, study_folder, targets)
+                found |= more
+                runs = {path: Run(plan, plan["cells"][path], repetition, study_folder, image) for path in tried}
+                found |= _measure_all(runs, tried, targets) if runs else {}
     except OSError as error:
         raise _outage_of(error) from error
     return found[cell_path]
+
+
+def _kept(
+    plan: Plan, cells: list[Cell], repetition: int, study_folder: Path, targets: dict[str, Path]
+) -> tuple[dict[str, Record], dict[str, Record | None]]:
+    """By cell, (the records of runs that need not be measured, which are crossed off; of those that are to be, what earlier
+    starts have left)."""
+    found, tried = {}, {}
+    for one in cells:
+        path = one["path"]
+        kept, before = staleness.kept(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
+        if kept:
+            progress.skip(study_folder / "progress", f"{path}/{repetition}")
+            found[path] = kept
+        else:
+            tried[path] = before
+    return found, tried
 
 
 def _together(plan: Plan, cell: Cell, repetition: int, study_folder: Path) -> list[Cell]:
@@ -96,18 +110,18 @@ def _together(plan: Plan, cell: Cell, repetition: int, study_folder: Path) -> li
 
 
 def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets: dict[str, Path]) -> dict[str, Record]:
-    """Measure the runs of a launch and write their records, which are returned by cell; `tried` are those of earlier starts."""
+    """Measure the runs of a launch and write their records, which are returned by cell; `tried` are those of earlier starts.
+    The machine's lock must be held."""
     written = {}
-    with lock.machine(environments.known):
-        begun = time.monotonic()
-        known = _system(next(iter(runs.values())))
-        for settled in _until_valid(runs, tried):
-            since, begun = begun, time.monotonic()
-            for path, recorded in settled.items():
-                written[path] = {**recorded, "system": known}
-                _write(targets[path], written[path])
-                seconds = (begun - since) / len(settled)
-                progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
+    begun = time.monotonic()
+    known = _system(next(iter(runs.values())))
+    for settled in _until_valid(runs, tried):
+        since, begun = begun, time.monotonic()
+        for path, recorded in settled.items():
+            written[path] = {**recorded, "system": known}
+            _write(targets[path], written[path])
+            seconds = (begun - since) / len(settled)
+            progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
     return written
 
 
@@ -333,6 +347,7 @@ def main(arguments: list[str]) -> int:
     plan, image, cell, repetition, asked, target = arguments
 
     def measure_or_stop() -> None:
+        stop.with_workflow()
         try:
             measure(Path(plan), cell, int(repetition), Path(target), Path(image), asked.partition(",")[0])
         except Outage as problem:
@@ -340,8 +355,6 @@ def main(arguments: list[str]) -> int:
                 f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then start again; what was measured is "
                 f"kept, and {cell}/{repetition} is measured then."
             )
-            from plimsoll.measuring import stop
-
             stop.workflow(Path(plan).parent, reason)
             raise PlimsollError(reason) from problem
 

@@ -1,12 +1,14 @@
 """Each notebook as it is opened by hand: a fresh kernel, the parameters that stand in it, the reference measurements."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from plimsoll.figures import sources
+from plimsoll.errors import PlimsollError
+from plimsoll.figures import data, render, sources
 
 from tests.conftest import PROJECT, REFERENCE
 
@@ -53,3 +55,18 @@ def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
 def test_every_notebook_shows_some_chart():
     of_charts = {chart.notebook for folder in DESIGNS.glob("*/charts") for chart in sources.charts(folder).values()}
     assert of_charts == set(NOTEBOOKS)
+
+
+def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monkeypatch):
+    cell = nbformat.v4.new_code_cell("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), tmp_path / "killed.ipynb")
+    figure = data.read(REFERENCE / "liu2020/figures", "fig09")
+    place, home = tmp_path / "temporary", tmp_path / "home"
+    for folder in (place, home):
+        folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(home))
+    with pytest.raises(PlimsollError, match=r"^fig09: what ran its notebook was ended \(.*\): start again\.$"):
+        render.run(figure, tmp_path / "killed.ipynb", REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+    assert list(place.iterdir()) == list(home.iterdir()) == []

@@ -1,12 +1,14 @@
 """What an image is called, and what it says of itself."""
 
+import hashlib
 import json
 import shutil
 
 import pytest
-from plimsoll import paths
-from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, comparing, contents, settings
+from plimsoll import environments, paths
+from plimsoll.environments import apptainer, base
+from plimsoll.errors import ImageGone, PlimsollError
+from plimsoll.images import builder, comparing, contents, restore, settings
 
 from tests.conftest import PROJECT
 
@@ -116,3 +118,51 @@ def test_what_has_no_build_identifier_is_compared_by_its_checksum():
     there = {"/other": {"id": "y", "files": {"script": {"sha256": "a"}}}}
     (said,) = comparing.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
     assert said == "t has other build identifiers than the image of /other: script"
+
+
+@pytest.fixture
+def made(tmp_path) -> dict:
+    """An image with an unpacked file and a SIF, and the checksums of both."""
+    sums = {}
+    for name in ("rootfs/bin/hpcc", "image.sif"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+        sums[name] = hashlib.sha256(name.encode()).hexdigest()
+    (tmp_path / base.SUMS).write_text(json.dumps({"image.sif": sums["image.sif"]}))
+    files = {"bin/hpcc": {"sha256": sums["rootfs/bin/hpcc"]}}
+    return {"tag": "plimsoll/hpcc:1", "rootfs": str(tmp_path / "rootfs"), "sif": str(tmp_path / "image.sif"), "files": files}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("rootfs/bin/hpcc", "its unpacked file bin/hpcc"), ("image.sif", "its sif")], ids=["file", "sif"]
+)
+def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again(tmp_path, made, monkeypatch, name, told):
+    remade = []
+    monkeypatch.setattr(restore, "in_engine", lambda image: True)
+    monkeypatch.setattr(restore.forms, "unpack", lambda *given: remade.append(given))
+    monkeypatch.setattr(apptainer, "output", lambda *words: "1.0")
+    monkeypatch.setattr(apptainer, "executable", lambda: "apptainer")
+    environment = environments.find("singularity")
+    monkeypatch.setattr(type(environment), "unpacked", False)
+    environment.examine(made)
+    restore.restore(made)
+    assert remade == []
+    # Of the same length.
+    (tmp_path / name).write_text((tmp_path / name).read_text()[:-1] + "x")
+    with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 has changed \({told} is not as it was made\): delete "):
+        environment.examine(made)
+    restore.restore(made)
+    (tmp_path / name).unlink()
+    with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 was removed \({told} is not there\): delete "):
+        environment.examine(made)
+    restore.restore(made)
+    assert len(remade) == 2
+
+
+def test_a_form_of_an_image_from_before_there_were_checksums_is_looked_for_only(tmp_path, made):
+    (tmp_path / base.SUMS).unlink()
+    (tmp_path / "image.sif").write_text("other")
+    assert base.form_problem(made, "sif") is None
+    (tmp_path / "image.sif").unlink()
+    assert base.form_problem(made, "sif") == base.form_problem({**made, "sif": ""}, "sif") == "its sif is not there"

@@ -29,7 +29,7 @@ LAYERS = (
     ("terminal",),
     ("archives",),
     ("designs",),
-    ("workflow", "rounds"),
+    ("workflow", "rounds", "clean_up"),
     ("hours", "given", "remake"),
     ("measure", "__main__"),
 )

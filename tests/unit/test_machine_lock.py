@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import machine_lock
 from plimsoll.measuring import lock
 
@@ -15,6 +16,7 @@ from tests.conftest import PROJECT
 NOBODY = 65534
 HOLDS = """
 import sys
+import time
 from pathlib import Path
 from plimsoll.host import machine_lock
 machine_lock.FOLDERS = (Path(sys.argv[1]),)
@@ -32,6 +34,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path,))
     monkeypatch.setattr(lock, "kill_strays", lambda: None)
     monkeypatch.setattr(lock, "remove_folders", lambda: None)
+    # This user has swept since the machine started.
+    machine_lock.note_sweep(whole=True)
     return tmp_path
 
 
@@ -148,6 +152,9 @@ def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
 def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_may_write_it(folder, monkeypatch):
     mark_of_nobody(folder, 12345).chmod(0o666)
+    started = folder / f"{machine_lock.STARTED}.12345"
+    started.touch()
+    os.chown(started, 12345, 12345)
     monkeypatch.setattr(machine_lock.os, "geteuid", lambda: 12345)
     with pytest.raises(PlimsollError, match="plimsoll.measuring.12345 is nobody's: have it removed"), lock.machine():
         pass
@@ -191,3 +198,46 @@ def test_a_folder_that_another_has_made_is_not_taken_for_one_s_own(tmp_path, mon
         lock.temporary_folder("x")
     folder.rmdir()
     assert lock.temporary_folder("x").stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_was_left_when_the_machine_was_switched_off_is_swept_although_its_mark_is_gone(folder):
+    noted = Noted()
+    # As after a start, where the folder is in memory.
+    for path in folder.iterdir():
+        path.unlink()
+    for _ in range(2):
+        with lock.machine(lambda: {"noted": noted}):
+            pass
+        assert noted.swept == 1
+
+
+class Stays(Noted):
+    problem = "the engine does not answer"
+
+    def sweep(self):
+        super().sweep()
+        if self.problem:
+            raise Unavailable(self.problem)
+
+
+def test_what_could_not_be_removed_is_tried_again_after_a_while_and_said_where_a_run_was_killed(folder, capsys):
+    stays = Stays()
+
+    def measures(seconds: float = 0.0):
+        for path in folder.glob(f"{machine_lock.STAYED}.*"):
+            os.utime(path, (time.time() - seconds,) * 2)
+        with lock.machine(lambda: {"stays": stays}):
+            pass
+        return stays.swept
+
+    machine_lock.mark()
+    assert measures() == 1
+    said = "plimsoll: left over from a killed run, and not removed: the engine does not answer.\n"
+    assert capsys.readouterr().err == said
+    # Each run would pay for it.
+    assert measures() == 1
+    assert measures(machine_lock.AGAIN_SECONDS + 1) == 2
+    assert capsys.readouterr().err == ""
+    stays.problem = None
+    assert measures(machine_lock.AGAIN_SECONDS + 1) == 3
+    assert measures(machine_lock.AGAIN_SECONDS + 1) == 3

@@ -1,5 +1,6 @@
 """Judging a run, from what its ranks reported."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 from plimsoll import designs, measure
 from plimsoll.designs.splitting import attempt
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import lock, process
+from plimsoll.measuring import lock, process, record
 from plimsoll.workloads.base import InvalidOutput
 
 
@@ -121,3 +122,56 @@ def test_strays_of_a_killed_run_are_found_by_their_environment(monkeypatch):
         stray.kill()
         other.kill()
         other.wait()
+
+
+def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_path, monkeypatch):
+    """A process that outlives its workflow has the lock, and writes the record that the next workflow is about to make."""
+    path, target = plan_of(tmp_path), tmp_path / "1.json"
+    (tmp_path / "image.json").write_text("{}")
+    made = {"format": 1, "study": "s", "cell": {}, "repetition": 1, "fingerprint": "new", "status": "valid", "attempts": 1}
+
+    @contextlib.contextmanager
+    def waits(environments):
+        record.write(target, made)
+        yield
+
+    monkeypatch.setattr(lock, "machine", waits)
+    monkeypatch.setattr(measure, "_measure_all", lambda *_: pytest.fail("it was measured twice"))
+    assert measure.measure(path, CELL["path"], 1, target, tmp_path / "image.json") == made
+    assert record.read(target) == made
+
+
+ENDS = """
+import os, subprocess, sys, time
+from pathlib import Path
+from plimsoll.errors import guarded
+from plimsoll.measuring import stop
+
+def work():
+    stop.with_workflow()
+    print("at work", flush=True)
+    try:
+        time.sleep(60)
+    finally:
+        Path(sys.argv[1]).write_text("taken down")
+
+if os.environ.get("JOB"):
+    sys.exit(guarded(work))
+stop.announce(Path(sys.argv[1]).parent)
+# Between them is a shell, as in the workflow.
+subprocess.run(["bash", "-c", '"$@" || true', "bash", sys.executable, *sys.argv], env={**os.environ, "JOB": "1"})
+"""
+
+
+def test_a_job_ends_in_order_when_its_workflow_is_killed(tmp_path):
+    script, told = tmp_path / "workflow.py", tmp_path / "told.txt"
+    script.write_text(ENDS)
+    killed = subprocess.Popen([sys.executable, str(script), str(told)], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout.readline() == "at work\n"
+    killed.kill()
+    killed.wait()
+    end = time.monotonic() + 10
+    while not told.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert told.read_text() == "taken down"
+    assert killed.stdout.read() == ""

@@ -40,10 +40,16 @@ class Machine:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self._begin(SETUP.format(folder=folder))
+
+    def _begin(self, setup: str) -> None:
+        """Start its first process, with the lines of a shell; it is there when there is `up` in the folder."""
         flags = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        self.process = subprocess.Popen(["unshare", *flags, "bash", "-c", SETUP.format(folder=folder)])
+        # It outlives whoever starts it, if that is killed, and must hold no pipe of theirs open.
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(["unshare", *flags, "bash", "-c", setup], **streams)
         end = time.monotonic() + 20
-        while not (folder / "up").exists():
+        while not (self.folder / "up").exists():
             assert self.process.poll() is None and time.monotonic() < end
             time.sleep(0.05)
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
@@ -58,8 +64,13 @@ class Machine:
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 
+    @property
+    def set_up(self) -> Path:
+        """Where the steps of set-up are, there too."""
+        return PROJECT / "scripts/setup"
+
     def start_engine(self) -> None:
-        self.run("bash", str(PROJECT / "scripts/setup/docker.sh"))
+        self.run("bash", str(self.set_up / "docker.sh"))
 
     def kill_engine(self) -> None:
         """As the kernel would, for want of memory."""

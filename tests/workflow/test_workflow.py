@@ -301,3 +301,20 @@ def test_a_second_workflow_in_the_same_folder_is_refused(fresh):
     finally:
         os.killpg(process.pid, signal.SIGINT)
         process.wait(timeout=60)
+
+
+def test_a_record_stays_whose_process_is_killed_after_it(fresh):
+    """Snakemake removes what a job that fails has made."""
+    fresh.keep_experiment("seccomp", "beff")
+    path = fresh.folder / "scripts/plimsoll/measuring/progress.py"
+    says = '    _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])\n'
+    text = path.read_text()
+    assert says in text
+    path.write_text(text.replace(says, "    import os\n\n    os.kill(os.getpid(), 9)\n"))
+    done = fresh.snakemake("measurements")
+    assert done.returncode == 0 and "Removing output" not in done.stderr, done.stderr
+    plan = json.loads((fresh.folder / "results/liu2020/plan.json").read_text())
+    records = [json.loads((fresh.folder / path).read_text()) for path in fresh.files(f"{RUNS}/**/*.json")]
+    assert len(records) == len(plan["order"]) and {record["status"] for record in records} == {"valid"}
+    # None was measured twice.
+    assert len(fresh.files("results/liu2020/raw/**/hpccoutf.txt")) == len(records)

@@ -10,7 +10,18 @@ from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import HOST, Environment, Node, Spec, binding_kept, gone, hidden, name_of, output
+from plimsoll.environments.base import (
+    HOST,
+    Environment,
+    Node,
+    Spec,
+    binding_kept,
+    form_problem,
+    gone,
+    hidden,
+    name_of,
+    output,
+)
 from plimsoll.environments.confined import confine, release
 from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Outage, Unavailable
@@ -24,6 +35,14 @@ def executable() -> str:
         if path := shutil.which(name):
             return path
     raise Unavailable("neither apptainer nor singularity is installed")
+
+
+def installed() -> bool:
+    """Whether there is Apptainer or Singularity."""
+    try:
+        return bool(executable())
+    except Unavailable:
+        return False
 
 
 def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = None) -> list[str]:
@@ -128,8 +147,8 @@ class Apptainer(Environment):
             output([executable(), "--version"], 10)
         except Unavailable as problem:
             raise Outage(f"Apptainer does not answer ({problem})", "install it again (make setup does)") from problem
-        if not self.unpacked and not Path(form_of(image, "sif")).is_file():
-            raise gone(image, "its SIF is not there")
+        if not self.unpacked and (problem := form_problem(image, "sif")):
+            raise gone(image, problem)
 
 
 class Singularity(Apptainer):

@@ -6,9 +6,9 @@ import os
 import signal
 import time
 
-from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of
+from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of, installed
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
-from plimsoll.environments.networks.base import Network
+from plimsoll.environments.networks.cni import CniNetwork
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 
@@ -71,7 +71,7 @@ class SingularityInstance(Apptainer):
     label = "Singularity instance"
     colour, hatch = "#e69f00", "\\\\"
     # Apptainer's own CNI configuration makes it, for the first instance; an instance's interface and address go with it.
-    network = Network("bridge")
+    network = CniNetwork("bridge")
 
     def check(self) -> str:
         """Singularity's version, if instances may have a network here."""
@@ -121,10 +121,12 @@ class SingularityInstance(Apptainer):
             raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
 
     def left(self) -> list[str]:
-        return [instance["instance"] for instance in listed(LABEL)]
+        return [instance["instance"] for instance in listed(LABEL)] if installed() else []
 
     def sweep(self) -> None:
-        stop([instance["pid"] for instance in listed(LABEL)])
+        if installed():
+            stop([instance["pid"] for instance in listed(LABEL)])
+        self.network.sweep()
 
 
 ENVIRONMENTS = (SingularityInstance(),)

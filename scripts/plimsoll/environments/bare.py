@@ -6,6 +6,7 @@ from pathlib import Path
 from plimsoll.environments import rootfs
 from plimsoll.environments.base import HOST, LABEL, Environment, Node, binding_kept, hidden, join
 from plimsoll.environments.confined import confine, release
+from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 
 
@@ -50,13 +51,19 @@ class Bare(Environment):
         release(nodes)
 
     def sweep(self) -> None:
-        """Remove what was made on this host for a network, and cgroups."""
+        """Remove what was made on this host for a network, and cgroups. Unavailable, with the first problem, if one stays."""
         from plimsoll.environments.networks import of_host  # here, because almost no start sweeps
 
+        problems = []
         # Others than root make none.
         for network in of_host.ALL if not os.geteuid() else ():
-            network.sweep()
+            try:
+                network.sweep()
+            except Unavailable as problem:
+                problems.append(problem)
         cgroup.remove(LABEL)
+        if problems:
+            raise problems[0]
 
 
 ENVIRONMENTS = (Bare(),)

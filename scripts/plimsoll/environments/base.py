@@ -1,5 +1,6 @@
 """What the workflow asks of an environment: it starts nodes, somewhere programs run, on a node that is there already."""
 
+import json
 import os
 import subprocess
 from abc import ABC, abstractmethod
@@ -23,6 +24,9 @@ REMOVABLE = LABELLED if os.geteuid() else LABEL
 GUEST_BYTES = 256 * 2**20
 # Where programs on this host, and in containers that have its IPC, share memory as files.
 SHARED_MEMORY = Path("/dev/shm")
+# Beside the forms of an image: the checksums of those that are one file, by the file's name.
+SUMS = "sums.json"
+CHANGED = "is not as it was made"
 
 
 class Place(NamedTuple):
@@ -223,10 +227,8 @@ class Environment(ABC):
     def examine(self, image: Image) -> None:
         """Outage if what runs of an image need is not there any more, or does not answer. Asked only after an attempt that did
         not end well."""
-        if "rootfs" in image:
-            lost = [path for path in image["files"] if not (Path(image["rootfs"]) / path).is_file()]
-            if lost:
-                raise gone(image, f"its unpacked file {lost[0]} is not there")
+        if problem := unpacked_problem(image):
+            raise gone(image, problem)
 
     def revive(self) -> None:  # noqa: B027 - most environments have nothing that could be started
         """Start again, or make again, what runs need and `examine` did not find, if that can be done from here."""
@@ -256,7 +258,40 @@ def name_of(tag: str) -> str:
 def gone(image: Image, what: str) -> ImageGone:
     """The Outage of an image that is no longer what was built, or lacks one of its forms."""
     remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built anew"
-    return ImageGone(f"the image {image['tag']} was removed ({what})", remedy)
+    how = "has changed" if what.endswith(CHANGED) else "was removed"
+    return ImageGone(f"the image {image['tag']} {how} ({what})", remedy)
+
+
+def unpacked_problem(image: Image) -> str | None:
+    """In words, which unpacked file of an image is gone or has changed since it was built; None if all are as they were. It
+    reads them all."""
+    for path, known in image["files"].items() if "rootfs" in image else ():
+        if what := problem_of(Path(image["rootfs"], path), known["sha256"]):
+            return f"its unpacked file {path} {what}"
+    return None
+
+
+def form_problem(image: Image, form: str) -> str | None:
+    """In words, what is wrong with a form of an image that is one file; None if it is as it was made."""
+    path = Path(image.get(form, ""))
+    try:
+        sums = json.loads(path.with_name(SUMS).read_text())
+    except (OSError, ValueError):
+        sums = {}  # of an image that was made before there were any
+    what = problem_of(path, sums.get(path.name))
+    return f"its {form} {what}" if what else None
+
+
+def problem_of(path: Path, wanted: str | None) -> str | None:
+    """In words, what is wrong with a file that had the SHA-256 `wanted`, if that is known."""
+    import hashlib  # here, because a run that ends well has no use for it
+
+    try:
+        with open(path, "rb") as file:
+            differs = wanted is not None and hashlib.file_digest(file, "sha256").hexdigest() != wanted
+    except OSError:
+        return "is not there"
+    return CHANGED if differs else None
 
 
 def needs_root(what: str) -> None:

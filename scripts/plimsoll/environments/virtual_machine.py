@@ -13,7 +13,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, gone, needs_root, output
+from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, form_problem, gone, needs_root, output
 from plimsoll.environments.docker import Docker
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
@@ -120,8 +120,8 @@ class VirtualMachine(Environment):
         from plimsoll.environments.guests import kernel
 
         super().examine(image)
-        if not Path(image.get("disk", "")).is_file():
-            raise gone(image, "its disk for virtual machines is not there")
+        if problem := form_problem(image, "disk"):
+            raise gone(image, problem)
         try:
             kernel.image()
         except Unavailable as problem:

@@ -1,13 +1,13 @@
 """From a study's records to a figure: what it shows is gathered, and its notebook run on that."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from plimsoll.analysis import collect
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.figures.data import FigureData
+from plimsoll.host import private
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
@@ -80,16 +80,20 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     try:
         # The kernel is reached through files that only this user can open, not through the loopback network; in a folder of its
         # own, as two figures may be drawn at once.
-        with tempfile.TemporaryDirectory(prefix="figure-") as folder:
+        with private.temporary(private.FIGURE) as folder:
+            reached = {"transport": "ipc", "ip": f"{folder}/kernel", "connection_file": f"{folder}/kernel.json"}
             papermill.execute_notebook(
                 str(notebook),
                 str(executed),
                 parameters,
                 kernel_name="python3",
                 progress_bar=False,
-                config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+                config=Config({"KernelManager": reached}),
             )
     except papermill.PapermillExecutionError as problem:
         raise PlimsollError(
             f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."
         ) from problem
+    except RuntimeError as problem:
+        # Of Jupyter, where the kernel is gone.
+        raise PlimsollError(f"{data.name}: what ran its notebook was ended ({problem}): start again.") from problem

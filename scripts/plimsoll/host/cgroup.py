@@ -10,6 +10,8 @@ from plimsoll.errors import Unavailable
 
 # The group that counts what an engine and all that it starts use.
 COUNTING = "plimsoll-engine"
+# The group that counts what a measuring process and its children use.
+ACCOUNT = "plimsoll-account"
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
@@ -96,7 +98,7 @@ def memory_limit(group: str, mounted: dict[str, Path]) -> int:
     return int(next(path for name in ("memory.limit_in_bytes", "memory.max") if (path := folder / name).exists()).read_text())
 
 
-def account(mounted: dict[str, Path], name: str = "plimsoll-account") -> Path | None:
+def account(mounted: dict[str, Path], name: str = ACCOUNT) -> Path | None:
     """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
 
     None where the group cannot be made, or would be scheduled as one entity too (the cpu controller reaches it): that would be

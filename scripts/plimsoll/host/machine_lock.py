@@ -10,6 +10,7 @@ import fcntl
 import os
 import pwd
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from plimsoll.host import processes
 LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
 # A mark of a user after whom root has swept.
 SWEPT = "plimsoll.swept"
+# Of a user who has swept since this machine started, and of one of whose measurements something could not be removed.
+STARTED, STAYED = "plimsoll.started", "plimsoll.stayed"
+# What could not be removed is tried again after this (s).
+AGAIN_SECONDS = 600.0
 # What holds a container of Podman.
 HOLDS = ("conmon",)
 # All users of a machine must come to the same one, so what this user may write does not matter.
@@ -124,26 +129,33 @@ def free() -> bool:
 
 def mark() -> None:
     """Say that this user measures. PlimsollError if somebody else has put something in the mark's place."""
-    path = _own_mark()
+    _put(_own(MARK))
+
+
+def unmark() -> None:
+    """Say that this user's measurement has ended."""
+    _own(MARK).unlink(missing_ok=True)
+
+
+def _own(name: str) -> Path:
+    """This user's file of that name."""
+    return folder() / f"{name}.{os.geteuid()}"
+
+
+def _put(path: Path) -> None:
+    """Make a file of this user's, or have it now as its time. PlimsollError if somebody else has put something in its place."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     except OSError as problem:
         raise PlimsollError(
             f"{path} cannot be made ({problem.strerror}): have it removed by its owner, or by root."
         ) from problem
-    owner = os.fstat(descriptor).st_uid
-    os.close(descriptor)
-    if owner != os.geteuid():
-        raise PlimsollError(f"{path} is {user_of(path)}'s: have it removed by its owner, or by root.")
-
-
-def unmark() -> None:
-    """Say that this user's measurement has ended."""
-    _own_mark().unlink(missing_ok=True)
-
-
-def _own_mark() -> Path:
-    return folder() / f"{MARK}.{os.geteuid()}"
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PlimsollError(f"{path} is {user_of(path)}'s: have it removed by its owner, or by root.")
+        os.utime(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def marks(name: str = MARK) -> dict[int, Path]:
@@ -156,6 +168,24 @@ def marks(name: str = MARK) -> dict[int, Path]:
             if stat.S_ISREG(seen.st_mode) and number == str(seen.st_uid):
                 found[seen.st_uid] = path
     return found
+
+
+def due() -> bool:
+    """Whether this user has to sweep before measuring. Something is marked. Or nothing was swept since this machine started: it
+    may have been switched off under a measurement, whose mark went with it. Or something could not be removed a while ago."""
+    me = os.geteuid()
+    stayed = marks(STAYED).get(me)
+    again = stayed is not None and abs(time.time() - stayed.stat().st_mtime) > AGAIN_SECONDS
+    return again or me not in marks(STARTED) or bool(to_sweep())
+
+
+def note_sweep(whole: bool) -> None:
+    """Say that this user has swept, and whether all could be removed. PlimsollError as of `mark`."""
+    _put(_own(STARTED))
+    if whole:
+        _own(STAYED).unlink(missing_ok=True)
+    else:
+        _put(_own(STAYED))
 
 
 def to_sweep() -> list[Path]:

@@ -1,11 +1,18 @@
 """Folders in places where everybody may make files: what is taken for this user's has to be this user's alone."""
 
 import contextlib
+import fcntl
 import os
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
+
+# Folders in which figures are drawn.
+FIGURE = "plimsoll-figure-"
 
 
 def is_own(folder: Path) -> bool:
@@ -24,3 +31,39 @@ def make(folder: Path) -> Path:
     if not is_own(folder):
         raise Unavailable(f"{folder} is not a folder of this user's alone: have it removed by its owner, or by root")
     return folder
+
+
+@contextlib.contextmanager
+def temporary(prefix: str) -> Iterator[Path]:
+    """A new folder of this user's alone in the place for temporary files, which goes with the context. Those of the same prefix
+    go too that were left when a process was killed: whose process is there, holds a lock on its folder."""
+    place = Path(tempfile.gettempdir())
+    for left in place.glob(f"{prefix}*"):
+        if is_own(left) and (held := _locked(left)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(held)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
+        held = _locked(folder)
+        # Another process may have taken it for one that was left, before there was the lock.
+        if held is not None and folder.exists():
+            break
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor of a folder that holds a lock on it; None if another process has one, or if it is gone."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -25,7 +25,6 @@ from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import client, comparing, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
-from plimsoll.measuring import record
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
 SUITE = "bookworm"
@@ -128,7 +127,11 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
     if description := _noted(noted, made):
         return description
     description = {**made, **_content(tag, {stage: image["tag"] for stage, image in built.items()})}
-    record.write(noted, description)
+    # Clones share the store: two may do this at once.
+    temporary = noted.with_name(f".{noted.name}-{os.getpid()}")
+    noted.parent.mkdir(parents=True, exist_ok=True)
+    temporary.write_text(json.dumps(description, indent=1))
+    temporary.rename(noted)
     return description
 
 

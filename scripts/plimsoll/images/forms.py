@@ -1,5 +1,6 @@
 """The forms of an image that are files: made together from what the engine built, and moved into place together."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -7,8 +8,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll.environments.apptainer import executable
-from plimsoll.environments.base import name_of, output
+from plimsoll.environments.apptainer import executable, installed
+from plimsoll.environments.base import SUMS, name_of, output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
@@ -28,7 +29,7 @@ UNPACKING = "plimsoll-unpacking"
 
 def lacking(description: Mapping, wanted: list[str]) -> bool:
     """Whether an image lacks a form that can be made by now: what makes it may have come later."""
-    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": _packs}
+    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": installed}
     return any(form in wanted and form not in description and can() for form, can in makers.items())
 
 
@@ -44,7 +45,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
         store.save(new / store.ARCHIVE, store.tags(description))
         # Nobody who has no Apptainer needs it.
-        if "sif" in forms and _packs():
+        if "sif" in forms and installed():
             _pack(new / store.ARCHIVE, new / SIF)
             description["sif"] = str(folder / SIF)
         if "archive" in forms:
@@ -54,6 +55,8 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         if "disk" in forms and shutil.which(DISK_MAKER):
             output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
             description["disk"] = str(folder / DISK)
+        sums = {name: _checksum(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
+        (new / SUMS).write_text(json.dumps(sums, indent=1))
         description |= {
             "rootfs": str(folder / ROOTFS),
             "files": contents.files(new / ROOTFS, stated["programs"]),
@@ -65,6 +68,11 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         return description
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unpack(tag: str, rootfs: Path) -> None:
@@ -88,13 +96,6 @@ def _remove_abandoned() -> None:
         user, _, process = maker.partition(".")
         if user == str(os.geteuid()) and not Path(f"/proc/{process}").exists():
             client.asked("rm", container)
-
-
-def _packs() -> bool:
-    try:
-        return bool(executable())
-    except Unavailable:
-        return False
 
 
 def _pack(archive: Path, sif: Path) -> None:

@@ -31,13 +31,15 @@ class Sweepable(Protocol):
 @contextlib.contextmanager
 def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
     """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if this user's last measurement was
-    killed; root sweeps after everybody's as well.
+    killed, or may have been (machine_lock.due); root sweeps after everybody's as well.
 
     `environments` gives those that it may have left nodes of. They are asked for only then.
     """
     with machine_lock.held(_say_whose):
-        if left := machine_lock.to_sweep():
-            sweep(environments().values())
+        if machine_lock.due():
+            left = machine_lock.to_sweep()
+            # Where nothing is marked probably nothing is left, and what does not answer is no news.
+            sweep(environments().values(), aloud=bool(left))
             machine_lock.swept(left)
         machine_lock.mark()
         # Not in a finally: after an error the mark stays, and the next start sweeps.
@@ -64,9 +66,9 @@ def left_by_others() -> str:
     )
 
 
-def sweep(environments: Iterable[Sweepable]) -> None:
+def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
     """Remove the processes, folders, and what the environments know of (containers, instances, cgroups) that a killed run left
-    behind. The lock must be held."""
+    behind. The lock must be held. What could not be removed is said `aloud`, and tried again by a later run."""
     kill_strays()
     remove_folders()
     cgroup.put_back(cgroup.mounts())
@@ -75,10 +77,11 @@ def sweep(environments: Iterable[Sweepable]) -> None:
     for environment in sorted(environments, key=lambda each: not each.containers):
         try:
             environment.sweep()
-        except Unavailable as problem:
+        except (Unavailable, OSError) as problem:
             problems[str(problem)] = None
-    for problem in problems:
+    for problem in problems if aloud else ():
         print(f"plimsoll: left over from a killed run, and not removed: {problem}.", file=sys.stderr, flush=True)
+    machine_lock.note_sweep(not problems)
 
 
 def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> float:

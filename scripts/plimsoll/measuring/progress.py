@@ -5,7 +5,6 @@ The workflow writes the queue of the runs that it is about to measure (`begin`);
 """
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -20,7 +19,7 @@ WIDTH = 80
 def begin(folder: Path, queue: list[str]) -> None:
     """Note the runs that are to be measured now, in order ('cell/repetition')."""
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f".queue.{os.getpid()}"
+    temporary = folder / ".queue.new"
     temporary.write_text(json.dumps(queue))
     temporary.rename(folder / "queue.json")
     (folder / "done.jsonl").write_text("")

@@ -25,11 +25,16 @@ def fingerprint(content: object) -> str:
 
 
 def write(path: Path, record: Record) -> None:
-    """Put a record in place in one step, so that a kill leaves either none or all of it."""
+    """Put a record in place in one step, so that a kill leaves either none or all of it; and so does a power failure, as it is
+    on the disk before it has its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # What a kill has left of an earlier try is overwritten: one process at a time writes a record.
+    temporary = path.with_name(f".{path.name}.new")
     try:
-        temporary.write_text(json.dumps(record, indent=1) + "\n")
+        with open(temporary, "w") as file:
+            file.write(json.dumps(record, indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         temporary.rename(path)
     except OSError:
         temporary.unlink(missing_ok=True)

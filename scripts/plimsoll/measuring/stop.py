@@ -1,12 +1,15 @@
-"""How one run ends the whole workflow: the rest of a night must not be burnt on an engine that is gone.
+"""How one run ends the whole workflow, and a killed workflow its jobs.
 
-The workflow tells its jobs its process number. A job asks it, by SIGTERM, to start nothing more, and leaves the reason in a
-file, which the workflow prints at its end.
+A night must not be burnt on an engine that is gone. The workflow tells its jobs its process number. A job asks it, by SIGTERM,
+to start nothing more, and leaves the reason in a file, which the workflow prints at its end. And a job ends when its workflow
+does: who starts that again must not find the old one's jobs at work.
 """
 
 import contextlib
 import os
+import select
 import signal
+import threading
 from pathlib import Path
 
 VARIABLE = "PLIMSOLL_WORKFLOW"
@@ -26,15 +29,35 @@ def workflow(study_folder: Path, reason: str) -> None:
         path = study_folder / WORDS
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(reason + "\n")
-    number = int(os.environ.get(VARIABLE, 0))
-    # A number may have become another process's; an ancestor's has not.
-    if number in _ancestors():
+    if number := _starter():
         os.kill(number, signal.SIGTERM)
 
 
 def words(results: Path) -> list[str]:
     """Why this workflow was ended."""
     return [path.read_text().strip() for path in sorted(results.glob(f"*/{WORDS}"))]
+
+
+def with_workflow() -> None:
+    """Have this process ended, as by SIGTERM, if the workflow that started it ends before it: that was killed."""
+    if number := _starter():
+        try:
+            descriptor = os.pidfd_open(number)
+        except OSError:
+            return  # a kernel that cannot tell, or one that has just ended
+        threading.Thread(target=_end_after, args=(descriptor,), daemon=True).start()
+
+
+def _end_after(descriptor: int) -> None:
+    select.select([descriptor], [], [])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _starter() -> int | None:
+    """The workflow that started this process; None if none did. Its number may have become another process's; an ancestor's
+    has not."""
+    number = int(os.environ.get(VARIABLE, 0))
+    return number if number in _ancestors() else None
 
 
 def _ancestors() -> list[int]:

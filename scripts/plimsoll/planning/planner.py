@@ -4,7 +4,6 @@ Pure: the plan of any host can be made on any machine.
 """
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -102,6 +101,6 @@ def write(plan: Plan, path: Path) -> None:
     if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(text)
     temporary.rename(path)

@@ -80,6 +80,9 @@ def launch(attempt: Attempt) -> dict[str, dict]:
                 break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
+        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or one.code for one in ended.values()):
+            # Ranks on this host outlive a launcher that was killed, and would be neighbours of the next attempt.
+            lock.kill_run(attempt.identity)
     cells = {cell["path"]: cell for cell in attempt.cells}
     return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 

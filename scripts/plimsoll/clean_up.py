@@ -1,0 +1,103 @@
+"""What killed runs have left, removed on command: on this machine, in the store of images, and in this folder.
+
+A run sweeps after a killed one by itself, before it measures. This is for who does not measure again, and for what is left on
+purpose: the network and the group that the next run would use, and the raw output of attempts that ended with their process.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.environments.base import Environment
+from plimsoll.errors import Unavailable
+from plimsoll.host import cgroup, private
+from plimsoll.measuring import lock, record
+
+# Folders of attempts, of what is being built (by its maker's process), and of what has no such number.
+ATTEMPT = re.compile(r"[0-9]+-[0-9]+")
+BUILT_BY = re.compile(r"\..*[-.](?P<process>[0-9]+)(\.tar)?")
+BUILT = re.compile(r"\.[a-z]+-[a-z0-9_]{8}")
+# One of the last kind that is older belongs to nobody any more (s).
+ABANDONED_SECONDS = 3600.0
+
+
+def machine(environments: Iterable[Environment]) -> list[str]:
+    """Remove from this machine what runs have left; in sentences, what that was. The machine's lock must be held."""
+    environments = list(environments)
+    left = [f"{environment.label}: {name}" for environment in environments for name in _left(environment)]
+    lock.sweep(environments)
+    with contextlib.suppress(OSError):
+        lock.TEMPORARY.rmdir()
+    with contextlib.suppress(Unavailable):
+        cgroup.remove(cgroup.ACCOUNT)
+    # It removes those of figures whose process was killed.
+    with private.temporary(private.FIGURE):
+        pass
+    return left
+
+
+def _left(environment: Environment) -> list[str]:
+    try:
+        return environment.left()
+    except Unavailable:
+        return []
+
+
+def store() -> list[str]:
+    """Remove what was being put into the store of images when its process was killed; the names."""
+    removed = []
+    for path in paths.image_store().glob(".*"):
+        if _abandoned(path):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+            removed.append(str(path))
+    return removed
+
+
+def _abandoned(path: Path) -> bool:
+    if by := BUILT_BY.fullmatch(path.name):
+        return not Path("/proc", by["process"]).exists()
+    return bool(BUILT.fullmatch(path.name)) and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+
+
+def results(folder: Path) -> list[str]:
+    """Remove from a folder of results what no record names: raw output of attempts that ended with their process, and files
+    that were being written; their paths. Nothing of a study with a damaged record, as that may name some."""
+    removed = []
+    for study in sorted(path.parent for path in folder.glob("*/raw")):
+        try:
+            named = set(_named(study))
+        except record.Damaged:
+            continue
+        for attempt in _attempts(study / "raw"):
+            inside = f"{attempt.relative_to(study)}/"
+            if not any(name.startswith(inside) or inside.startswith(name) for name in named):
+                shutil.rmtree(attempt, ignore_errors=True)
+                removed.append(str(attempt))
+    for left in folder.rglob(".*.new"):
+        left.unlink(missing_ok=True)
+        removed.append(str(left))
+    return removed
+
+
+def _named(study: Path) -> Iterator[str]:
+    """The folders of raw output that a study's records name, each with a slash at its end. record.Damaged if one cannot be
+    read."""
+    for place in ("runs", "archive"):
+        for path in (study / place).rglob("*.json"):
+            found = record.read(path)
+            for attempt in (found, *found.get("invalid_attempts", [])):
+                if "raw" in attempt:
+                    yield f"{attempt['raw']}/"
+
+
+def _attempts(raw: Path) -> Iterator[Path]:
+    """The folders of attempts below a folder, without those in them."""
+    for place, folders, _ in os.walk(raw):
+        for name in [name for name in folders if ATTEMPT.fullmatch(name)]:
+            folders.remove(name)
+            yield Path(place, name)

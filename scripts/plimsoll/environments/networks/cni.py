@@ -1,0 +1,69 @@
+"""A network of Apptainer's own, by CNI: made for the first instance on it. An instance's part of it goes with the instance,
+unless what supervises that was killed."""
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll.environments.base import output
+from plimsoll.environments.networks.base import Network
+
+# CNI's own: an address that is taken is a file, which says by whom; and a note of each who has one.
+TAKEN, NOTES = Path("/var/lib/cni/networks"), Path("/var/lib/cni/results")
+# The chain in which CNI's firewall lets addresses pass.
+PASSING = "CNI-FORWARD"
+
+
+class CniNetwork(Network):
+    """`name` is that of its configuration."""
+
+    def sweep(self) -> None:
+        """Give back what instances have of it that are not there any more: addresses, rules of the firewall, notes. An instance
+        is called by the number of its process. Unavailable if that fails."""
+        if os.geteuid() or not (TAKEN / self.name).is_dir() or not shutil.which("iptables"):
+            return
+        left = {}
+        for path in (TAKEN / self.name).glob("*.*.*.*"):
+            if gone(number := path.read_text().split()[0]):
+                left[path] = number
+        if not left:
+            return
+        translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
+        passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
+        for path, number in left.items():
+            for table, words in removals(self.name, number, path.name, translating, passing):
+                output(["iptables", "--wait", "--table", table, *words])
+            for note in NOTES.glob(f"{self.name}-{number}-*"):
+                note.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+
+def gone(number: str) -> bool:
+    """Whether no process of this number has a network of its own: it may have become another process's."""
+    try:
+        return os.readlink(f"/proc/{number}/ns/net") == os.readlink("/proc/self/ns/net")
+    except OSError:
+        return True
+
+
+def removals(
+    network: str, number: str, address: str, translating: Iterable[str], passing: Iterable[str]
+) -> list[tuple[str, list[str]]]:
+    """(table, words for iptables) that remove the rules of an instance with this address: in the table that translates
+    addresses those with its name, and then their chain; in the other one those that let its address pass."""
+    comment, chains, found = f'name: "{network}" id: "{number}"', {}, []
+    for rule in translating:
+        words = shlex.split(rule)
+        if comment in words:
+            found.append(("nat", ["--delete", *words[1:]]))
+            if re.fullmatch(r"CNI-[0-9a-f]+", words[-1]):
+                chains[words[-1]] = None
+    found += [("nat", ["--delete-chain", chain]) for chain in chains]
+    for rule in passing:
+        words = shlex.split(rule)
+        if words[:2] == ["-A", PASSING] and f"{address}/32" in words:
+            found.append(("filter", ["--delete", *words[1:]]))
+    return found

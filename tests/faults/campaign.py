@@ -1,0 +1,233 @@
+"""A campaign: fault after fault, each with the workflow before it, the same command after it, and what is left."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from plimsoll.host import machine_lock
+from plimsoll.images import builder
+
+from tests.faults import leftovers, outcome, processes, striking
+from tests.faults.apart import Machine
+from tests.faults.drawing import CUT, Fault
+from tests.faults.processes import VICTIMS
+from tests.faults.scenes import SCENES, Scene
+from tests.project import Project
+
+# A workflow that takes longer than so many times the undisturbed one, and this (s), hangs.
+TIMES, MORE_SECONDS = 3.0, 150.0
+# What a start says that finds the workflow before it at work.
+REFUSED = "Another workflow is running in this folder"
+
+
+@dataclass
+class Undisturbed:
+    """A scene's project, and what its workflow does if nobody disturbs it."""
+
+    scene: Scene
+    project: Project
+    seconds: float
+    wanted: tuple[set[str], set[str]]
+    left: set[str]
+
+
+@dataclass
+class Result:
+    """What became of a fault; `struck` says whom it has hit, and is empty if nobody was there."""
+
+    fault: Fault
+    struck: str = ""
+    codes: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        return not self.problems and not self.left
+
+    def line(self) -> str:
+        """One line of JSON."""
+        return json.dumps({**asdict(self), "fault": self.fault._asdict()})
+
+
+class Campaign:
+    """Faults on a machine of its own, whose files are in `folder`."""
+
+    def __init__(self, folder: Path, scenes: Mapping[str, Scene] = SCENES):
+        self.folder, self.scenes = folder, scenes
+        self.machine: Machine | None = None
+        self.undisturbed: dict[str, Undisturbed] = {}
+
+    def __enter__(self) -> "Campaign":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.machine:
+            self.machine.remove()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, fault: Fault) -> Result:
+        """Make a fault, with this machine's lock held: nobody else measures, and nobody else removes what it leaves."""
+        image = self.scenes[fault.scene].image
+        builder.build(image, "bootstrap")
+        with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.stderr, flush=True)):
+            return self._run(fault)
+
+    def _run(self, fault: Fault) -> Result:
+        if self.machine is None:
+            self.machine = Machine(self.folder / "machine")
+        if fault.scene not in self.undisturbed:
+            self.undisturbed[fault.scene] = self._undisturbed(self.scenes[fault.scene])
+        known, begun = self.undisturbed[fault.scene], time.monotonic()
+        project, result = known.project.folder, Result(fault)
+        _empty(project)
+        before: list[dict[str, bytes]] = []
+        process = self._start(known, "first.txt")
+        result.struck = striking.strike(
+            fault, self.machine, project, process, known.seconds, lambda: before.append(outcome.counting(project))
+        )
+        limit = TIMES * known.seconds + MORE_SECONDS
+        if fault.how == CUT and result.struck:
+            process.wait()
+            self.machine.switch_on()
+        else:
+            result.codes.append(self._end(process, limit, result, "the workflow that was struck"))
+        before.append(outcome.counting(project))
+        self._again(known, limit, result)
+        result.problems += outcome.problems(project, known.wanted, before)
+        result.problems += _tracebacks(project)
+        everything = set().union(*(one.left for one in self.undisturbed.values()))
+        result.left = leftovers.left(self.machine, project, everything)
+        result.seconds = round(time.monotonic() - begun, 1)
+        if not result.good:
+            self._clean_up(known, result, everything)
+        return result
+
+    def _again(self, known: Undisturbed, limit: float, result: Result) -> None:
+        """The same command, until it is not refused: what was left of the first may be at work for a while."""
+        end = time.monotonic() + limit
+        while True:
+            code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
+            result.codes.append(code)
+            said = (known.project.folder / "again.txt").read_text(errors="replace")
+            if code == 0 or REFUSED not in said or time.monotonic() > end:
+                break
+            while self._at_work() and time.monotonic() < end:
+                time.sleep(0.2)
+        if code:
+            result.problems.append(f"the next start ended with {code}: {_last(said)}")
+
+    def _at_work(self) -> bool:
+        there = processes.below([int(self.machine.first)])
+        return any(VICTIMS["snakemake"](one, "") for one in there)
+
+    def _undisturbed(self, scene: Scene) -> Undisturbed:
+        folder = self.folder / "scenes" / scene.study
+        project = scene.prepare(folder)
+        empty = leftovers.seen(self.machine, folder)
+        # The image is brought into the engine beforehand: that takes as long as all the rest.
+        words = ("-m", "plimsoll", "image", "--name", scene.image, "--base", "bootstrap", "--output", "/dev/null")
+        warm = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
+        assert warm.wait(600) == 0
+        known = Undisturbed(scene, project, 0.0, (set(), set()), empty)
+        begun = time.monotonic()
+        process = self._start(known, "first.txt")
+        code = process.wait(600)
+        text = (folder / "first.txt").read_text(errors="replace")
+        assert code == 0, text
+        known.seconds = time.monotonic() - begun
+        known.wanted = outcome.expected(folder)
+        wrong = outcome.problems(folder, known.wanted, [])
+        assert not wrong and known.wanted[0], wrong
+        known.left = leftovers.seen(self.machine, folder)
+        print(
+            f"{scene.study}: undisturbed {known.seconds:.0f} s, {len(known.wanted[0])} records; it leaves "
+            f"{self._told(known.left - empty)}",
+            file=sys.stderr,
+            flush=True,
+        )
+        return known
+
+    def _told(self, left: set[str]) -> str:
+        """What is left, in a line, without the machine's own folder."""
+        return "; ".join(sorted(name.replace(str(self.machine.folder), "~") for name in left)) or "nothing"
+
+    def _start(self, known: Undisturbed, said: str) -> subprocess.Popen:
+        folder = known.project.folder
+        with open(folder / said, "w") as out:
+            return self.machine.start(*known.scene.command, folder=folder, out=out, PYTHONPATH=str(folder / "scripts"))
+
+    def _end(self, process: subprocess.Popen, limit: float, result: Result, what: str) -> int:
+        """The exit code of a command; one that hangs is told, and killed."""
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            there = [f"{one.name} ({' '.join(one.words)[:100]})" for one in processes.below([process.pid])]
+            result.problems.append(f"{what} hangs: {'; '.join(there)}")
+            for one in processes.below([process.pid]):
+                striking._send(one.number, signal.SIGKILL)
+            return process.wait(30)
+
+    def _clean_up(self, known: Undisturbed, result: Result, everything: set[str]) -> None:
+        """What is left is removed as a user would; where that is not enough, by a new machine: the next fault is not blamed for
+        it."""
+        words = ("-m", "plimsoll", "clean-up")
+        folder = known.project.folder
+        done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
+        if self._end(done, MORE_SECONDS, result, "make clean-up") == 0:
+            stays = leftovers.left(self.machine, folder, everything)
+            if not stays:
+                return
+            result.problems += [f"make clean-up leaves {what}" for what in stays]
+        self.machine.remove()
+        self.machine = None
+        self.undisturbed.clear()
+        shutil.rmtree(self.folder / "scenes", ignore_errors=True)
+
+
+def _empty(project: Path) -> None:
+    """Take away all that a workflow has made."""
+    for path in (project / "results").iterdir():
+        if path.name not in ("reference", "README.md"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(project / ".snakemake", ignore_errors=True)
+
+
+def _tracebacks(project: Path) -> list[str]:
+    """Users are told in sentences, whatever was killed."""
+    texts = {name: (project / name).read_text(errors="replace") for name in ("first.txt", "again.txt")}
+    return [f"traceback in {name}: {_last(text)}" for name, text in texts.items() if "Traceback (most recent" in text]
+
+
+def _last(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.startswith("plimsoll: ")] or said.strip().splitlines() or [""]
+    return lines[-1]
+
+
+def summary(results: Iterable[dict]) -> str:
+    """A table by kind: faults injected, workflows completed by the next start, records lost, leftovers."""
+    rows: dict[str, list[int]] = {}
+    for one in results:
+        row = rows.setdefault(f"{one['fault']['victim']}, {one['fault']['how']}", [0, 0, 0, 0, 0])
+        if not one["struck"]:
+            row[4] += 1
+            continue
+        lost = sum(problem.startswith("record") for problem in one["problems"])
+        row[0] += 1
+        row[1] += not one["problems"]
+        row[2] += lost
+        row[3] += len(one["left"])
+    total = [sum(row[place] for row in rows.values()) for place in range(5)]
+    lines = [
+        "| fault | injected | completed | records lost | leftovers | nobody there |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    lines += [f"| {kind} | {' | '.join(map(str, row))} |" for kind, row in [*sorted(rows.items()), ("all", total)]]
+    return "\n".join(lines)

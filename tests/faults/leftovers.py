@@ -1,0 +1,123 @@
+"""What there is on a machine within this one that runs could have left."""
+
+import re
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.faults import processes
+from tests.faults.apart import OWN_ENGINE, Machine
+
+# What is listed of each folder, and how deep.
+FOLDERS = {"/tmp": 2, "/run": 2, "/dev/shm": 1, "/var/lib/cni": 3, "/var/lib/docker/volumes": 1}
+# What an engine keeps for itself, and what counts who is there.
+OF_OTHERS = re.compile(r"/run/(docker|containerd|xtables.lock|lock/plimsoll\.)|\.sock$|/metadata\.db$|backingFsBlockDev$")
+COUNTERS = re.compile(r"^\[\d+:\d+\] ?|^[#:].*")
+CONTAINER = re.compile(r"[0-9a-f]{64}")
+# What is on its way out is waited for (s).
+PATIENCE = 6.0
+
+
+def seen(machine: Machine, project: Path) -> set[str]:
+    """Everything that is there: `kind: name`."""
+    bridges = _bridges(machine)
+    listed = {
+        "container": machine.run("docker", "ps", "--all", "--format", "{{.Names}} {{.Status}}").splitlines(),
+        "network": machine.run("docker", "network", "ls", "--format", "{{.Name}}").splitlines(),
+        "volume": machine.run("docker", "volume", "ls", "--quiet").splitlines(),
+        "device": [line.split(": ")[1].split("@")[0] for line in machine.run("ip", "-o", "link").splitlines()],
+        "namespace": machine.run("ip", "netns").splitlines(),
+        "mount": _mounts(machine),
+        "loop device": _loops(machine.folder),
+        "firewall": [COUNTERS.sub("", line) for line in machine.run("iptables-save").splitlines()],
+        "cgroup": _cgroups(machine),
+        "process": _processes(machine),
+        "file": [*_files(machine), *_hidden(project)],
+    }
+    found = set()
+    for kind, names in listed.items():
+        for name in filter(None, names):
+            for bridge, network in bridges.items():
+                name = name.replace(bridge, f"bridge of {network}")
+            found.add(f"{kind}: {name}")
+    return found
+
+
+def left(machine: Machine, project: Path, before: set[str]) -> list[str]:
+    """What is there that was not, also after a while."""
+    end = time.monotonic() + PATIENCE
+    while (more := seen(machine, project) - before) and time.monotonic() < end:
+        time.sleep(0.5)
+    return sorted(more)
+
+
+def _bridges(machine: Machine) -> dict[str, str]:
+    """The network of each bridge of the engine's, which is called by the network's number."""
+    rows = machine.run("docker", "network", "ls", "--no-trunc", "--format", "{{.ID}} {{.Name}}").splitlines()
+    return {f"br-{number[:12]}": name for number, name in (row.split() for row in rows)}
+
+
+def _mounts(machine: Machine) -> list[str]:
+    rows = (line.split() for line in Path(f"/proc/{machine.first}/mounts").read_text().splitlines())
+    return [f"{row[1]} ({row[2]})" for row in rows]
+
+
+def _loops(folder: Path) -> list[str]:
+    done = subprocess.run(["losetup", "--noheadings", "--output", "NAME,BACK-FILE"], capture_output=True, text=True)
+    return [line for line in done.stdout.splitlines() if str(folder) in line]
+
+
+def _cgroups(machine: Machine) -> list[str]:
+    """Groups of ours, and of containers that are not there any more; those of this host's other engine are in use."""
+    rows = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    found = []
+    for root in (Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")):
+        for top in root.glob("plimsoll*"):
+            found += [str(top), *(str(path) for path in top.rglob("*") if path.is_dir())]
+        found += [str(path) for path in root.glob("docker/*") if CONTAINER.fullmatch(path.name) and not _in_use(path)]
+    return found
+
+
+def _in_use(group: Path) -> bool:
+    try:
+        return any(path.read_text().strip() for path in (group / "cgroup.procs", *group.rglob("*/cgroup.procs")))
+    except OSError:
+        return True  # it has just gone
+
+
+def _processes(machine: Machine) -> list[str]:
+    first = int(machine.first)
+    return [
+        f"{one.name} ({' '.join(one.words)[:120]})"
+        for one in processes.below([first])
+        if one.number != first and one.name not in OWN_ENGINE and one.words != ("sleep", "infinity")
+    ]
+
+
+def _files(machine: Machine) -> Iterable[str]:
+    for folder, depth in {**FOLDERS, str(machine.home): 4, str(machine.folder / "images"): 2}.items():
+        top = machine.seen(folder)
+        for path in _walk(top, depth):
+            name = f"{folder}/{path.relative_to(top)}"
+            if not OF_OTHERS.search(name):
+                yield name
+
+
+def _walk(top: Path, depth: int) -> Iterable[Path]:
+    try:
+        entries = list(top.iterdir())
+    except OSError:
+        return
+    for path in entries:
+        yield path
+        if depth > 1 and path.is_dir() and not path.is_symlink():
+            yield from _walk(path, depth - 1)
+
+
+def _hidden(project: Path) -> Iterable[str]:
+    """Files that were being written, and what Snakemake takes for unfinished."""
+    for path in project.glob("results/**/.*"):
+        yield str(path)
+    for path in project.glob(".snakemake/incomplete/*"):
+        yield str(path)

@@ -1,0 +1,108 @@
+"""What is removed on command, and what is not."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from plimsoll import clean_up, paths
+from plimsoll.host import private
+
+RECORD = {"format": 1, "study": "s", "cell": {}, "repetition": 1, "fingerprint": "f", "status": "valid", "attempts": 2}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A study's results with a record of two attempts, an attempt that ended with its process, and one in the archive."""
+    folder = tmp_path / "results/s"
+    for attempt in ("raw/a/b/1-1", "raw/a/b/1-2", "raw/a/b/1-3", "raw/a/1-1/beff", "raw/c/2-1"):
+        (folder / attempt).mkdir(parents=True)
+        (folder / attempt / "stdout.txt").write_text("said")
+    put(folder / "runs/a/b/1.json", raw="raw/a/b/1-2", invalid_attempts=[{"raw": "raw/a/b/1-1"}, {"status": "interrupted"}])
+    put(folder / "archive/old/1-1.json", raw="raw/c/2-1", invalid_attempts=[])
+    (folder / "runs/a/b/.2.json.new").write_text("{")
+    return folder
+
+
+def put(path, **more):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**RECORD, **more}))
+
+
+def attempts(folder):
+    return sorted(str(path.parent.relative_to(folder)) for path in folder.rglob("stdout.txt"))
+
+
+def test_what_no_record_names_is_removed_and_nothing_else(study):
+    removed = clean_up.results(study.parent)
+    assert sorted(removed) == sorted(map(str, (study / "raw/a/1-1", study / "raw/a/b/1-3", study / "runs/a/b/.2.json.new")))
+    assert attempts(study) == ["raw/a/b/1-1", "raw/a/b/1-2", "raw/c/2-1"]
+    assert (study / "runs/a/b/1.json").exists() and clean_up.results(study.parent) == []
+
+
+def test_nothing_is_removed_of_a_study_with_a_damaged_record(study):
+    (study / "runs/a/b/2.json").write_text("{")
+    before = attempts(study)
+    assert clean_up.results(study.parent) == [str(study / "runs/a/b/.2.json.new")]
+    assert attempts(study) == before
+
+
+def test_what_was_being_built_is_removed_when_its_maker_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "image_store", lambda: tmp_path)
+    done = subprocess.Popen(["true"])
+    done.wait()
+    gone, young = tmp_path / f".hpcc-0123456789abcdef-{done.pid}", tmp_path / ".hadoop-ab12_xyz"
+    old = tmp_path / ".file-ab12_xyz"
+    kept = [tmp_path / f".hpcc-0123456789abcdef-{os.getpid()}", young, tmp_path / ".prices", tmp_path / "hpcc-0123456789abcdef"]
+    for folder in (gone, old, *kept):
+        folder.mkdir()
+        (folder / "file").write_text("")
+    os.utime(old, (time.time() - 2 * clean_up.ABANDONED_SECONDS,) * 2)
+    base = tmp_path / f".base-{done.pid}.tar"
+    base.write_text("")
+    assert sorted(clean_up.store()) == sorted(map(str, (base, gone, old)))
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
+
+
+HOLDS = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from plimsoll.host import private
+with private.temporary("figure-") as folder:
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_of_a_killed_process_goes_with_the_next_one_and_one_in_use_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    words = [sys.executable, "-c", HOLDS, str(tmp_path)]
+    killed, uses = (subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2))
+    left, used = (process.stdout.readline().strip() for process in (killed, uses))
+    killed.kill()
+    killed.wait()
+    assert left in map(str, tmp_path.iterdir())
+    with private.temporary("figure-") as own:
+        assert sorted(map(str, tmp_path.iterdir())) == sorted([used, str(own)])
+        assert own.stat().st_mode & 0o777 == 0o700
+    uses.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_taken_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    made, locked = [], private._locked
+
+    def loses_the_first(folder):
+        made.append(folder)
+        if len(made) == 1:
+            other = os.open(folder, os.O_RDONLY)
+            fcntl.flock(other, fcntl.LOCK_EX)
+        return locked(folder)
+
+    monkeypatch.setattr(private, "_locked", loses_the_first)
+    with private.temporary("figure-") as folder:
+        assert folder == made[1] != made[0]

@@ -1,0 +1,81 @@
+"""What Apptainer's networks leave of an instance whose supervisor was killed. The rules are those that one has left."""
+
+import os
+import subprocess
+
+import pytest
+from plimsoll.environments.networks import cni
+
+TRANSLATING = """\
+-P PREROUTING ACCEPT
+-N CNI-0b516e48f6633f3775d53cce
+-N CNI-aaaaaaaaaaaaaaaaaaaaaaaa
+-N DOCKER
+-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE
+-A POSTROUTING -s 10.22.0.9/32 -m comment --comment "name: \\"bridge\\" id: \\"4204\\"" -j CNI-0b516e48f6633f3775d53cce
+-A POSTROUTING -s 10.22.0.90/32 -m comment --comment "name: \\"bridge\\" id: \\"42045\\"" -j CNI-aaaaaaaaaaaaaaaaaaaaaaaa
+-A CNI-0b516e48f6633f3775d53cce -d 10.22.0.0/16 -m comment --comment "name: \\"bridge\\" id: \\"4204\\"" -j ACCEPT
+-A CNI-0b516e48f6633f3775d53cce ! -d 224.0.0.0/4 -m comment --comment "name: \\"bridge\\" id: \\"4204\\"" -j MASQUERADE
+-A CNI-aaaaaaaaaaaaaaaaaaaaaaaa -d 10.22.0.0/16 -m comment --comment "name: \\"bridge\\" id: \\"42045\\"" -j ACCEPT
+""".splitlines()
+PASSING = """\
+-N CNI-ADMIN
+-N CNI-FORWARD
+-A FORWARD -m comment --comment "CNI firewall plugin rules" -j CNI-FORWARD
+-A CNI-FORWARD -m comment --comment "CNI firewall plugin admin overrides" -j CNI-ADMIN
+-A CNI-FORWARD -d 10.22.0.9/32 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A CNI-FORWARD -s 10.22.0.9/32 -j ACCEPT
+-A CNI-FORWARD -s 10.22.0.90/32 -j ACCEPT
+""".splitlines()
+COMMENT = 'name: "bridge" id: "4204"'
+CHAIN = "CNI-0b516e48f6633f3775d53cce"
+REMOVED = [
+    ("nat", ["POSTROUTING", "-s", "10.22.0.9/32", "-m", "comment", "--comment", COMMENT, "-j", CHAIN]),
+    ("nat", [CHAIN, "-d", "10.22.0.0/16", "-m", "comment", "--comment", COMMENT, "-j", "ACCEPT"]),
+    ("nat", [CHAIN, "!", "-d", "224.0.0.0/4", "-m", "comment", "--comment", COMMENT, "-j", "MASQUERADE"]),
+]
+
+
+def test_the_rules_of_an_instance_are_removed_and_no_other_s():
+    found = cni.removals("bridge", "4204", "10.22.0.9", TRANSLATING, PASSING)
+    assert found[:3] == [(table, ["--delete", *words]) for table, words in REMOVED]
+    # A chain that is empty, and that nothing leads to.
+    assert found[3] == ("nat", ["--delete-chain", CHAIN])
+    conntrack = ["-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED"]
+    assert found[4:] == [
+        ("filter", ["--delete", "CNI-FORWARD", "-d", "10.22.0.9/32", *conntrack, "-j", "ACCEPT"]),
+        ("filter", ["--delete", "CNI-FORWARD", "-s", "10.22.0.9/32", "-j", "ACCEPT"]),
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's instances have networks")
+def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
+    taken, notes, asked = tmp_path / "networks/bridge", tmp_path / "results", []
+    for folder in (taken, notes):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(cni, "TAKEN", taken.parent)
+    monkeypatch.setattr(cni, "NOTES", notes)
+    monkeypatch.setattr(cni.shutil, "which", lambda name: name)
+    listed = {"nat": "\n".join(TRANSLATING), "filter": "\n".join(PASSING)}
+
+    def iptables(words):
+        if "--list-rules" in words:
+            return listed["nat" if "nat" in words else "filter"]
+        return asked.append(words[3:])
+
+    monkeypatch.setattr(cni, "output", iptables)
+    lives = subprocess.Popen(["unshare", "--net", "sleep", "60"])
+    try:
+        while cni.gone(str(lives.pid)):
+            assert lives.poll() is None
+        # One whose number this process has by now, and one that is there.
+        for address, number in (("10.22.0.8", os.getpid()), ("10.22.0.10", lives.pid)):
+            (taken / address).write_text(f"{number}\r\neth0")
+            (notes / f"bridge-{number}-eth0").write_text("{}")
+        (taken / "last_reserved_ip.0").write_text("10.22.0.10")
+        cni.CniNetwork("bridge").sweep()
+    finally:
+        lives.kill()
+        lives.wait()
+    assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "last_reserved_ip.0"]
+    assert [path.name for path in notes.iterdir()] == [f"bridge-{lives.pid}-eth0"] and asked == []
