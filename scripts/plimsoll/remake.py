@@ -26,7 +26,12 @@ from plimsoll.errors import PlimsollError
 # Below the results of this machine.
 PLACE = "from"
 # What another reading of the paper changes.
-OF_CLAIMS = ("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv")
+OF_CLAIMS = (
+    *("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv"),
+    *("/claims.html", "/report.html"),
+)
+# What is compared.
+MADE = "tables, texts, pictures and pages"
 # The sentence names at most this many files.
 NAMED = 3
 
@@ -124,18 +129,17 @@ def _environment() -> dict[str, str]:
 
 
 def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> str:
-    """In words: whether the tables and texts that were made in a folder are those of the archive; `but` are ends of paths that
-    are meant to differ."""
+    """In words: whether what was made in a folder is what the archive has; `but` are ends of paths that are meant to differ."""
     same, other = reading.compared(archive, folder, but)
     whole, where = len(same) + len(other), f"Everything is in {folder}."
     if not whole:
-        return f"The archive has no tables to compare with. {where}"
+        return f"The archive has no {MADE} to compare with. {where}"
     if not other:
-        return f"All {whole} tables and texts of the archive were made again, byte for byte. {where}"
+        return f"All {whole} {MADE} of the archive were made again, byte for byte. {where}"
     named = ", ".join([*other[:NAMED], *([f"{len(other) - NAMED} more"] if len(other) > NAMED else [])])
     by, here = archive.manifest["made_by"], code.made_by()
     why = "the code is the same: the archive's are older than its records, or another processor rounds differently"
     if by != here:
         versions = [f"version {one['version']}, {one['code'][:8]}" for one in (by, here)]
         why = f"they were made by another code ({versions[0]}; here {versions[1]})"
-    return f"{len(same)} of {whole} tables and texts are byte for byte those of the archive. Not so {named}: {why}. {where}"
+    return f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {named}: {why}. {where}"

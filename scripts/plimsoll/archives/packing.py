@@ -1,6 +1,5 @@
 """From this project's results to an archive."""
 
-import base64
 import contextlib
 import json
 import tempfile
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 import jinja2
 
-from plimsoll.archives import code, crate, gathering, records, writing
+from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
 from plimsoll.archives.gathering import Measured, Member
 from plimsoll.archives.layout import ABOUT, GIVEN, MADE, MANIFEST, METADATA, README, records_of
@@ -23,8 +22,6 @@ from plimsoll.pages import verdict_page
 
 # What the page of verdicts is made from, of each study.
 OF_PAGE = ("claims.json", "comparisons.csv", "answer.csv", "sessions.json")
-# What a picture in a page begins with.
-EMBEDDED = "data:image/png;base64,"
 
 
 class Records(NamedTuple):
@@ -102,14 +99,10 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
 
 
 def _report(session: Measured) -> Iterable[tuple[str, Member]]:
-    """The report of a newest session, with links in place of its pictures, which are in the archive as files; nothing where
-    there is none yet."""
-    report = session.folder / "report.html"
+    """The report of a newest session; nothing where there is none yet."""
+    report = session.folder / pictures.REPORT
     if session.newest and report.is_file():
-        page = report.read_text()
-        for picture in session.folder.glob("figures/*.png"):
-            page = page.replace(f"{EMBEDDED}{base64.b64encode(picture.read_bytes()).decode()}", f"figures/{picture.name}")
-        yield f"{session.name}/report.html", Member(page.encode(), MADE)
+        yield f"{session.name}/{pictures.REPORT}", Member(pictures.linked(report), MADE)
 
 
 def _described(

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.archives import formats, records
+from plimsoll.archives import formats, pictures, records
 from plimsoll.archives.layout import GIVEN, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
@@ -26,8 +26,6 @@ from plimsoll.interchange import Plan
 # small (bytes).
 LONGEST_MANIFEST, TIMES_ITS_SIZE, SMALL = 64 * 2**20, 1000, 256 * 2**20
 PART_BYTES = 1 << 20
-# What is the same whenever it is made of the same. Pictures have the moment in them, and pages have pictures.
-COMPARED = (".csv", ".json", ".txt")
 
 
 class Archive(NamedTuple):
@@ -219,15 +217,18 @@ def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
 
 
 def _checksum(path: Path) -> str | None:
-    """SHA-256 of a file; None if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    """SHA-256 of a file, as an archive would have it; None if there is none."""
+    if not path.is_file():
+        return None
+    content = pictures.linked(path) if path.name == pictures.REPORT else path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
 
 
 def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
-    """The tables and texts that were made when the archive was, by their paths in a folder where all is made anew: (those that
-    are the same there, the others). `but` are ends of paths that are left out."""
+    """What was made when the archive was, by the paths in a folder where all is made anew: (what is the same there, all else).
+    `but` are ends of paths that are left out."""
     same, other = [], []
     for name, said in archive.members(MADE).items():
-        if name.endswith(COMPARED) and not name.endswith(but):
+        if not name.endswith(but):
             (same if _checksum(folder / name) == said["sha256"] else other).append(name)
     return same, other
