@@ -17,4 +17,4 @@ rule image:
     params:
         base=config["base_image"],
     shell:
-        "python -m plimsoll image --name {wildcards.image} --base {params.base} --output {output} 2> >(tee {log} >&2)"
+        "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"

@@ -8,6 +8,7 @@ import yaml
 from plimsoll import designs
 from plimsoll.config import studies
 from plimsoll.instruments.events import COUNTERS
+from plimsoll.measuring import record
 from plimsoll.planning import planner
 
 from tests.project import PROJECT, Project
@@ -122,6 +123,26 @@ def planned(jha2021, config, small_host) -> dict:
 def unlike(document: dict, kind: type) -> set[str]:
     """Keys that a document has and its kind (a TypedDict) has not, and keys that the kind requires and the document lacks."""
     return (document.keys() - kind.__annotations__.keys()) | (kind.__required_keys__ - document.keys())
+
+
+def tried(**changes) -> dict:
+    """An attempt at a run, with what every record says of one."""
+    whole = {"started": 0.0, "raw": "raw/x/1-1", "seconds": {"run": 1.0}, "noise": {"before": {"busy_share": 0.01}}}
+    return {**whole, "status": "valid", "reason": None, **changes}
+
+
+def recorded(**changes) -> dict:
+    """A record, with what every one has."""
+    of_run = {
+        "format": record.FORMAT,
+        "study": "s",
+        "cell": {"runtime": "bare"},
+        "repetition": 1,
+        "block": 1,
+        "place_in_order": 1,
+    }
+    of_run |= {"seed": 1, "profile": "quick", "fingerprint": "f", "image": {"tag": "plimsoll/x:1", "id": "sha256:1"}}
+    return {**of_run, "attempts": 1, "invalid_attempts": [], **tried(), **changes}
 
 
 @pytest.fixture

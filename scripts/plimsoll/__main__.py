@@ -131,12 +131,12 @@ def _host(options: argparse.Namespace) -> None:
     """find out what this machine is"""
     import json
 
-    from plimsoll import designs
+    from plimsoll import designs, documents
     from plimsoll.host import inventory
 
     tried = {}
     for path in options.runtimes:
-        tried.update(json.loads(path.read_text()))
+        tried.update(documents.read(path, dict[str, dict], "delete it, and the runtimes are tried again"))
     host = inventory.discover(tried, designs.known().values())
     options.json.write_text(json.dumps(host, indent=1) + "\n")
     options.table.write_text(inventory.table(host))
@@ -178,12 +178,11 @@ def _take_images(options: argparse.Namespace) -> None:
 
 def _runtimes(options: argparse.Namespace) -> None:
     """try every runtime and look at it from inside"""
-    import json
-
     from plimsoll.environments import isolation
+    from plimsoll.measuring import planned
 
     wishes = dict(wish.split("=") for wish in options.wishes)
-    isolation.write(isolation.try_all(wishes, json.loads(options.image.read_text())), options.output)
+    isolation.write(isolation.try_all(wishes, planned.image(options.image)), options.output)
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -201,9 +200,10 @@ def _plan(options: argparse.Namespace) -> None:
 def _collect(options: argparse.Namespace) -> None:
     """turn records into a table of observations"""
     from plimsoll.analysis import collect
+    from plimsoll.measuring import planned
 
     loaded = _study(options.study)
-    plan = collect.read_plan(options.plan)
+    plan = planned.read(options.plan, loaded.design.factors)
     observations, runs = collect.collect(options.records, plan, loaded, plan["order"])
     observations.to_csv(options.csv, index=False)
     observations.to_parquet(options.parquet, index=False)
@@ -236,11 +236,12 @@ def _claims(options: argparse.Namespace) -> None:
     from plimsoll.analysis import collect
     from plimsoll.claims import answer, book, evaluate
     from plimsoll.claims.measured import Measured
+    from plimsoll.measuring import planned
 
     loaded = _study(options.study)
     claims = book.load(options.study)
     book.check_against(loaded, claims)
-    plan = collect.read_plan(options.plan)
+    plan = planned.read(options.plan, loaded.design.factors)
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
     measured = Measured(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
@@ -444,11 +445,12 @@ def _table(options: argparse.Namespace) -> None:
 def _figure(options: argparse.Namespace) -> None:
     """collect what a figure shows, and run its notebook"""
     from plimsoll import designs
-    from plimsoll.analysis import collect
     from plimsoll.config import studies
     from plimsoll.figures import render
+    from plimsoll.measuring import planned
 
-    loaded, plan = studies.read(options.study, designs.known()), collect.read_plan(options.plan)
+    loaded = studies.read(options.study, designs.known())
+    plan = planned.read(options.plan, loaded.design.factors)
     data = render.gather(loaded, plan, options.figure, options.results)
     render.run(data, options.notebook, options.results, options.output, options.executed)
 

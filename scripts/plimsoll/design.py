@@ -27,6 +27,9 @@ class Factors(Protocol):
     SIZES: tuple[str, ...]  # other keys of a cell that every table of runs has
     OF_OBSERVATION: tuple[str, ...]  # columns of observations that are no keys of the cell
     OF_RUN: tuple[str, ...]  # columns of the table of runs that `readings.of_run` fills
+    CELL: type  # what a cell has, a plan, and a record, as TypedDicts
+    PLAN: type
+    RECORD: type
     TRIES_ENVIRONMENTS: bool  # each environment is tried, and looked at from inside, before anything is measured
     STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
 

@@ -9,6 +9,10 @@ class PlimsollError(Exception):
     """A problem that the user can mend; the text is one sentence that names the file, key or command and what to do."""
 
 
+class Damaged(PlimsollError):
+    """A file of the workflow's own does not hold what it should."""
+
+
 class Unavailable(PlimsollError):
     """Something this host cannot do; the text is the reason."""
 
@@ -38,12 +42,25 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     try:
         status = work()
     except PlimsollError as problem:
-        print(f"plimsoll: {problem}", file=sys.stderr)
+        print(f"plimsoll: {plain(str(problem))}", file=sys.stderr)
         return refused
     except KeyboardInterrupt:
         print("plimsoll: interrupted.", file=sys.stderr)
         return 130
     return status or 0
+
+
+def shown(value: object, most: int = 60) -> str:
+    """A value in a sentence for people: in quotes if it is a text, without what a terminal would obey, and not all of a long
+    one."""
+    # Python refuses to write a number of thousands of digits.
+    text = "a huge number" if isinstance(value, int) and abs(value) > 10**most else repr(value)
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def plain(text: str) -> str:
+    """A text without what a terminal would obey: a program that is measured may have printed it."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _terminated(*_: object) -> None:

@@ -4,7 +4,6 @@ What the second stage measures is fixed when the first has ended (plimsoll.claim
 short for a first stage, the cells are those of the findings that the study's reference measurements decided most easily.
 """
 
-import json
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
+from plimsoll.measuring import planned
 from plimsoll.planning import amounts, forecasts, repetitions
 from plimsoll.planning.allocation import Costs, Need, allocate
 from plimsoll.workflow import prepare
@@ -85,7 +85,7 @@ def hours_of(text: str) -> float:
 
 def judge(folder: Path, study: Study) -> Judged:
     """Judge a study by what is in its results."""
-    plan = collect.read_plan(folder / "plan.json")
+    plan = planned.read(folder / "plan.json")
     observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
     return _judge(study, plan, observations, runs)
 
@@ -173,7 +173,7 @@ def _seconds(folder: Path, study: Study) -> float:
     """What is measured of a study took so long."""
     if not _measured(folder):
         return 0.0
-    plan = collect.read_plan(folder / "plan.json")
+    plan = planned.read(folder / "plan.json")
     return costs.of(plan, collect.table(folder / "runs.csv", plan["factors"])).seconds(_blocks(plan))
 
 
@@ -216,9 +216,8 @@ def _said(judged: Judged) -> str:
 
 
 def _noted(folder: Path, profile: str) -> dict:
-    path = folder / repetitions.FILE
-    noted = json.loads(path.read_text()) if path.exists() else {}
-    return noted.get("hours", {}) if noted.get("profile") == profile else {}
+    noted = repetitions.noted(folder, profile)
+    return dict(noted.get("hours", {})) if noted else {}
 
 
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:

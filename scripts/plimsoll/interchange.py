@@ -140,7 +140,7 @@ class CellOfRanks(Cell):
     """A cell whose run is one MPI application."""
 
     ranks: int
-    mpi_parameters: dict[str, int]
+    mpi_parameters: dict[str, int | str]
     # Of a cell that can be measured here, and where no affinity is undefined:
     places: NotRequired[list[dict]]  # one per container: `cpus` and `nodes` as in a cpuset, each rank's `cores` and `slots`
     restricted: NotRequired[bool]  # whether the places leave anything of the host out
@@ -155,8 +155,8 @@ class Limits(TypedDict):
     neighbours: dict[str, float]
 
 
-class Plan(TypedDict):
-    """What is measured of a study on a host."""
+class PlanHead(TypedDict):
+    """What a plan says beside its cells and their order."""
 
     study: str
     design: str
@@ -166,8 +166,51 @@ class Plan(TypedDict):
     repetitions: int
     profile: str
     limits: Limits
+
+
+class Plan(PlanHead):
+    """What is measured of a study on a host."""
+
     cells: dict[str, Cell]  # by path
     order: list[tuple[str, int]]  # (path, repetition) in the order of measuring
+
+
+class Iteration(TypedDict):
+    """One iteration of a microservice, as its loop has logged it, and what came of it."""
+
+    iteration: int
+    begin: float  # seconds of a clock that has the same beginning in all containers of a host
+    end: float
+    values: dict[str, float] | None  # None if its output was not right
+    counts: bool
+    why_not: NotRequired[str | None]  # it does not count
+
+
+class Before(TypedDict):
+    """How idle the machine was before an attempt."""
+
+    busy_share: float
+
+
+class During(TypedDict):
+    """What else the machine did during an attempt."""
+
+    neighbour_share: NotRequired[float | None]  # None where nobody counts the time of the containers
+    stolen_seconds: NotRequired[float]
+    apart: NotRequired[bool]
+
+
+class Noise(TypedDict):
+    """What else the machine did."""
+
+    before: Before
+    during: NotRequired[During]
+
+
+class CellOfRun(TypedDict):
+    """A cell as a record has it: without its `reason`."""
+
+    runtime: str
 
 
 class Tried(TypedDict):
@@ -176,7 +219,7 @@ class Tried(TypedDict):
     started: float  # seconds since 1970
     raw: str  # folder of its raw output, below the study's results
     seconds: dict[str, float]  # what each part of it took
-    noise: dict[str, dict]  # what else the machine did, `before` and `during` it
+    noise: Noise
     status: str  # docs/statuses.md
     reason: str | None
 
@@ -186,7 +229,7 @@ class Record(Tried):
 
     format: int
     study: str
-    cell: dict  # without its `reason`
+    cell: CellOfRun
     repetition: int
     block: int
     place_in_order: int
@@ -197,4 +240,5 @@ class Record(Tried):
     attempts: int
     invalid_attempts: list[Tried]
     starts: NotRequired[int]  # how many starts of the workflow have tried it, if more than one
+    checksum: NotRequired[str]  # of the file, which reading it takes away; records of older versions have none
     system: NotRequired[str]  # identity of the system; records of older versions have none

@@ -5,7 +5,6 @@ Imports nothing but the standard library and what measuring needs: its start-up 
 """
 
 import contextlib
-import json
 import os
 import shutil
 import sys
@@ -19,7 +18,7 @@ from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup
 from plimsoll.interchange import Cell, Image, Plan, Record
-from plimsoll.measuring import lock, noise, progress, record, staleness, status, stop, system
+from plimsoll.measuring import lock, noise, planned, progress, record, staleness, status, stop, system
 from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
@@ -52,23 +51,18 @@ def measure(
     the plan, or that is another one than `fingerprint` says (if it is given), and Outage, with no record written, if the means
     of measuring failed and did not come back.
     """
-    plan = json.loads(plan_path.read_text())
-    study_folder = plan_path.parent
-    try:
-        cell = plan["cells"][cell_path]
-    except KeyError:
-        raise PlimsollError(f"{plan_path} has no cell {cell_path}.") from None
-    if cell["reason"]:
-        raise PlimsollError(f"The cell {cell_path} cannot be measured here: {cell['reason']}.")
+    plan = planned.of_run(plan_path, cell_path, repetition)
+    study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}
     try:
+        planned.refuse_misfits(plan_path, plan, [one["path"] for one in together], designs.find(plan["design"]).factors.CELL)
         found, tried = _kept(plan, together, repetition, study_folder, targets)
         if cell_path in tried:
-            image = json.loads(image_path.read_text())
+            image = planned.image(image_path)
             with lock.machine(environments.known):
                 # Who had the lock may have measured some of them: a process that outlived its workflow, say.
                 more, tried = _kept(plan, [plan["cells"][path] for path in tried], repetition, study_folder, targets)
@@ -189,12 +183,12 @@ def _of_the_run(run: Run, tried: dict | None) -> dict:
 def _write(target: Path, result: Record) -> None:
     """Put the record in place; where the disk is full, wait for room: the run is measured."""
     try:
-        record.write(target, result)
+        record.keep(target, result)
     except OSError as error:
         from plimsoll.measuring import means
 
         means.restore(_outage_of(error), lambda: means.refuse_full(target.parent), lambda _: None)
-        record.write(target, result)
+        record.keep(target, result)
 
 
 def _raw_folder(runs: list[Run]) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TypeVar
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 Member = TypeVar("Member")
 
@@ -31,5 +31,5 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
 def find(known: Mapping[str, Member], kind: str, name: str) -> Member:
     """The member of that name; PlimsollError, with the `kind` in words, if there is none."""
     if name not in known:
-        raise PlimsollError(f"There is no {kind} {name!r}; known are {', '.join(sorted(known))}.")
+        raise PlimsollError(f"There is no {kind} {shown(name)}; known are {', '.join(sorted(known))}.")
     return known[name]

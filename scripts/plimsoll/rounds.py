@@ -1,6 +1,5 @@
 """Rounds of measuring until every comparison's interval is narrow enough: the workflow is started again and again."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.errors import PlimsollError
+from plimsoll.measuring import planned
 from plimsoll.planning import precision, repetitions
 
 
@@ -26,7 +26,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     folder = Path("results") / study
     while True:
         make([f"{folder}/claims.json", f"{folder}/tables/tests.csv"], settings)
-        plan = json.loads((folder / "plan.json").read_text())
+        plan = planned.read(folder / "plan.json")
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
         intervals = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
         wanted = precision.next_repetitions(now, intervals, target, maximum)

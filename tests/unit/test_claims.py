@@ -76,7 +76,7 @@ def test_a_vague_claim_has_a_threshold_of_ours_or_a_reason(claims):
 def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
     book.check_against(liu2020, claims["liu2020"])
     wrong = [{**claims["liu2020"][12], "scope": {"runtime": ["dockr"]}}]
-    with pytest.raises(PlimsollError, match="scope.runtime: dockr is not a level"):
+    with pytest.raises(PlimsollError, match="scope.runtime: 'dockr' is not a level"):
         book.check_against(liu2020, wrong)
 
 

@@ -5,6 +5,8 @@ from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record
 
+from tests.conftest import recorded
+
 CELLS = tuple(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff" for runtime in ("bare", "docker"))
 
 
@@ -18,35 +20,13 @@ def cell(path):
 
 
 def found(path, repetition=1, **changes):
-    return {
-        **{
-            "format": 1,
-            "study": "liu2020",
-            "cell": cell(path),
-            "repetition": repetition,
-            "block": repetition,
-            "fingerprint": "f",
-            "status": "valid",
-        },
-        **{
-            "reason": None,
-            "attempts": 1,
-            "invalid_attempts": [],
-            "image": {"id": "sha256:1"},
-            "bits": {"hpcc": "aa", "libmpi.so.40": "bb"},
-        },
-        **{
-            "transport": {"carried_by": "shared memory", "single_copy": "allowed", "network_bytes": 0},
-            "seconds": {"run": 1.0},
-        },
-        **{
-            "noise": {"before": {"busy_share": 0.01}, "during": {"neighbour_share": 0.0}},
-            "place_in_order": 1,
-            "started": 0.0,
-        },
-        **{"raw": "raw/x", "profile": "quick", "values": VALUES},
-        **changes,
+    whole = {
+        **{"study": "liu2020", "cell": cell(path), "repetition": repetition, "block": repetition, "values": VALUES},
+        **{"bits": {"hpcc": "aa", "libmpi.so.40": "bb"}},
+        **{"transport": {"carried_by": "shared memory", "single_copy": "allowed", "network_bytes": 0}},
+        **{"noise": {"before": {"busy_share": 0.01}, "during": {"neighbour_share": 0.0}}},
     }
+    return recorded(**{**whole, **changes})
 
 
 VALUES = {
@@ -99,7 +79,7 @@ def test_other_bits_stop_the_analysis(gather):
 
 def test_another_image_stops_the_analysis(gather):
     with pytest.raises(PlimsollError, match="the image is sha256:2"):
-        gather(found(CELLS[0]), found(CELLS[1], image={"id": "sha256:2"}))
+        gather(found(CELLS[0]), found(CELLS[1], image={"tag": "plimsoll/x:1", "id": "sha256:2"}))
 
 
 def test_a_record_of_other_parameters_is_listed_as_stale(gather):
@@ -141,3 +121,36 @@ def test_records_that_say_on_which_system_and_others_that_do_not_are_refused(gat
 def test_each_runtime_has_its_own_system(gather):
     observations, _ = gather(found(CELLS[0], system="a"), found(CELLS[1], system="b"))
     assert set(observations["runtime"]) == {"bare", "docker"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"values": {**VALUES, "AvgPingPongLatency_usec": float("nan")}},
+            "has nan for pingpong_latency, which cannot have been",
+        ),
+        ({"values": {**VALUES, "AvgPingPongLatency_usec": float("inf")}}, "has inf for pingpong_latency"),
+        ({"values": {**VALUES, "AvgPingPongLatency_usec": -1.0}}, "has -1.0 for pingpong_latency"),
+        ({"values": {**VALUES, "AvgPingPongLatency_usec": "0.13"}}, "values.AvgPingPongLatency_usec: it is '0.13'"),
+        ({"values": [1]}, "values: it is a list, and should be keys with values"),
+        ({"launch": "x"}, "launch: it is 'x', and should be a list"),
+        ({"bits": {"hpcc": 5}}, "bits.hpcc: it is 5, and should be a text"),
+    ],
+)
+def test_a_record_that_holds_nonsense_is_listed_as_damaged(gather, changes, words):
+    observations, runs = gather(found(CELLS[0]), found(CELLS[1], **changes))
+    assert set(observations["runtime"]) == {"bare"}
+    assert list(runs["status"]) == ["valid", "damaged"] and words in runs["reason"].iloc[1]
+
+
+def test_a_valid_record_without_bits_is_damaged(gather):
+    lacking = {key: value for key, value in found(CELLS[1]).items() if key != "bits"}
+    _, runs = gather(found(CELLS[0]), lacking)
+    assert list(runs["status"]) == ["valid", "damaged"] and "it lacks 'bits'" in runs["reason"].iloc[1]
+
+
+def test_a_table_that_is_none_is_named(tmp_path):
+    (tmp_path / "runs.csv").write_bytes(b"a,b\n1,2,3,4\n\xff\n")
+    with pytest.raises(PlimsollError, match="runs.csv is no table .*: delete it, and start the workflow again"):
+        collect.table(tmp_path / "runs.csv", ["a"])

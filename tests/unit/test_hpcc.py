@@ -12,7 +12,7 @@ def sample(section: str) -> str:
     return (DATA / f"hpcc_{section}.txt").read_text()
 
 
-@pytest.mark.parametrize("section", ["ptrans", "randomaccess", "beff"])
+@pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
 def test_real_output_is_accepted(section, tmp_path):
     (tmp_path / "hpccoutf.txt").write_text(sample(section))
     values = workloads.find("hpcc").results(tmp_path, {"section": section})
@@ -81,6 +81,38 @@ def test_hpl_is_judged_by_its_scaled_residual():
     hpcc.check(summary, "hpl")
     with pytest.raises(InvalidOutput, match="check of hpl failed"):
         hpcc.check({**summary, "HPL_RnormI": 1e-8}, "hpl")
+
+
+@pytest.mark.parametrize(
+    ("section", "old", "new", "reason"),
+    [
+        ("ptrans", "PTRANS_GBs=2.34231", "PTRANS_GBs=2.3", "it printed 2.3 for its PTRANS_GBs, and 2.342 by its other numbers"),
+        ("ptrans", "PTRANS_GBs=2.34231", "PTRANS_GBs=2.34231\nPTRANS_GBs=2.34231", "or has it twice"),
+        ("ptrans", "PTRANS_GBs=2.34231", "PTRANS_GBs=2.34231x", "HPCC printed PTRANS_GBs=None"),
+        ("ptrans", "PTRANS_GBs=2.34231", "PTRANS_GBs", "has the line 'PTRANS_GBs'"),
+        ("ptrans", "PASSED    2.342", "FAILED    2.342", "the section PTRANS printed no PTRANS_GBs"),
+        ("beff", "AvgPingPongLatency_usec=0.127687", "AvgPingPongLatency_usec=0.12", "for its AvgPingPongLatency_usec"),
+        ("beff", "End of LatencyBandwidth section.\n", "", "exactly one section LatencyBandwidth"),
+        ("randomaccess", "MPIRandomAccess_GUPs=0.0756909", "MPIRandomAccess_GUPs=0.0756", "for its MPIRandomAccess_GUPs"),
+        ("fft", "MPIFFT_Gflops=2.62047", "MPIFFT_Gflops=2.6", "for its MPIFFT_Gflops"),
+    ],
+)
+def test_a_summary_that_the_section_does_not_bear_out_is_refused(section, old, new, reason, tmp_path):
+    assert old in sample(section)
+    (tmp_path / "hpccoutf.txt").write_text(sample(section).replace(old, new))
+    with pytest.raises(InvalidOutput, match=reason):
+        workloads.find("hpcc").results(tmp_path, {"section": section})
+
+
+def test_what_a_section_that_did_not_run_has_left_may_be_no_number(tmp_path):
+    text = sample("ptrans").replace("StarRandomAccess_LCG_GUPs=9.53282e-130", "StarRandomAccess_LCG_GUPs=-nan")
+    (tmp_path / "hpccoutf.txt").write_text(text)
+    assert "StarRandomAccess_LCG_GUPs" not in workloads.find("hpcc").results(tmp_path, {"section": "ptrans"})
+
+
+def test_a_profile_without_the_size_says_so():
+    with pytest.raises(PlimsollError, match="The profile has no standard size of fft"):
+        hpcc.Hpcc().parameters("fft", PROFILE, "standard", 2, 24 * 2**30, 0)
 
 
 @pytest.mark.parametrize(("ranks", "expected"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (8, (2, 4)), (16, (4, 4))])

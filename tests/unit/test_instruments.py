@@ -1,6 +1,7 @@
 """What instruments make of what ranks and perf leave behind."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from plimsoll.instruments import events, mpi_profile
 from plimsoll.measuring import record
 from plimsoll.workloads.base import InvalidOutput
 
-from tests.conftest import PROJECT
+from tests.conftest import DATA, PROJECT
 
 FUNCTIONS = {"MPI_Send": [10, 0.2], "MPI_Recv": [10, 0.3], "MPI_Allreduce": [4, 0.1], "MPI_Reduce": [2, 0.1]}
 
@@ -25,7 +26,10 @@ def part(name="MPIFFT", functions=None, wall=1.0, outside=0.3):
 
 def leave(folder, rank, *parts):
     (folder / "ranks").mkdir(exist_ok=True)
-    (folder / f"ranks/{rank}.profile.json").write_text(json.dumps({"rank": rank, "sections": parts}))
+    text = json.dumps({"rank": rank, "sections": parts})
+    # As the library prints times.
+    text = re.sub(r"\b[0-9]+\.[0-9]+\b", lambda number: f"{float(number[0]):.9f}", text)
+    (folder / f"ranks/{rank}.profile.json").write_text(text)
 
 
 def test_the_measured_section_is_read_and_no_other(tmp_path):
@@ -40,6 +44,11 @@ def test_the_measured_section_is_read_and_no_other(tmp_path):
         ([part(), part()], "rank 0 left no profile"),
         ([part(outside=0.2)], "0.700000 s inside MPI functions and 0.200000 s outside"),
         ([part(wall=0.9)], "which is not the 0.900000 s"),
+        ([part(functions={"MPI_Sned": [10, 0.7]})], "rank 0 called 'MPI_Sned' 10 times"),
+        ([part(functions={"MPI_Send": [-1, 0.7]})], "called 'MPI_Send' -1 times"),
+        ([part(functions={"MPI_Send": [10]})], "rank 0 left no profile of MPIFFT"),
+        ([part(functions={"MPI_Send": "x"})], "rank 0 left no profile of MPIFFT"),
+        ([part(functions={}, wall=0.0, outside=0.0)], "which is not the 0.000000 s"),
     ],
 )
 def test_a_profile_that_does_not_fit_together_is_refused(tmp_path, parts, words):
@@ -149,6 +158,24 @@ def test_an_event_that_was_not_counted_is_no_zero(name):
         events.parse(PERF, {"x": name})
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (PERF[:-20], "end in the middle of a line"),
+        (PERF + "34,,context-switches,docker/a,7981682,100.00,,\n", "counted context-switches twice in docker/a"),
+        (PERF.replace("956,,context-switches,docker/b,160177340,100.00,,\n", ""), "counted context-switches in 1 groups"),
+        (PERF.replace("956,", "95x,"), "have the line '95x,"),
+        (PERF.replace("956,", "-956,"), "have the line '-956,"),
+        (PERF.replace("956,", "nan,"), "have the line 'nan,"),
+        (PERF.replace("docker/b", "docker/a"), "twice in docker/a"),
+        ("", "end in the middle"),
+    ],
+)
+def test_counts_that_are_not_whole_are_refused(text, words):
+    with pytest.raises(InvalidOutput, match=words):
+        events.parse(text, {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}, 2)
+
+
 def test_values_made_of_counters():
     values = events.derived({"local_memory_loads": 56, "remote_memory_loads": 44, "cycles": 100, "stall_cycles": 20})
     assert values == {"memory_loads": 100, "local_memory_rate": 0.56, "stalls_per_work_cycle": 0.25}
@@ -228,8 +255,8 @@ def test_profiles_come_from_valid_records_of_the_plan(tmp_path):
     cell = {**dict.fromkeys(OF_DEPLOYMENT, "x"), "section": "fft", "fingerprint": "f"}
     values = mpi_profile.summarise([part()])
     for repetition, changed in ((1, {}), (2, {"status": "failed"}), (3, {"fingerprint": "old"})):
-        found = {**dict.fromkeys(record.REQUIRED), "format": record.FORMAT, "fingerprint": "f", "status": "valid", **changed}
-        found["values"] = values
+        whole = json.loads((DATA / "records/plimsoll2026.json").read_text())
+        found = {**whole, "fingerprint": "f", **changed, "values": values}
         record.write(record.path_of(tmp_path / "runs", "c", repetition), found)
     table = profiles.gather(tmp_path, {"cells": {"c": cell}}, [("c", number) for number in (1, 2, 3, 4)])
     assert set(table["repetition"]) == {1}

@@ -1,10 +1,10 @@
 """Which iterations of a pair count as interfered."""
 
-import json
-
 import pytest
 from plimsoll.designs.interference import company
 from plimsoll.workloads.loop import read
+
+from tests.conftest import DATA
 
 
 def loop(*times, failed=()):
@@ -70,7 +70,7 @@ def test_alone_every_good_iteration_counts():
 @pytest.mark.parametrize("length", [0, 30])
 def test_a_line_that_is_being_written_is_left_out(tmp_path, length):
     log = tmp_path / "log.jsonl"
-    whole = json.dumps({"iteration": 1, "begin": 0.0, "end": 1.0}) + "\n"
+    whole = (DATA / "outputs/loop_once.jsonl").read_text()
     log.write_text(whole + whole[:length])
     assert [iteration["iteration"] for iteration in read(log)] == [1]
     assert read(tmp_path / "none") == []

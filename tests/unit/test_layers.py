@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # not import each other.
 LAYERS = (
     ("errors", "interchange", "paths"),
-    ("registry",),
+    ("registry", "documents"),
     ("design",),
     ("config", "host"),
     ("workloads", "measuring"),

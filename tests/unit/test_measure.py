@@ -8,10 +8,12 @@ import time
 
 import pytest
 from plimsoll import designs, measure
-from plimsoll.designs.splitting import attempt
+from plimsoll.designs.splitting import attempt, ranks
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import lock, process, record
 from plimsoll.workloads.base import InvalidOutput
+
+from tests.conftest import DATA
 
 
 def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
@@ -70,13 +72,82 @@ def test_a_command_that_ignores_sigterm_is_killed(tmp_path):
     assert time.monotonic() - begun < 10
 
 
-CELL = {"path": "uma/exact/E1/bare/any/beff", "fingerprint": "new", "reason": None}
+CELL = {
+    **{"path": "uma/exact/E1/bare/any/beff", "fingerprint": "new", "reason": None, "runtime": "bare", "useful": True},
+    **{"experiments": [], "host": [], "repetitions": 1},
+}
+HEAD = {
+    **{"study": "s", "design": "splitting", "factors": [], "image": "hpcc", "seed": 1, "repetitions": 1, "profile": "ci"},
+    "limits": {"attempts": 1, "starts": 2, "idle": {}, "neighbours": {}},
+}
 
 
 def plan_of(folder, **changes):
     path = folder / "plan.json"
-    path.write_text(json.dumps({"study": "s", "limits": {"starts": 2}, "cells": {CELL["path"]: {**CELL, **changes}}}))
+    path.write_text(json.dumps({**HEAD, "cells": {CELL["path"]: {**CELL, **changes}}, "order": [[CELL["path"], 1]]}))
     return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"seed": 1', '"seed": "1"', "is damaged (seed: it is '1', and should be a whole number): delete it, and start"),
+        ('"starts": 2, ', "", "is damaged (limits: it lacks 'starts')"),
+        ('"cells": {', '"cells": [], "sells": {', "is damaged (its cells are no dictionaries)"),
+        ('"order": [[', '"order": [5, [', "is damaged (its order does not consist of cells with repetitions)"),
+        (", 1]]}", ", 2]]}", "has no repetition 1 of uma/exact/E1/bare/any/beff"),
+        ('"experiments": []', '"experiments": {}', "is damaged (experiments: it is keys with values, and should be a list)"),
+        ('"useful": true', '"useful": true, "launch": "x"', "it lacks 'affinity'"),
+        ("}", "", "is damaged (it is no complete JSON"),
+    ],
+)
+def test_a_damaged_plan_is_refused_before_anything_is_measured(tmp_path, old, new, words):
+    path = plan_of(tmp_path)
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(PlimsollError) as problem:
+        measure.measure(path, CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json")
+    assert words in str(problem.value) and not (tmp_path / "1.json").exists()
+
+
+def test_a_plan_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(PlimsollError, match="plan.json cannot be read: No such file or directory"):
+        measure.measure(tmp_path / "plan.json", "x", 1, tmp_path / "1.json", tmp_path / "image.json")
+
+
+# A report as the ranks of a run have left it.
+REPORT = (DATA / "outputs/rank.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("", "", None),
+        # As the kernel writes the name of a group in which systemd has escaped a dash.
+        ("1:cpu:/docker", "1:cpu:/serial\\x2dgetty", None),
+        ("}", "", "rank 0 left no report"),
+        ('"benchmark_seconds": 0.922593', '"benchmark_seconds": 0.922', "rank 0 left no report"),
+        ('"benchmark_seconds": 0.922593', '"benchmark_seconds": 0.000000', "a number in it cannot be"),
+        ('"benchmark_seconds": 0.922593', '"benchmark_seconds": NaN', "rank 0 left no report"),
+        ('"benchmark_seconds": 0.922593', '"benchmark_seconds": "0.9"', "benchmark_seconds: it is '0.9'"),
+        ('"rank": 0', '"rank": 1', "a number in it cannot be"),
+        ('"cpus_allowed": "0-1"', '"cpus_allowed": "0-99999999"', "is no list of processors"),
+        ('"cpus_allowed": "0-1"', '"cpus_allowed": ""', "its cpus_allowed is empty"),
+        ('"voluntary": 4', '"voluntary": -4', "a number in it cannot be"),
+        ('"eth0": 1642436300', '"eth0": 18446744073709551615', "network_bytes.eth0: it is 18446744073709551615, and should be"),
+        ('["hpcc", ', '["hpcc", "x", ', "objects.1: it has 3 entries, and should have 2"),
+        ('"migrations": 1,', "", "it lacks 'migrations'"),
+    ],
+)
+def test_a_rank_s_report_is_whole_or_refused(tmp_path, old, new, words):
+    (tmp_path / "ranks").mkdir()
+    (tmp_path / "ranks/0.json").write_text(REPORT.replace(old, new, 1) if old else REPORT)
+    if words is None:
+        assert ranks.read(tmp_path, 1)[0]["benchmark_seconds"] == 0.922593
+        return
+    with pytest.raises(InvalidOutput) as problem:
+        ranks.read(tmp_path, 1)
+    assert words in str(problem.value)
 
 
 def test_a_cell_that_is_not_in_the_plan_is_refused(tmp_path):

@@ -6,39 +6,37 @@ from pathlib import Path
 
 import pytest
 from plimsoll.designs.nesting import attempt, cpu, creation, gate, privileges
+from plimsoll.environments import docker_nested
 from plimsoll.environments.docker import Docker
+from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.workloads import find, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
-PRINTED = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+from tests.conftest import DATA
 
-CPU speed:
-    events per second:   165.61
-
-General statistics:
-    total time:                          0.9057s
-    total number of events:              150
-
-Latency (ms):
-         min:                                    5.96
-"""
-ASKED = {"primes": 40000, "events": 150}
+PRINTED = (DATA / "outputs/sysbench.txt").read_text()
+ASKED = {"primes": 40000, "events": 400}
 
 
 def test_a_program_s_time_is_read_from_what_it_prints():
     program = find("sysbench")
-    assert program.results(PRINTED, ASKED) == {"seconds": 0.9057}
+    assert program.results(PRINTED, ASKED) == {"seconds": 0.6379}
     words = program.command(ASKED)
-    assert words[:2] == ["/usr/bin/sysbench", "cpu"] and {"--cpu-max-prime=40000", "--events=150", "--time=0"} <= set(words)
+    assert words[:2] == ["/usr/bin/sysbench", "cpu"] and {"--cpu-max-prime=40000", "--events=400", "--time=0"} <= set(words)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (PRINTED.replace("150", "149"), "it ran 149 events, not 150"),
-        (PRINTED[:200], "no total time"),
-        ("", "no total time"),
+        (PRINTED.replace("  400\n", "  399\n"), "it looked 399 times for primes up to 40000, and not 400 times up to 40000"),
+        (PRINTED.replace("limit: 40000", "limit: 4000"), "primes up to 4000, and not"),
+        (PRINTED.replace("0.6379s", "0.637s"), "line 18 of its output is '    total time:                          0.637s'"),
+        (PRINTED.replace("0.6379s", "6.3790s"), "it printed 6.379 for its total time, and 0.638"),
+        (PRINTED[:200], "where it ends"),
+        (PRINTED[:-1], "ends before line"),
+        (PRINTED + PRINTED, "line 32"),
+        ("", "it printed nothing"),
     ],
 )
 def test_output_that_is_not_whole_is_refused(text, reason):
@@ -48,8 +46,19 @@ def test_output_that_is_not_whole_is_refused(text, reason):
 
 def test_context_switches_of_both_kinds_are_counted():
     assert sysbench.switches("voluntary=3\ninvoluntary=12\n") == 15
-    with pytest.raises(InvalidOutput):
-        sysbench.switches("Command exited with non-zero status 1\n")
+    for text in (
+        "Command exited with non-zero status 1\n",
+        "voluntary=3\ninvoluntary=12",
+        "voluntary=3\n" * 2,
+        "voluntary=-3\ninvoluntary=1\n",
+    ):
+        with pytest.raises(InvalidOutput):
+            sysbench.switches(text)
+
+
+def test_a_single_event_may_wait_for_longer_than_it_takes():
+    dummy = (DATA / "outputs/sysbench_dummy.txt").read_text()
+    assert find("sysbench").results(dummy, {"primes": 1, "events": 1}) == {"seconds": 0.0}
 
 
 def instance(begin: float, lasted: float = 1.0, **changes) -> dict:
@@ -204,3 +213,30 @@ def test_what_processes_start_is_counted_and_they_go_back():
         pytest.skip("no group of version 2 can be made that only counts")
     assert counted > 0.02 and "plimsoll-test" not in after
     assert not [group for group in groups if group.name == "plimsoll-test" and group.exists()]
+
+
+def test_moments_that_no_parent_notes_are_refused(tmp_path):
+    notes = tmp_path / "c0.moments"
+    notes.write_text("parent 1000.400000\nengine 1000.700000\nimage 10")
+    assert docker_nested.moments(notes) == {"parent": 1000.4, "engine": 1000.7}
+    for text in ("parent x", "parent 1.000000\nparent 1.100000", "parent", "", "parent nan", "parent 1e3", "parent 1.4", "\0"):
+        notes.write_text(f"{text}\n")
+        with pytest.raises(Unavailable, match="which no parent notes"):
+            docker_nested.moments(notes)
+
+
+def test_parts_that_end_before_they_begin_are_refused():
+    with pytest.raises(InvalidOutput, match="its image had ended before it had begun"):
+        creation.parts({**MOMENTS, "image": 1000.5}, 1000.0, 9.0)
+    with pytest.raises(InvalidOutput, match="after it had ended itself"):
+        creation.parts(MOMENTS, 1000.0, 1.0)
+
+
+def test_a_creation_that_did_not_note_its_beginning_has_none(tmp_path):
+    now = time.monotonic()
+    offset, opened = 1000.0 - now, now - 2
+    (tmp_path / "0.begun").write_text("999.500000\n")
+    assert gate.noted(tmp_path / "0.begun", offset, opened) == pytest.approx(now - 0.5)
+    for text in ("", "999.500000", "x\n", "nan\n", "999.5\n", "999.500000\n" * 2, "900.000000\n", "2000.000000\n"):
+        (tmp_path / "0.begun").write_text(text)
+        assert gate.noted(tmp_path / "0.begun", offset, opened) is None

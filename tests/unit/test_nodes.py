@@ -170,7 +170,7 @@ def test_what_a_parent_may_do_is_read_from_the_kernel():
 def test_moments_of_a_parent_are_read_while_they_are_written(tmp_path):
     notes = tmp_path / "c0.moments"
     assert docker_nested.moments(notes) == {}
-    notes.write_text("parent 12.5\nengine 13.25\nimag")
+    notes.write_text("parent 12.500000\nengine 13.250000\nimag")
     assert docker_nested.moments(notes) == {"parent": 12.5, "engine": 13.25}
 
 

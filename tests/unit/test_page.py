@@ -8,7 +8,7 @@ from plimsoll.measuring import record
 from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
 from plimsoll.planning import precision
 
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, recorded, tried
 
 NAN = float("nan")
 
@@ -215,9 +215,9 @@ def test_of_the_other_side_only_what_differs_is_named():
 def write(folder, path: str, repetition: int, status: str, reason, attempts: list[dict]) -> dict:
     """A record below a folder, and its row in the table of runs."""
     raw = f"raw/{path}/{repetition}-{len(attempts) + 1}"
-    found = {"format": record.FORMAT, "study": "s", "cell": {"path": path}, "fingerprint": "f", "raw": raw}
-    found |= {"repetition": repetition, "status": status, "attempts": len(attempts) + 1, "reason": reason}
-    record.write(record.path_of(folder / "runs", path, repetition), {**found, "invalid_attempts": attempts})
+    of_attempts = {"attempts": len(attempts) + 1, "invalid_attempts": attempts}
+    found = recorded(raw=raw, repetition=repetition, status=status, reason=reason, **of_attempts)
+    record.write(record.path_of(folder / "runs", path, repetition), found)
     case, pair = path.split("/")
     keys = ("repetition", "status", "attempts", "reason", "raw")
     return {"case": case, "pair": pair, **{key: found[key] for key in keys}}
@@ -225,7 +225,7 @@ def write(folder, path: str, repetition: int, status: str, reason, attempts: lis
 
 def test_each_run_that_did_not_count_or_was_repeated_leads_to_its_record_and_raw_output(tmp_path):
     plan = {"factors": ["case", "pair"]}
-    disturbed = {"status": "disturbed", "reason": "others used 0.15 s", "raw": "raw/1/linpack/2-1"}
+    disturbed = tried(status="disturbed", reason="others used 0.15 s", raw="raw/1/linpack/2-1")
     table = [
         write(tmp_path, "1/linpack", 1, "valid", None, []),
         write(tmp_path, "1/linpack", 2, "valid", None, [disturbed]),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect
@@ -20,7 +21,7 @@ from plimsoll.pages import claim_filter, formats, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import ONE_SESSION, REFERENCE, built
+from tests.conftest import ONE_SESSION, REFERENCE, built, recorded, tried
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
@@ -99,14 +100,13 @@ def write_records(folder: Path, plan: dict) -> None:
     for row in collect.table(folder / "runs.csv", plan["factors"]).to_dict("records"):
         path = cell_paths.of_row(row, plan["factors"])
         said = [] if pd.isna(row["invalid_attempts"]) else str(row["invalid_attempts"]).split("; ")
-        earlier = [dict(zip(("status", "reason"), one.split(": ", 1), strict=True), raw=f"{row['raw']}0") for one in said]
-        found = {"format": record.FORMAT, "study": folder.name, "cell": {}, "fingerprint": "", "block_io_weight_works": None}
+        earlier = [
+            tried(**dict(zip(("status", "reason"), one.split(": ", 1), strict=True)), raw=f"{row['raw']}0") for one in said
+        ]
+        found = recorded(study=folder.name, block_io_weight_works=None, invalid_attempts=earlier)
         found |= {"repetition": row["repetition"], "status": row["status"], "attempts": row["attempts"], "raw": row["raw"]}
         sight = {"cpus": "0", "nodes": "0", "memory_bytes": 2**30}
-        record.write(
-            record.path_of(folder / "runs", path, row["repetition"]),
-            {**found, "invalid_attempts": earlier, "limits_seen": [sight]},
-        )
+        record.write(record.path_of(folder / "runs", path, row["repetition"]), {**found, "limits_seen": [sight]})
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
@@ -250,3 +250,69 @@ def words_are_explained_where_they_are_used(page) -> None:
     explained = [term["id"] for term in page.select("dt[id^=word-]")]
     assert explained and sorted(link["href"][1:] for link in page.select("a.word")) == sorted(explained)
     assert "word-cell" in explained and "word-block" in explained
+
+
+# What a text would do to a page that does not escape it: in a text, in an attribute, and as an address.
+HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
+# Texts that a person or a program may write, by the name of their key.
+OF_STUDY = ("title", "question", "paper_host", "label", "unit", "authors", "venue", "doi")
+OF_CLAIMS = ("statement", "reason", "note", "threshold", "says", "untestable", "section")
+
+
+def spoiled(document: object, keys: tuple[str, ...] | None) -> object:
+    """A document whose texts at these keys, or all of its texts, end with something hostile."""
+    if isinstance(document, dict):
+        return {
+            key: f"{value}{HOSTILE}" if isinstance(value, str) and (keys is None or key in keys) else spoiled(value, keys)
+            for key, value in document.items()
+        }
+    if isinstance(document, list):
+        return [f"{one}{HOSTILE}" if isinstance(one, str) and keys is None else spoiled(one, keys) for one in document]
+    return document
+
+
+def nothing_hostile_works(text: str, least: int) -> None:
+    """A page shows what is hostile as a text, at least so often, and nothing of it is an element, an attribute or a link."""
+    page = BeautifulSoup(text, "html.parser")
+    assert page.get_text().count(HOSTILE) >= least
+    assert not [script for script in page.find_all("script") if "alert" in script.get_text()]
+    assert not page.find_all("img", src="x")
+    for tag in page.find_all(True):
+        assert not [name for name in tag.attrs if name.startswith("on")], tag
+        address = str(tag.get("href") or tag.get("src") or "")
+        assert not address.startswith("javascript:") and (not address.startswith("data:") or tag.name == "img"), address
+
+
+@pytest.mark.parametrize("name", ["plimsoll2026", "jha2018", "amaral2015", "li2018", "li2018-hadoop"])
+def test_pages_show_hostile_texts_as_texts(made, small_host, config, name, tmp_path):
+    if name not in studies.names(studies.STUDIES):
+        pytest.skip(f"{name} was taken out")
+    sources = made(name, small_host, config)
+    study = built(name)
+    for key in ("deviations", "paper_findings"):
+        study[key] = spoiled(study[key], None)
+    study["answer"] = [{**one, "notes": spoiled(one.get("notes", {}), None)} for one in answers.of(study)]
+    spoiled_study = studies.Study(spoiled(dict(study), OF_STUDY), study.design)
+    results = spoiled(verdicts_of(name), OF_CLAIMS)
+    sources.verdicts.write_text(json.dumps(results))
+    host = json.loads(sources.host.read_text())
+    for key in ("cpu_model", "distribution", "system", "for_designs", "virtualisation"):
+        host[key] = spoiled({key: host[key]}, None)[key]
+    (tmp_path / "host.json").write_text(json.dumps(host))
+    image = {**IMAGE, "versions": spoiled(IMAGE["versions"], None)}
+    (tmp_path / "image.json").write_text(json.dumps(image))
+    plan = json.loads(sources.plan.read_text())
+    plan["cells"] = {path: {**cell, **spoiled({"reason": cell["reason"]}, None)} for path, cell in plan["cells"].items()}
+    sources.plan.write_text(json.dumps(plan))
+    runs = pd.read_csv(sources.runs).astype({"reason": object})
+    runs.loc[runs.index[:2], ["status", "reason"]] = ["failed", f"it ended with 1: {HOSTILE}"]
+    runs.to_csv(sources.runs, index=False)
+    for path in (sources.plan.parent / "runs").rglob("*.json"):
+        found = json.loads(path.read_text())
+        found["invalid_attempts"] = spoiled(found["invalid_attempts"], ("reason",))
+        record.write(path, found)
+    given = replace(sources, host=tmp_path / "host.json", image=tmp_path / "image.json")
+    nothing_hostile_works(report.render(spoiled_study, given), 20)
+    judged = verdict_page.read(sources.verdicts, sources.comparisons)
+    of_study = (judged[1], answer.read(sources.answer), spoiled_study, json.loads(sources.sessions.read_text()))
+    nothing_hostile_works(verdict_page.render(results, *({name: one} for one in of_study)), 10)

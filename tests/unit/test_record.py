@@ -3,27 +3,24 @@ import os
 from pathlib import Path
 
 import pytest
-from plimsoll.measuring import record
+from plimsoll.measuring import record, staleness
 
-RECORD = {
-    "format": 1,
-    "study": "s",
-    "cell": {},
-    "repetition": 1,
-    "fingerprint": "f",
-    "status": "valid",
-    "attempts": 1,
-}
+from tests.conftest import DATA
+
+RECORD = json.loads((DATA / "records/amaral2015.json").read_text())
+REQUIRED = sorted(record.Record.__required_keys__)
 
 
 def test_what_is_written_is_read(tmp_path):
     path = tmp_path / "a/b/1.json"
     record.write(path, RECORD)
     assert record.read(path) == RECORD
+    record.keep(path, RECORD)
+    assert record.read(path) == RECORD
     assert [p.name for p in path.parent.iterdir()] == ["1.json"]
 
 
-@pytest.mark.parametrize("length", [0, 1, 50, 100])
+@pytest.mark.parametrize("length", [0, 1, 50, 1000])
 def test_a_truncated_record_is_damaged(tmp_path, length):
     path = tmp_path / "1.json"
     path.write_text(json.dumps(RECORD)[:length])
@@ -31,12 +28,62 @@ def test_a_truncated_record_is_damaged(tmp_path, length):
         record.read(path)
 
 
-@pytest.mark.parametrize("key", record.REQUIRED)
+@pytest.mark.parametrize("key", REQUIRED)
 def test_a_record_without_a_key_is_damaged(tmp_path, key):
     path = tmp_path / "1.json"
     path.write_text(json.dumps({k: v for k, v in RECORD.items() if k != key}))
-    with pytest.raises(record.Damaged, match="lacks keys"):
+    with pytest.raises(record.Damaged, match=f"it lacks '{key}'"):
         record.read(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"attempts": "2"}, "attempts: it is '2', and should be a whole number"),
+        ({"attempts": 10**30}, "attempts: it is a huge number, and should be a whole number"),
+        ({"seconds": {"run": None}}, "seconds.run: it is None, and should be a number"),
+        ({"noise": {"before": {"busy_share": True}}}, "noise.before.busy_share: it is True"),
+        ({"invalid_attempts": [{"status": "failed"}]}, "invalid_attempts.0: it lacks 'noise'"),
+        ({"cell": []}, "cell: it is a list, and should be keys with values"),
+        ({"status": "vali"}, "there is no status 'vali'"),
+        ({"reason": "\ud800"}, "reason: it has a character that cannot be written"),
+        ({"each": json.loads("[" * 100 + "]" * 100)}, "it is nested too deeply"),
+        # What becomes the name of a folder, and the address of a link.
+        ({"fingerprint": "../../x"}, "its fingerprint is none"),
+        ({"fingerprint": "x\n"}, "its fingerprint is none"),
+        ({"raw": "raw/../../x"}, "its raw output is in no folder of raw/"),
+        ({"raw": "javascript:alert(1)//"}, "its raw output is in no folder of raw/"),
+        ({"raw": "/etc"}, "its raw output is in no folder of raw/"),
+    ],
+)
+def test_a_record_that_holds_something_else_is_damaged(tmp_path, change, words):
+    path = tmp_path / "1.json"
+    path.write_text(json.dumps({**RECORD, **change}))
+    with pytest.raises(record.Damaged) as damage:
+        record.read(path)
+    assert words in str(damage.value)
+
+
+def test_a_number_that_was_changed_in_the_file_is_seen(tmp_path):
+    path = tmp_path / "1.json"
+    record.keep(path, RECORD)
+    text = path.read_text()
+    number = str(RECORD["values"]["execution_time"])
+    assert text.count(number) == 1
+    path.write_text(text.replace(number, number[:-3]))
+    with pytest.raises(record.Damaged, match="it was changed since it was written"):
+        record.read(path)
+    # An older version has written none: nothing is known of its numbers.
+    path.write_text(json.dumps(RECORD, indent=1) + "\n")
+    assert record.read(path) == RECORD
+
+
+def test_what_is_no_text_or_nested_without_end_is_damaged(tmp_path):
+    path = tmp_path / "1.json"
+    for content in (b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"\x00" * 512, b"[]", b"null"):
+        path.write_bytes(content)
+        with pytest.raises(record.Damaged):
+            record.read(path)
 
 
 def test_a_record_of_another_format_is_damaged(tmp_path):
@@ -44,6 +91,26 @@ def test_a_record_of_another_format_is_damaged(tmp_path):
     path.write_text(json.dumps({**RECORD, "format": 2}))
     with pytest.raises(record.Damaged, match="has the format 2"):
         record.read(path)
+
+
+def test_a_record_that_ends_after_a_part_of_it_is_not_taken_for_a_whole_one(tmp_path):
+    path = tmp_path / "1.json"
+    record.keep(path, RECORD)
+    text = path.read_text()
+    assert record.glance(path)["status"] == "valid"
+    # Each of these ends with the end of something.
+    for place in (place for place in range(len(text) - 2) if text[place : place + 2] == "}\n"):
+        path.write_text(text[: place + 2])
+        assert staleness.look(path) == staleness.Look(True)
+
+
+def test_a_number_of_starts_that_is_none_is_damage_and_no_error(tmp_path):
+    path = tmp_path / "1.json"
+    for starts in ("x", None, -1.5, [1]):
+        record.write(path, {**RECORD, "starts": starts})
+        assert staleness.look(path).starts in (0, 1)
+    record.write(path, {**RECORD, "starts": 3})
+    assert staleness.look(path).starts == 3
 
 
 def test_setting_aside_overwrites_nothing(tmp_path):

@@ -1,11 +1,11 @@
 """From records to observations: one row per metric of each run that counts. The other runs are listed with the reason."""
 
-import json
+import math
 from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
 
@@ -21,7 +21,7 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
     `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
     the runs did not all run the same bits, or not on the same system.
     """
-    columns_of, readings = study.design.factors, study.design.readings
+    columns_of = study.design.factors
     described = [*columns_of.FACTORS, *columns_of.SIZES]
     observations, runs, bits, systems = [], [], Bits(), Systems()
     for cell_path, repetition in wanted:
@@ -29,26 +29,45 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
         cell = plan["cells"][cell_path]
         row = {**{key: cell[key] for key in described}, "repetition": repetition}
         try:
-            recorded = record.read(path)
+            recorded = record.read(path, columns_of.RECORD)
+            if recorded["fingerprint"] != cell["fingerprint"]:
+                reason = "it was measured with other parameters than the plan's: delete the record, and it is measured again"
+                runs.append({**row, "status": status.STALE, "reason": reason})
+                continue
+            run, observed = _told(path, recorded, study, row)
         except record.Damaged as damage:
             runs.append({**row, "status": status.DAMAGED, "reason": str(damage)})
             continue
-        if recorded["fingerprint"] != cell["fingerprint"]:
-            reason = "it was measured with other parameters than the plan's: delete the record, and it is measured again"
-            runs.append({**row, "status": status.STALE, "reason": reason})
-            continue
         systems.add(path, recorded)
-        runs.append({**row, **_run(recorded), **readings.of_run(recorded)})
         if recorded["status"] == status.VALID:
             bits.add(path, recorded)
-        if recorded["status"] in status.COUNTED:
-            whole = {"study": study["id"], **row, **{key: recorded[key] for key in RUN}}
-            observations.extend(readings.observations(study, whole, recorded))
+        runs.append(run)
+        observations.extend(observed)
     columns = ["study", *described, *columns_of.OF_OBSERVATION, *MEASURED, *RUN]
     table_of_runs = pd.DataFrame(runs)
     lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
     table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
     return pd.DataFrame(observations, columns=columns), table_of_runs
+
+
+def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, list[dict]]:
+    """What a record says: the row of its run, and its observations if it counts. Damaged if it does not hold what the records
+    of its design hold."""
+    readings, observed = study.design.readings, []
+    if recorded["status"] == status.VALID and "bits" not in recorded:
+        raise record.Damaged(f"{path} is no complete record: it lacks 'bits'")
+    try:
+        run = {**row, **_run(recorded), **readings.of_run(recorded)}
+        if recorded["status"] in status.COUNTED:
+            whole = {"study": study["id"], **row, **{key: recorded[key] for key in RUN}}
+            observed = readings.observations(study, whole, recorded)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+        raise record.Damaged(f"{path} is no complete record: it lacks {problem}") from problem
+    for one in observed:
+        # No metric of any study can be negative.
+        if not 0 <= one["value"] < math.inf:
+            raise record.Damaged(f"{path} has {one['value']} for {one['metric']}, which cannot have been measured")
+    return run, observed
 
 
 class Bits:
@@ -104,13 +123,6 @@ def _run(recorded: Record) -> dict:
     }
 
 
-def read_plan(path: Path) -> dict:
-    """A plan, with its runs as pairs."""
-    plan = json.loads(path.read_text())
-    plan["order"] = [tuple(run) for run in plan["order"]]
-    return plan
-
-
 def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     """Observations, or another table with one column per factor, as written: levels are text, and only an empty cell is
     missing."""
@@ -119,3 +131,8 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         # The tests of a study in which no run counts are an empty file, without names of columns.
         return pd.DataFrame()
+    except ValueError as error:
+        problem = str(error).splitlines()[0]
+        raise Damaged(
+            f"{path} is no table ({problem}): delete it, and start the workflow again, which makes it anew."
+        ) from error

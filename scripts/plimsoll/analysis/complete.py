@@ -1,21 +1,22 @@
 """Whether every cell that was asked for, and can be measured here, has a run that counts."""
 
 import csv
-import json
 from pathlib import Path
 
 from plimsoll.analysis import cell_paths
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.measuring import status
+from plimsoll.measuring import planned, status
 
 # The sentence names at most this many cells.
 NAMED = 3
+# Characters of a path that is none of the plan's.
+LONGEST = 100
 
 
-def plan_of(folder: Path) -> dict:
+def plan_of(folder: Path) -> Plan:
     """The plan in a study's results."""
-    return json.loads((folder / "plan.json").read_text())
+    return planned.read(folder / "plan.json")
 
 
 def rows_of(runs: Path) -> list[dict[str, str]]:
@@ -24,15 +25,24 @@ def rows_of(runs: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def _last(made: list[dict[str, str]]) -> str:
+    """What became of the last run of a cell."""
+    return f"{made[-1]['status']}: {made[-1]['reason']}" if made else "no run of it is in the table of runs"
+
+
 def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """One sentence on a study whose cells all have a run that counts; PlimsollError with the cells that have none."""
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:
-        by_cell[cell_paths.of_row(row, plan["factors"])].append(row)
+        if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
+            raise Damaged(
+                f"The table of runs has a run of {path[:LONGEST]}, which the plan has not: delete it, and it is made anew."
+            )
+        by_cell[path].append(row)
     without = {cell: made for cell, made in by_cell.items() if not any(row["status"] in status.COUNTED for row in made)}
     if not without:
         return f"Each of the {len(by_cell)} cells of {plan['study']} that can be measured here has a run that counts."
-    named = [f"{cell} ({made[-1]['status']}: {made[-1]['reason']})" for cell, made in list(without.items())[:NAMED]]
+    named = [f"{cell} ({_last(made)})" for cell, made in list(without.items())[:NAMED]]
     more = [f"{len(without) - NAMED} more"] if len(without) > NAMED else []
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(

@@ -1,13 +1,18 @@
 """Tables of a study: its design says which kinds there are (`tables.KINDS`), and what each is made from."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from plimsoll import paths
+from plimsoll import documents, paths
+from plimsoll.interchange import Host, Image
+from plimsoll.measuring import planned
+
+# What the descriptions hold that a table may be made from.
+KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
+ANEW = "delete it, and start the workflow again, which makes it anew"
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,11 @@ class Asked:
     @cached_property
     def plan(self) -> dict:
         """The study's plan."""
-        return json.loads((self.folder / "plan.json").read_text())
+        return planned.read(self.folder / "plan.json", self.study.design.factors)
 
     def read(self, name: str) -> dict:
         """One of the descriptions: `image`, `host` or `environments`."""
-        return json.loads(getattr(self, name).read_text())
+        return documents.read(getattr(self, name), KINDS[name], ANEW)
 
     def observations(self):
         """What was observed in the runs that the table is made from, as a DataFrame."""

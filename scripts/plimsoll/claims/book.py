@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 CLAIMS = paths.CONFIG / "claims"
 
@@ -90,7 +90,7 @@ def _check_order(study: str, claim: dict) -> None:
     for entry in claim.get("order", []):
         if not isinstance(entry, dict):
             raise PlimsollError(
-                f"config/claims/{study}.yaml: {claim['id']}: order: {entry!r} is no mapping of factors to levels."
+                f"config/claims/{study}.yaml: {claim['id']}: order: {shown(entry)} is no mapping of factors to levels."
             )
 
 
@@ -106,9 +106,10 @@ def check_against(study: dict, claims: list[dict]) -> None:
 
         def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
             if unknown := set(values) - set(known):
+                said = ", ".join(map(shown, sorted(unknown)))
                 raise PlimsollError(
-                    f"config/claims/{study['id']}.yaml: {name}: {key}: {', '.join(sorted(unknown))} is not a level of the "
-                    f"study ({', '.join(sorted(known))})."
+                    f"config/claims/{study['id']}.yaml: {name}: {key}: {said} is not a level of the study "
+                    f"({', '.join(sorted(known))})."
                 )
 
         study.design.check.claim(study, claim, refer)
@@ -124,6 +125,6 @@ def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, 
             continue
         near = get_close_matches(name, known, 1)
         raise PlimsollError(
-            f"config/claims/{study}.yaml: {claim['id']}: {key}: {name!r} is neither a metric of the study nor one of the "
+            f"config/claims/{study}.yaml: {claim['id']}: {key}: {shown(name)} is neither a metric of the study nor one of the "
             f"file's words{f' (is it {near[0]}?)' if near else ''}."
         )

@@ -8,7 +8,7 @@ import yaml
 
 from plimsoll import paths
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 FILE = paths.CONFIG / "config.yaml"
 # What is true of one machine or user alone; no part of the project.
@@ -30,7 +30,7 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
-            raise PlimsollError(f"{word!r} is not a setting: settings are key=value, such as profile=paper.")
+            raise PlimsollError(f"{shown(word)} is not a setting: settings are key=value, such as profile=paper.")
         _merge(content, {key: _value(text)})
     settle(content)
     return content

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll import paths, registry
 from plimsoll.config import answers, yaml_files
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 STUDIES = paths.CONFIG / "studies"
 PROFILES = paths.CONFIG / "profiles"
@@ -26,7 +26,7 @@ def selected(wanted: str | list[str]) -> list[str]:
         return known
     for name in wanted:
         if name not in known:
-            raise PlimsollError(f"There is no study {name!r}: config/studies/ has {', '.join(known)} (or say all).")
+            raise PlimsollError(f"There is no study {shown(name)}: config/studies/ has {', '.join(known)} (or say all).")
     brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 
@@ -34,7 +34,7 @@ def selected(wanted: str | list[str]) -> list[str]:
 def profile(name: str) -> dict:
     """The profile of that name."""
     if name not in names(PROFILES):
-        raise PlimsollError(f"There is no profile {name!r}: config/profiles/ has {', '.join(names(PROFILES))}.")
+        raise PlimsollError(f"There is no profile {shown(name)}: config/profiles/ has {', '.join(names(PROFILES))}.")
     return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
 
 
@@ -77,12 +77,12 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         yaml_files.check(study, f"designs/{design.name}", source, text)
     yaml_files.check(study, "study", source, text)
     if study["id"] != path.stem:
-        raise PlimsollError(f"{source}: id: {study['id']!r} is not the file's name, {path.stem!r}.")
+        raise PlimsollError(f"{source}: id: {shown(study['id'])} is not the file's name, {path.stem!r}.")
 
     def refer(key: str, values: list[str], known: list[str] | tuple[str, ...]) -> None:
         for value in values:
             if value not in known:
-                raise PlimsollError(f"{source}: {key}: {value!r} is not one of {', '.join(known)}.")
+                raise PlimsollError(f"{source}: {key}: {shown(value)} is not one of {', '.join(known)}.")
 
     refer("image", [study["image"]], sorted(p.name for p in (paths.PROJECT / "containers").iterdir()))
     for name, figure in study["figures"].items():

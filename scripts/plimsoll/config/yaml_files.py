@@ -1,6 +1,9 @@
 """YAML documents that a person writes: read, checked against a JSON Schema, refused with file and line."""
 
+import math
+import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -19,6 +22,18 @@ TYPES = {
     "boolean": "true or false",
     "null": "null",
 }
+# What a document may consist of.
+STANDARD = "tag:yaml.org,2002:"
+KINDS = {
+    yaml.MappingNode: {"map"},
+    yaml.SequenceNode: {"seq"},
+    yaml.ScalarNode: {"str", "int", "float", "bool", "null"},
+}
+DEEPEST, MOST = 32, 200_000
+# What is nested less deeply can be parsed.
+DEEP = 1000
+# Characters of a sentence.
+LONGEST = 300
 # jsonschema's check of internationalised addresses builds a grammar whenever it is imported: a second in every process. No
 # schema of ours has such an address, and jsonschema does without where the module is missing.
 sys.modules.setdefault("rfc3987_syntax", None)
@@ -35,17 +50,78 @@ def load(path: Path, schema: str) -> dict:
 
 
 def read(path: Path) -> tuple[object, str]:
-    """(document, text) of a YAML file. Raises PlimsollError with the file and the line if it is missing or no YAML."""
+    """(document, text) of a YAML file. Raises PlimsollError with the file and the line if it is missing or no YAML, or if it
+    has what no file of ours needs: tags, dates, keys that are no texts."""
     try:
         text = path.read_text()
-        return yaml.load(text, Loader=_Loader), text
     except OSError as error:
         raise PlimsollError(f"{short(path)} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise PlimsollError(f"{short(path)} is no text in UTF-8.") from error
+    try:
+        return _document(text), text
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or str(error)
-        raise PlimsollError(f"{short(path)}, line {line}: not valid YAML: {problem}.") from error
+        raise PlimsollError(f"{short(path)}, line {line}: not valid YAML: {problem.splitlines()[0]}.") from error
+
+
+def _document(text: str) -> object:
+    """The document of a YAML text; YAMLError if it is none, or has what is not read here."""
+    _refuse_deep(text)
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _refuse_odd(node)
+        return loader.construct_document(node)
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        # A number of thousands of digits, or what a tag says it is and is not (!!bool x).
+        raise _odd(f"it has what cannot be read: {error}") from error
+    finally:
+        loader.dispose()
+
+
+def _refuse_deep(text: str) -> None:
+    """YAMLError for a text that may be nested so deeply that the parser, which is in C, would end this process."""
+    opened = 0
+    for line in text.split("\n"):
+        opens = line.count("[") + line.count("{")
+        indented = len(line) - len(line.lstrip(" ")) + line.count("- ") + line.count("? ")
+        if opened + opens + indented > DEEP:
+            raise _odd("it is nested too deeply")
+        opened = max(0, opened + opens - line.count("]") - line.count("}"))
+
+
+def _refuse_odd(document: yaml.Node) -> None:
+    """YAMLError for what the rest of the project could not work on: a file that aliases (*) make endless; a date, or a key that
+    is a number, which is a text that somebody forgot to put into quotes."""
+    waiting, looked_at = [(document, 0)], 0
+    while waiting:
+        node, depth = waiting.pop()
+        looked_at += 1
+        if depth > DEEPEST:
+            raise _odd("it is nested too deeply", node)
+        if looked_at > MOST:
+            raise _odd(f"it has more than {MOST} parts, each alias counted as what it stands for", node)
+        kind = node.tag.removeprefix(STANDARD)
+        if kind not in KINDS[type(node)]:
+            told = "a date: put it into quotes" if kind == "timestamp" else "not read here"
+            raise _odd(f"what has the tag {node.tag} is {told}", node)
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if key.tag != f"{STANDARD}str":
+                    what = repr(key.value) if isinstance(key, yaml.ScalarNode) else "with parts of its own"
+                    raise _odd(f"the key {what} is no text: put it into quotes", key)
+                waiting.append((value, depth + 1))
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [(each, depth + 1) for each in node.value]
+
+
+def _odd(problem: str, node: yaml.Node | None = None) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark if node else None)
 
 
 def keys_of(path: Path) -> dict:
@@ -58,17 +134,38 @@ def keys_of(path: Path) -> dict:
 
 def check(document: object, schema: str, source: str, text: str | None = None) -> None:
     """Raise PlimsollError, naming `source`, the key and, if its `text` is given, the line, if a document does not fit."""
-    import jsonschema  # here, because it is slow to import and the measuring path has no use for it
-
-    rules = yaml.load((SCHEMAS / f"{schema}.yaml").read_text(), Loader=_Loader)
-    errors = sorted(jsonschema.Draft202012Validator(rules).iter_errors(document), key=_depth)
+    errors = sorted(_validator(schema).iter_errors(document), key=_depth)
     if not errors:
         return
     error = errors[0]
     keys = list(error.absolute_path)
     where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), keys)}"
     key = ".".join(str(part) for part in keys)
-    raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_sentence(error)}.")
+    raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
+
+
+@cache
+def _validator(schema: str):
+    """What holds a document against config/schemas/<schema>.yaml. It is stricter than JSON Schema: 5.0 is no whole number, what
+    is infinite or not a number is no number, and a text with a pattern has no end of a line."""
+    import jsonschema  # here, because it is slow to import and the measuring path has no use for it
+
+    usual = jsonschema.Draft202012Validator
+
+    def pattern(validator, wanted, instance, rules):
+        if validator.is_type(instance, "string") and not ("\n" not in instance and re.search(wanted, instance)):
+            yield jsonschema.ValidationError(f"{instance!r} does not match {wanted!r}")
+
+    types = usual.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: (
+                isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf
+            ),
+        }
+    )
+    strict = jsonschema.validators.extend(usual, {"pattern": pattern}, type_checker=types)
+    return strict(yaml.load((SCHEMAS / f"{schema}.yaml").read_text(), Loader=_Loader))
 
 
 class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):
@@ -110,8 +207,15 @@ def _sentence(error) -> str:
     return error.message.rstrip(".")
 
 
-def _line(node: yaml.Node, keys: list) -> int:
-    """Line of the deepest node on a path of keys and indexes."""
+def _short_of(sentence: str) -> str:
+    """A sentence for a terminal: the beginning of one that shows a whole document."""
+    return sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}…"
+
+
+def _line(node: yaml.Node | None, keys: list) -> int:
+    """Line of the deepest node on a path of keys and indexes; an empty document has one."""
+    if node is None:
+        return 1
     for key in keys:
         if isinstance(node, yaml.MappingNode):
             child = next((value for name, value in node.value if name.value == str(key)), None)

@@ -6,6 +6,7 @@ their time is the run's, and so that what is left of them goes with the group.
 """
 
 import json
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ UNFIT = "not supported"
 # What tells a parent from another container, as `privileges` reads it in one, and that a child is like any other.
 GIVEN = {"capabilities": {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}, "seccomp": "off"}
 USUAL = {"capabilities": set(), "seccomp": "on"}
+# A line that a parent notes.
+NOTED = re.compile(r"(?P<part>[a-z]+) (?P<moment>[0-9]{1,12}\.[0-9]{6})")
 # A first process that writes down what it may do, and becomes the command that follows.
 NOTING = ("sh", "-c", 'cat /proc/self/status >"$0" && exec "$@"')
 # Capabilities by their number (capabilities(7)): Docker's default ones, and those of a parent.
@@ -211,23 +214,29 @@ def notes_of(spec: Spec) -> Path:
 def moments(notes: Path) -> dict[str, float]:
     """When each part of a parent had ended, in seconds since 1970, by name: `parent` (its first process runs), `engine` (its
     engine answers), `image` (the child's image is loaded), then `ready`, or `children` (they have ended), or `failed`. A line
-    that is being written is left out."""
+    that is being written is left out. Unavailable if there is a line that no parent writes."""
     try:
-        text = notes.read_text()
+        text = notes.read_text(errors="replace")
     except OSError:
         return {}
-    rows = (line.split() for line in text.splitlines(keepends=True) if line.endswith("\n"))
-    return {part: float(moment) for part, moment in rows}
+    found: dict[str, float] = {}
+    for line in text.split("\n")[:-1]:
+        if not (row := NOTED.fullmatch(line)) or row["part"] in found:
+            raise Unavailable(f"{notes} has the line {line[:60]!r}, which no parent notes")
+        found[row["part"]] = float(row["moment"])
+    return found
 
 
 def privileges(status: str) -> dict:
     """`capabilities` beyond Docker's default ones (names, or numbers of those that are not known here) and `seccomp` (`on`,
-    `off`) of a process, from its /proc/PID/status."""
-    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    `off`) of a process, from its /proc/PID/status. ValueError if that is not whole."""
+    fields = {name: value.strip() for name, _, value in (line.partition(":") for line in status.split("\n")[:-1])}
+    if not re.fullmatch("[0-9a-f]{16}", fields.get("CapEff", "")) or not re.fullmatch("[0-9]", fields.get("Seccomp", "")):
+        raise ValueError("it does not tell of its capabilities and of seccomp")
     mask = int(fields["CapEff"], 16)
     held = {CAPABILITIES.get(number, str(number)) for number in range(mask.bit_length()) if mask >> number & 1}
     usual = set(CAPABILITIES.values()) - GIVEN["capabilities"]
-    return {"capabilities": held - usual, "seccomp": "off" if fields["Seccomp"].strip() == "0" else "on"}
+    return {"capabilities": held - usual, "seccomp": "off" if fields["Seccomp"] == "0" else "on"}
 
 
 def status_of(folder: Path, name: str) -> Path:

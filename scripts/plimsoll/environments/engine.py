@@ -124,7 +124,7 @@ class Engine(Environment):
 
     def last_words(self, name: str) -> str:
         """The last line that a container of this host has said; nothing if it said none."""
-        said = output(["sh", "-c", f"{' '.join(self.command)} logs {name} 2>&1 || true"], 10).strip().splitlines()
+        said = output(["sh", "-c", '"$@" 2>&1 || true', "sh", *self.command, "logs", name], 10).strip().splitlines()
         return said[-1] if said else ""
 
     def examine(self, image: Image) -> None:

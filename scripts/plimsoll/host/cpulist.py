@@ -1,14 +1,22 @@
 """Processor lists as the kernel writes them, such as 0-3,18-21."""
 
+import re
 from collections.abc import Iterable
+
+# No kernel knows as many processors or memory nodes.
+MOST = 2**16
+PART = re.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 def parse(text: str) -> list[int]:
     """Processor numbers of a list such as '0-3,18'; an empty text is an empty list. Raises ValueError on other text."""
     numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
+        if not (ends := PART.fullmatch(part.strip())):
+            raise ValueError(f"{part[:20]!r} is no list of processors")
+        numbers.extend(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
+        if len(numbers) > MOST:
+            raise ValueError(f"{text[:20]!r}... has more than {MOST} entries")
     return numbers
 
 

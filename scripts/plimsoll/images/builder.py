@@ -96,7 +96,7 @@ def packages(names: Iterable[str], base: str) -> list[str]:
 def _brought(path: Path) -> dict | None:
     """The description of an image that was made before, where no engine works that could make it. Where one works, it has the
     image as it was made then, and not another one by the same recipe."""
-    description = json.loads(path.read_text()) if path.is_file() else None
+    description = store.described(path)
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
     if not store.in_engine(description) and (path.parent / store.ARCHIVE).is_file():
@@ -113,7 +113,7 @@ def _engine() -> bool:
 
 def _noted(path: Path, made: dict) -> dict | None:
     """The description of an image that was made before; None if there is none or Docker has another image now."""
-    description = json.loads(path.read_text()) if path.is_file() else {}
+    description = store.described(path) or {}
     return description if made == {key: description.get(key) for key in made} else None
 
 

@@ -1,6 +1,5 @@
 """Whether an image that was built has the programs and libraries of another one by the same recipe."""
 
-import json
 from collections.abc import Iterable, Mapping
 
 from plimsoll import paths
@@ -18,10 +17,8 @@ def others(tag: str) -> dict[str, Image]:
     found = {}
     for folder in folders:
         path = folder / store.folder_of({"tag": tag}).name / store.DESCRIPTION
-        try:
-            found[str(path.parent)] = json.loads(path.read_text())
-        except (OSError, ValueError):
-            continue
+        if known := store.described(path):
+            found[str(path.parent)] = known
     return found
 
 
@@ -41,4 +38,4 @@ def sentences(built: Image, there: Mapping[str, Image]) -> Iterable[str]:
 
 def _identifiers(image: Image) -> dict[str, str]:
     """Of each program and library what tells its build: the build identifier, or the checksum of what has none."""
-    return {path: known.get("build_id") or known["sha256"] for path, known in image["files"].items()}
+    return {path: known.get("build_id") or known.get("sha256", "") for path, known in image["files"].items()}

@@ -119,7 +119,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
         raise PlimsollError(f"{source} is no file that `make image` made.")
     try:
         manifest = json.loads(archive.extractfile(first).read())
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise PlimsollError(f"{source} is damaged: what it says of itself is no JSON.") from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
         raise PlimsollError(f"{source} has the format {manifest.get('format')}, and this version reads {FORMAT}.")
@@ -193,6 +193,6 @@ def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
         stated = contents.stated(image["name"])["programs"]
         if "rootfs" in description and contents.files(new / forms.ROOTFS, stated) != description["files"]:
             raise ValueError
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise PlimsollError(f"{source} is damaged: what it says of {image['tag']} is not what it holds.") from problem
     return description

@@ -1,11 +1,11 @@
 """The copy of each image in the store, from which one that was removed is made again (plimsoll.images.restore)."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import documents, paths
 from plimsoll.environments.base import gone
+from plimsoll.errors import PlimsollError
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
 
@@ -13,8 +13,11 @@ ARCHIVE, DESCRIPTION = "image.tar", "image.json"
 
 
 def folder_of(image: Image) -> Path:
-    """Where an image's forms lie, by its tag."""
-    return paths.image_store() / image["tag"].removeprefix("plimsoll/").replace(":", "-")
+    """Where an image's forms lie, by its tag. PlimsollError for a tag that would lead elsewhere."""
+    name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
+    if Path(name).name != name or name.startswith("."):
+        raise PlimsollError(f"{image['tag']!r} is no tag of an image of ours: delete the description that has it.")
+    return paths.image_store() / name
 
 
 def keep(image: Image) -> None:
@@ -66,9 +69,15 @@ def in_engine(image: Image) -> bool:
 
 def digest(image: Mapping) -> str | None:
     """The digest of what the store has under an image's tag; None if it has nothing, or if what it says is damaged."""
+    known = described(folder_of(image) / DESCRIPTION)
+    return known["id"] if known else None
+
+
+def described(path: Path) -> StageOfImage | None:
+    """The description of an image in a file; None if there is none, or if it is damaged: it is then made anew."""
     try:
-        return json.loads((folder_of(image) / DESCRIPTION).read_text())["id"]
-    except (OSError, ValueError, KeyError, TypeError):
+        return documents.of(path, StageOfImage)
+    except documents.Misfit:
         return None
 
 
@@ -76,9 +85,6 @@ def forget_replaced(folder: Path) -> None:
     """Delete the descriptions in a folder of images that have been replaced in the store since, by another clone or from a
     file: the paths in them lead to other bits."""
     for path in folder.glob("*.json"):
-        try:
-            described = json.loads(path.read_text())
-            if digest(described) not in (None, described["id"]):
-                path.unlink()
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
+        known = described(path)
+        if known and digest(known) not in (None, known["id"]):
+            path.unlink()

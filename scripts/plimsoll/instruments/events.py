@@ -1,17 +1,19 @@
 """What the kernel and the processor count while a run goes on: `perf stat` on the cgroups of the run's ranks."""
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.environments.base import LABEL, Node, join
-from plimsoll.errors import Unavailable
+from plimsoll.errors import Unavailable, shown
 from plimsoll.host import cgroup
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 # Values that are made of counters, each with its counters.
@@ -26,6 +28,10 @@ GROUP = f"{LABEL}-counted"
 CONTROL, ANSWER = "ranks/control", "ranks/answer"
 # Ranks report their own switches, and perf counts these too: at least this share of them, but for a few of a short run.
 AT_LEAST, MISSED = 0.9, 50
+# A line of perf's (-x ,): the count, its unit, the event, the cgroup, the time of counting and its share, and what was made of
+# it, which is nothing here.
+COUNT = "[0-9]+|<not counted>|<not supported>"
+LINE = re.compile(rf"(?P<count>{COUNT}),[^,]*,(?P<event>[^,]+),(?P<group>[^,]+),[0-9]+,[0-9]+[.][0-9]+(?:,[^,]*)*")
 
 
 class Events(Instrument):
@@ -36,6 +42,8 @@ class Events(Instrument):
     def __init__(self, job: Job, cell: Cell):
         super().__init__(job, cell)
         self.nodes = allocations()
+        # In how many perf counts.
+        self.groups: int | None = None
 
     @staticmethod
     def settings(host: Topology) -> dict:
@@ -63,6 +71,7 @@ class Events(Instrument):
             raise Unavailable("perf cannot count by cgroup here")
         groups, prefix = self._groups(root, mounted, nodes, account)
         names = [str(group.relative_to(root)) for group in groups]
+        self.groups = len(set(names))
         events = ",".join(self.cell["events"].values())
         pipes = [str(self.job.folder / name) for name in (CONTROL, ANSWER)]
         for pipe in pipes:
@@ -97,10 +106,7 @@ class Events(Instrument):
 
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:
         """Each counter's sum over the cgroups, what is made of them, and as a check what the ranks say of themselves."""
-        try:
-            counted = parse((self.job.folder / "perf.csv").read_text(), self.cell["events"])
-        except OSError as error:
-            raise InvalidOutput("perf left no counts") from error
+        counted = parse(printed.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
         values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
         migrations = [rank["migrations"] for rank in ranks]
@@ -113,21 +119,32 @@ class Events(Instrument):
         return values
 
 
-def parse(text: str, events: dict[str, str]) -> dict[str, float]:
-    """Counts by our names from perf's comma-separated output, summed over cgroups; InvalidOutput for one that is not there.
+def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[str, float]:
+    """Counts by our names from perf's comma-separated output, summed over cgroups; InvalidOutput for one that is not there, or
+    unless each was counted once in each of so many `groups`.
 
     A group in which nothing ran is `<not counted>`. Where perf could count only part of the time it has scaled the count.
     """
-    counted: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        fields = line.split(",")
-        if len(fields) > 3 and not line.startswith("#"):
-            counted.setdefault(fields[2], []).append(fields[0])
+    if not text.endswith("\n"):
+        raise InvalidOutput("perf's counts end in the middle of a line")
+    counted: dict[str, dict[str, str]] = {}
+    for line in filter(None, text.split("\n")):
+        if line.startswith("#"):
+            continue
+        if not (row := LINE.fullmatch(line)):
+            raise InvalidOutput(f"perf's counts have the line {shown(line)}")
+        of_event = counted.setdefault(row["event"], {})
+        if row["group"] in of_event:
+            raise InvalidOutput(f"perf counted {row['event']} twice in {row['group']}")
+        of_event[row["group"]] = row["count"]
     counts = {}
     for name, event in events.items():
-        numbers = [float(value) for value in counted.get(event, []) if not value.startswith("<")]
+        of_groups = counted.get(event, {})
+        numbers = [printed.number(value) for value in of_groups.values() if not value.startswith("<")]
         if not numbers:
             raise InvalidOutput(f"perf counted no {event}")
+        if len(of_groups) != (groups or max(len(counted.get(other, {})) for other in events.values())):
+            raise InvalidOutput(f"perf counted {event} in {len(of_groups)} groups, and not in all")
         counts[name] = sum(numbers)
     return counts
 

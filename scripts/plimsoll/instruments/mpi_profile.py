@@ -1,9 +1,12 @@
 """Time and number of calls of MPI functions (liu2020, section 3.2.1), by a library that is preloaded into the ranks."""
 
-import json
 from pathlib import Path
+from typing import TypedDict
 
+from plimsoll import documents
+from plimsoll.errors import shown
 from plimsoll.instruments.base import Instrument
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 # The columns of liu2020's table 1, by the group and with the functions that each stands for.
@@ -25,6 +28,24 @@ GROUPS = ("point_to_point", "collective")
 PATTERN_OF = {function: pattern for pattern, (_, functions) in PATTERNS.items() for function in functions}
 # Inside and outside must add up to the wall time to within this share of it.
 TOLERANCE = 0.001
+# Of each time, after the point.
+DIGITS = 9
+
+
+class Section(TypedDict):
+    """What a rank did in one part of the program: calls and seconds of each function."""
+
+    name: str
+    wall_seconds: float
+    outside_seconds: float
+    functions: dict[str, tuple[int, float]]
+
+
+class Profile(TypedDict):
+    """What a rank has left."""
+
+    rank: int
+    sections: list[Section]
 
 
 class MpiProfile(Instrument):
@@ -39,18 +60,29 @@ class MpiProfile(Instrument):
 
 def section(folder: Path, rank: int, region: str) -> dict:
     """A rank's profile of one part of the program; InvalidOutput if there is none, or if its times do not add up."""
-    try:
-        profiled = json.loads((folder / f"ranks/{rank}.profile.json").read_text())
-        (profile,) = [part for part in profiled["sections"] if part["name"] == region]
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidOutput(f"rank {rank} left no profile of {region}") from error
+    profile = _of_region(folder / f"ranks/{rank}.profile.json", rank, region)
     inside = sum(seconds for _, seconds in profile["functions"].values())
     wall, outside = profile["wall_seconds"], profile["outside_seconds"]
-    if abs(wall - inside - outside) > TOLERANCE * wall:
+    if not wall > 0 or abs(wall - inside - outside) > TOLERANCE * wall:
         raise InvalidOutput(
             f"rank {rank} was {inside:.6f} s inside MPI functions and {outside:.6f} s outside them, which is not the "
             f"{wall:.6f} s that {region} took"
         )
+    return profile
+
+
+def _of_region(path: Path, rank: int, region: str) -> dict:
+    try:
+        profiled = printed.document(path, DIGITS)
+        documents.fit(profiled, Profile)
+        (profile,) = [part for part in profiled["sections"] if part["name"] == region]
+    except (InvalidOutput, documents.Misfit, ValueError) as error:
+        raise InvalidOutput(f"rank {rank} left no profile of {region}") from error
+    if profiled["rank"] != rank:
+        raise InvalidOutput(f"the profile of rank {rank} is that of rank {profiled['rank']}")
+    for function, (calls, seconds) in profile["functions"].items():
+        if function not in PATTERN_OF or calls < 1 or seconds < 0:
+            raise InvalidOutput(f"rank {rank} called {shown(function)} {calls} times, for {seconds:g} s")
     return profile
 
 

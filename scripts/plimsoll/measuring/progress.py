@@ -9,11 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+from plimsoll import documents
+from plimsoll.errors import plain
 from plimsoll.interchange import Record
 from plimsoll.measuring import status
 
 # Columns of a terminal.
 WIDTH = 80
+# A line of what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts.
+Row = tuple[str, float | None, float, str | None, int]
 
 
 def begin(folder: Path, queue: list[str]) -> None:
@@ -41,7 +45,7 @@ def finish(folder: Path, run: str, seconds: float, result: Record) -> None:
     _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])
     queue, done = _read(folder)
     lines = [describe(queue, done, result)]
-    if remark := _remark(result):
+    if remark := plain(" ".join((_remark(result) or "").split())):
         lines.append(shorten(f"    {remark}", WIDTH, 1))
     if queue and {row[0] for row in done} >= set(queue):
         lines.append(f"{folder.parent.name}: {total(done)}")
@@ -60,14 +64,24 @@ def _cross_off(folder: Path, row: list) -> None:
 def _read(folder: Path) -> tuple[list[str], list[list]]:
     """The queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts."""
     try:
-        queue = json.loads((folder / "queue.json").read_text())
-    except (OSError, ValueError):
+        queue = documents.of(folder / "queue.json", list[str])
+    except documents.Misfit:
         queue = []
     try:
-        done = (folder / "done.jsonl").read_text()
+        done = (folder / "done.jsonl").read_text(errors="replace")
     except OSError:
         done = ""
-    return queue, [json.loads(line) for line in done.splitlines()]
+    return queue, [row for line in done.splitlines() if (row := _row(line))]
+
+
+def _row(line: str) -> list | None:
+    """A run that is crossed off; None for a line that a kill has cut off. These lines are for people, and no reason to stop."""
+    try:
+        row = json.loads(line)
+        documents.fit(row, Row)
+    except (ValueError, RecursionError, documents.Misfit):
+        return None
+    return row
 
 
 def describe(queue: list[str], done: list[list], result: Record) -> str:

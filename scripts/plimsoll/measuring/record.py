@@ -3,17 +3,20 @@
 import json
 import os
 import re
+import zlib
 from pathlib import Path
 
+from plimsoll import documents
+from plimsoll.errors import Damaged
 from plimsoll.interchange import Cell, Record
+from plimsoll.measuring import status
 
 FORMAT = 1
-# What must be there for a record to be one.
-REQUIRED = ("format", "study", "cell", "repetition", "fingerprint", "status", "attempts")
-
-
-class Damaged(Exception):
-    """A file that is no complete record; the text is the reason."""
+# A fingerprint becomes the name of a folder, and pages lead to the folder of the raw output.
+NAME = re.compile("[A-Za-z0-9_-]+")
+# The end of a record's file, but for what is before it.
+CHECKSUM = re.compile(rb',\n "checksum": "([0-9a-f]{8})"\n}\n\Z')
+RAW = re.compile("raw(?:/[A-Za-z0-9+_][A-Za-z0-9+_.-]*)+")
 
 
 def fingerprint(content: object) -> str:
@@ -24,15 +27,29 @@ def fingerprint(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def write(path: Path, record: Record) -> None:
-    """Put a record in place in one step, so that a kill leaves either none or all of it; and so does a power failure, as it is
-    on the disk before it has its name."""
+def keep(path: Path, record: Record) -> None:
+    """Write a record, with a checksum of all of it, so that damage to the file does not change a number unnoticed."""
+    body = json.dumps(record, indent=1).removesuffix("\n}")
+    _put(path, f'{body},\n "checksum": "{_checksum(body.encode())}"\n}}\n')
+
+
+def _checksum(body: bytes) -> str:
+    return f"{zlib.crc32(body):08x}"
+
+
+def write(path: Path, document: object) -> None:
+    """Put a document in place in one step, so that a kill leaves either none or all of it; and so does a power failure, as it
+    is on the disk before it has its name."""
+    _put(path, json.dumps(document, indent=1) + "\n")
+
+
+def _put(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # What a kill has left of an earlier try is overwritten: one process at a time writes a record.
     temporary = path.with_name(f".{path.name}.new")
     try:
         with open(temporary, "w") as file:
-            file.write(json.dumps(record, indent=1) + "\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
@@ -41,17 +58,35 @@ def write(path: Path, record: Record) -> None:
         raise
 
 
-def read(path: Path) -> Record:
-    """A record; Damaged if the file is truncated or lacks what every record has."""
+def read(path: Path, kind: type = Record) -> Record:
+    """A record; Damaged, with the reason, if the file is truncated or does not hold what every record has, or the records of a
+    design (`kind`)."""
+    _refuse_changed(path)
     try:
-        record = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise Damaged(f"{path} is no complete JSON file: {error}") from error
-    if not isinstance(record, dict) or any(key not in record for key in REQUIRED):
-        raise Damaged(f"{path} lacks keys that every record has")
+        # What a benchmark printed of what it did not run may be no number.
+        record = documents.of(path, kind, finite=False)
+    except documents.Misfit as misfit:
+        raise Damaged(f"{path} is no complete record: {misfit}") from misfit
     if record["format"] != FORMAT:
         raise Damaged(f"{path} has the format {record['format']}, and this version reads {FORMAT}")
+    if record["status"] not in status.NAMES:
+        raise Damaged(f"{path} is no complete record: there is no status {record['status']!r}")
+    if not NAME.fullmatch(record["fingerprint"]):
+        raise Damaged(f"{path} is no complete record: its fingerprint is none")
+    if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):
+        raise Damaged(f"{path} is no complete record: its raw output is in no folder of raw/")
+    record.pop("checksum", None)
     return record
+
+
+def _refuse_changed(path: Path) -> None:
+    """Damaged if a record's file is not what was written. Records of older versions have no checksum."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return  # which is said when it is read as JSON
+    if (end := CHECKSUM.search(text)) and end[1].decode() != _checksum(text[: end.start()]):
+        raise Damaged(f"{path} is no complete record: it was changed since it was written")
 
 
 def path_of(runs: Path, cell: str, repetition: int) -> Path:
@@ -75,7 +110,9 @@ def set_aside(path: Path, archive: Path) -> Path:
 
 
 # Keys of the record itself, which are indented by one space (see `write`); those of what it holds are indented by more.
-GLANCED = re.compile(rb'^ "(fingerprint|status|starts)": "?([^",\n]*)', re.MULTILINE)
+GLANCED = re.compile(rb'^ "(?:(fingerprint|status)": "([a-z0-9]+)"|(starts)": ([0-9]{1,9})),?$', re.MULTILINE)
+# Only the record itself ends at the beginning of a line.
+END = b"\n}\n"
 
 
 def glance(path: Path | str) -> dict[str, str]:
@@ -83,8 +120,8 @@ def glance(path: Path | str) -> dict[str, str]:
     of the time (of 2,000 records). FileNotFoundError if there is none, Damaged if the file is no record."""
     with open(path, "rb") as file:
         text = file.read()
-    glanced = {key.decode(): value.decode() for key, value in GLANCED.findall(text)}
-    if {"fingerprint", "status"} <= glanced.keys() and text.endswith(b"}\n"):
+    glanced = {(key or number).decode(): (value or count).decode() for key, value, number, count in GLANCED.findall(text)}
+    if {"fingerprint", "status"} <= glanced.keys() and glanced["status"] in status.NAMES and text.endswith(END):
         return glanced
     whole = read(Path(path))
     return {key: str(whole[key]) for key in ("fingerprint", "status", "starts") if key in whole}

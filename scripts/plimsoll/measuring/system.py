@@ -5,13 +5,13 @@ system.json in a study's folder has these, and the identity that the records of 
 """
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict
 
+from plimsoll import documents
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import system as of_host
 from plimsoll.measuring import record
@@ -19,6 +19,22 @@ from plimsoll.measuring import record
 FILE = "system.json"
 HOST = "this host"
 NEW = "put aside what it has measured, with its figures and pages (make new-system does)"
+
+
+class Seen(TypedDict):
+    """What is quick to look at."""
+
+    boot: str
+    settings: dict[str, str]
+    programs: dict[str, list[int] | None]
+
+
+class Noted(TypedDict):
+    """What system.json holds."""
+
+    identities: dict[str, str]
+    parts: dict[str, dict[str, str]]
+    seen: Seen
 
 
 class Asked(Protocol):
@@ -37,7 +53,8 @@ class Another(Outage):
     """This host is no longer the system that a study was measured on."""
 
     def __init__(self, study: str, changes: list[str]):
-        super().__init__(f"{study} was measured on another system ({'; '.join(changes)})", NEW)
+        said = " ".join("; ".join(changes).split())
+        super().__init__(f"{study} was measured on another system ({said})", NEW)
 
 
 def identity(folder: Path, environment: Asked) -> str:
@@ -101,12 +118,11 @@ def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) 
     ]
 
 
-def read(folder: Path) -> dict | None:
+def read(folder: Path) -> Noted | None:
     """What a study's folder says about its system; None if it says nothing that can be read."""
     try:
-        noted = json.loads((folder / FILE).read_text())
-        return noted if {"identities", "parts", "seen"} <= noted.keys() else None
-    except (OSError, ValueError, AttributeError):
+        return documents.of(folder / FILE, Noted)
+    except documents.Misfit:
         return None
 
 
@@ -118,7 +134,7 @@ def _paths(environment: Asked) -> list[str]:
     return [path for name in environment.programs() if (path := shutil.which(name))]
 
 
-def _seen(programs: Iterable[str]) -> dict:
+def _seen(programs: Iterable[str]) -> Seen:
     """What is quick to look at: if none of it has changed nothing else has."""
     return {
         "boot": of_host.boot(),

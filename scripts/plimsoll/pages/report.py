@@ -1,13 +1,12 @@
 """One self-contained page: host, what ran, what could not and why, verdicts, figures, and what the study's design adds."""
 
-import json
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import environments
+from plimsoll import documents, environments
 from plimsoll.analysis import collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
@@ -15,6 +14,7 @@ from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import Host, Plan
+from plimsoll.measuring import planned
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
 from plimsoll.planning import forecasts, planner
 
@@ -44,7 +44,7 @@ class Sources:
 def render(loaded: Study, sources: Sources) -> str:
     """The report of a study as one page of HTML; its links are relative to the study's results folder."""
     design = loaded.design
-    plan = collect.read_plan(sources.plan)
+    plan = planned.read(sources.plan, design.factors)
     csvs = (sources.runs, sources.observations, sources.tests)
     runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
@@ -54,8 +54,8 @@ def render(loaded: Study, sources: Sources) -> str:
         "plan": plan,
         "version": version("plimsoll"),
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
-        "image": json.loads(sources.image.read_text()),
-        **_host(json.loads(sources.host.read_text())),
+        "image": planned.image(sources.image),
+        **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it anew")),
         "answer": answer.shown(claims_answer.read(sources.answer), loaded),
         **_runs(runs, plan, sources),
         **_findings(loaded["id"], results, comparisons),

@@ -1,11 +1,11 @@
 """The page of verdicts, for all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import documents
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
@@ -143,4 +143,5 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
 
 def read(results: Path, comparisons: Path) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons) of a study, as the stage `claims` left them."""
-    return json.loads(results.read_text()), pd.read_csv(comparisons)
+    remedy = "delete it, and start the workflow again, which judges anew"
+    return documents.read(results, list[dict], remedy), pd.read_csv(comparisons)

@@ -10,6 +10,8 @@ from plimsoll.host import inventory, topology
 from plimsoll.interchange import ClusterHost, Plan, SecondHost, Topology
 from plimsoll.planning import planner, repetitions
 
+# Linux, as it is usually built.
+MOST_PROCESSORS = 8192
 Other = TypeVar("Other", SecondHost, ClusterHost)
 
 
@@ -17,7 +19,10 @@ def host(config: dict) -> Topology:
     """The host that is planned for: the one that `host_file` describes, or this machine, with its second host and those of
     clusters."""
     if described := config.get("host_file"):
-        return topology.described(yaml_files.load(Path(described), "host"))
+        file = yaml_files.load(Path(described), "host")
+        if (number := file["sockets"] * file["cores_per_socket"] * file["threads_per_core"]) > MOST_PROCESSORS:
+            raise PlimsollError(f"{described} has {number} processors, and no kernel knows more than {MOST_PROCESSORS}.")
+        return topology.described(file)
     host = inventory.here()
     # Imported here, because few configurations name one.
     if second := config.get("second_host"):

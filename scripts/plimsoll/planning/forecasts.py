@@ -3,10 +3,11 @@
 A forecast is kept, and later held against what came.
 """
 
-import json
 import time
 from pathlib import Path
+from typing import TypedDict
 
+from plimsoll import documents
 from plimsoll.measuring import record
 
 FILE = "forecasts.json"
@@ -14,14 +15,32 @@ FILE = "forecasts.json"
 HOURS = (1, 3, 10, 30)
 
 
-def read(folder: Path) -> list[dict]:
+class Settled(TypedDict):
+    """How many findings would be settled after so many hours."""
+
+    hours: float
+    settled: int
+
+
+class Forecast(TypedDict):
+    """What was foretold at a moment (`read`)."""
+
+    made: float
+    hours: float
+    settled: int
+    testable: int
+    forecasts: list[Settled]
+    never: list[str]
+
+
+def read(folder: Path) -> list[Forecast]:
     """The forecasts in a study's results, the oldest first; none where none was made.
 
     Each says after how many `hours` it was `made` (seconds since 1970), how many of the `testable` findings were `settled`, how
     many would be after each number of hours (`forecasts`), and which would not be after the largest (`never`).
     """
     file = folder / FILE
-    return json.loads(file.read_text()) if file.exists() else []
+    return documents.read(file, list[Forecast], "delete it, and only the forecasts are forgotten") if file.exists() else []
 
 
 def add(folder: Path, **forecast: object) -> None:

@@ -8,9 +8,13 @@ from collections import Counter
 from pathlib import Path
 
 from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.planning import order
 from plimsoll.planning.repetitions import NOTHING, Asked
+
+# Years of measuring.
+MOST_RUNS = 1_000_000
 
 
 def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
@@ -37,6 +41,11 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
         usual = (config.get("repetitions") or cell.get("repetitions", repetitions)) * cell.get("per_block", 1)
         wanted_of = max(0 if asked.exact else usual, asked.cells.get(path, 0))
         cell["repetitions"] = wanted_of if cell["reason"] is None else 0
+    if (runs := sum(cell["repetitions"] for cell in cells.values())) > MOST_RUNS:
+        raise PlimsollError(
+            f"{study['id']} would have {runs} runs, and no plan has more than {MOST_RUNS}: make `repetitions` smaller in "
+            f"config/profiles/{config['profile']}.yaml or in config/config.yaml."
+        )
     return {
         "study": study["id"],
         "design": design.name,

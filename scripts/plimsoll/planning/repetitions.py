@@ -1,13 +1,34 @@
 """Other repetitions of some cells than the profile's: what earlier rounds of `make precise` or stages of `HOURS` asked for."""
 
-import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
-from plimsoll.errors import PlimsollError
+from plimsoll import documents
+from plimsoll.errors import Damaged
 from plimsoll.measuring import record
 
 FILE = "repetitions.json"
+FORGOTTEN = "delete it, and only the additional repetitions are forgotten"
+# Nobody has the time for more of a cell.
+MOST = 100_000
+
+
+class Stages(TypedDict):
+    """How far the stages of a given time are (plimsoll.hours)."""
+
+    stage: str
+    given: list[float]  # hours of each time
+    before: float  # seconds that were measured before the last one
+    chosen: NotRequired[list[str]]  # findings of the second stage
+
+
+class Noted(TypedDict):
+    """What the file holds."""
+
+    profile: str
+    cells: dict[str, int]
+    exact: NotRequired[bool]
+    hours: NotRequired[Stages]
 
 
 class Asked(NamedTuple):
@@ -22,17 +43,21 @@ NOTHING = Asked({})
 
 
 def asked(results: Path, profile: str) -> Asked:
-    """What was asked for of this profile. PlimsollError if the file is damaged."""
+    """What was asked for of this profile. Damaged if the file is."""
+    found = noted(results, profile)
+    return Asked(found["cells"], found.get("exact", False)) if found else NOTHING
+
+
+def noted(results: Path, profile: str) -> Noted | None:
+    """All that was noted of this profile; None for nothing. Damaged if the file is."""
     path = results / FILE
     if not path.exists():
-        return NOTHING
-    try:
-        noted = json.loads(path.read_text())
-        return Asked(noted["cells"], noted.get("exact", False)) if noted["profile"] == profile else NOTHING
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PlimsollError(
-            f"{path} is damaged ({error}): delete it, and only the additional repetitions are forgotten."
-        ) from error
+        return None
+    found = documents.read(path, Noted, FORGOTTEN)
+    for cell, number in found["cells"].items():
+        if not 0 <= number <= MOST:
+            raise Damaged(f"{path} is damaged ({cell} has {number} repetitions): {FORGOTTEN}.")
+    return found if found["profile"] == profile else None
 
 
 def ask(results: Path, profile: str, wanted: Asked, **more: object) -> None:

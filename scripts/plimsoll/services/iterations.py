@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.workloads import loop
+from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
+
+# A program cannot have taken longer than its process, but for clocks that differ: by this share, or this (s).
+SHARE, LEAST = 0.05, 0.05
 
 
 def judged(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
     """A microservice's iterations in order, from the folders of its loops: as logged, numbered through, with `values`, or
-    without and with the `reason`. `limit` is how long one may take (s)."""
-    logged = [(folder, iteration) for folder in folders for iteration in loop.read(loop.log_of(folder))]
+    without and with the `reason`. `limit` is how long one may take (s). InvalidOutput if the log of a loop is not whole."""
+    logged = [(folder, iteration) for folder in folders for iteration in loop.all_of(folder)]
     return [
         {**iteration, "iteration": number, **_outcome(service, parameters, limit, folder, iteration)}
         for number, (folder, iteration) in enumerate(logged, start=1)
@@ -23,8 +26,15 @@ def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path
     if iteration["exit_code"]:
         return {"values": None, "reason": f"it ended with {iteration['exit_code']} (signal {iteration['signal']})"}
     try:
-        values = service.results((folder / f"{iteration['iteration']}.out").read_text(errors="replace"), parameters)
+        values = service.results(printed.text_of(loop.output_of(folder, iteration["iteration"])), parameters)
+        _refuse_longer(service.took(values, parameters), iteration["end"] - iteration["begin"])
         service.check_use(iteration, parameters)
-    except (OSError, InvalidOutput) as problem:
+    except InvalidOutput as problem:
         return {"values": None, "reason": str(problem)}
     return {"values": values, "reason": None}
+
+
+def _refuse_longer(took: float, lasted: float) -> None:
+    """InvalidOutput if a program printed that it took longer than its process lasted."""
+    if took > max((1 + SHARE) * lasted, lasted + LEAST):
+        raise InvalidOutput(f"by what it printed it took {took:.3g} s, and its process lasted {lasted:.3g} s")

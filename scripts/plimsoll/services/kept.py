@@ -12,6 +12,8 @@ from plimsoll.workloads.base import Role
 
 # How long a server may take to listen.
 LISTENING = 20.0
+# Looks for a port, as the kernel lists it.
+LOOKING = 'until grep -q -e "$0" /proc/net/tcp; do sleep 0.02; done'
 
 
 class Services:
@@ -94,8 +96,7 @@ def all_counted(*of_run: Services | None) -> bool:
 
 def wait_for(node: Node, role: Role) -> None:
     """Wait until the program of a role listens in a node; Unavailable if it does not."""
-    port = f":{role.port:04X} "
-    looking = ["sh", "-c", f"until grep -q '{port}' /proc/net/tcp; do sleep 0.02; done"]
+    looking = ["sh", "-c", LOOKING, f":{role.port:04X} "]
     # On another machine it would not end with the command here.
     listens = node.inside(["timeout", str(LISTENING), *looking])
     process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)

@@ -1,5 +1,7 @@
 """What a container may use, read from inside it before its microservice begins."""
 
+import re
+
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist
 
@@ -12,19 +14,37 @@ SEEN = (
     "/sys/fs/cgroup/io.bfq.weight /sys/fs/cgroup/io.weight)"
 )
 
+# The same, without a word of what is not there.
+ASKED = "{ " + SEEN + "; } 2>/dev/null"
+
 
 def seen(text: str) -> dict:
     """What a container may use, from what SEEN prints in it: `cpus`, `nodes`, `memory_bytes` (None if only the groups above it
-    are limited, and it does not see them) and `block_io_weight` (None if the kernel has none)."""
+    are limited, and it does not see them) and `block_io_weight` (None if the kernel has none). Unavailable if it printed
+    something else."""
     rows = {line.split()[0].rstrip(":"): line.split()[1:] for line in text.splitlines() if line.split()}
     limits = rows.get("hierarchical_memory_limit") or [word for word in rows.get("own_memory_limit", []) if word != "max"]
     weights = [word for word in rows.get("block_io_weight", []) if word.isdigit()]
-    return {
+    found = {
         "cpus": " ".join(rows.get("Cpus_allowed_list", [])),
         "nodes": " ".join(rows.get("Mems_allowed_list", [])),
-        "memory_bytes": int(limits[0]) if limits else None,
-        "block_io_weight": int(weights[0]) if weights else None,
+        "memory_bytes": limits[0] if limits else None,
+        "block_io_weight": weights[0] if weights else None,
     }
+    try:
+        for name in ("cpus", "nodes"):
+            cpulist.parse(found[name])
+        numbers = {name: None if found[name] is None else whole(found[name]) for name in ("memory_bytes", "block_io_weight")}
+    except ValueError as problem:
+        raise Unavailable(f"a container did not say what it may use: {problem}") from problem
+    return {**found, **numbers}
+
+
+def whole(text: str) -> int:
+    """A whole number as the kernel prints it; ValueError for anything else."""
+    if not re.fullmatch("[0-9]{1,20}", text):
+        raise ValueError(f"{text[:20]!r} is no whole number")
+    return int(text)
 
 
 def refuse_others(seen: dict, wanted: dict) -> None:

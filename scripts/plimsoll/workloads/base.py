@@ -1,6 +1,5 @@
 """What the workflow asks of a workload: a program that runs as MPI ranks, or a microservice that runs over and over."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -136,25 +135,13 @@ class Microservice(Workload):
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Values of one iteration's output; InvalidOutput unless it is complete and its own checks passed."""
 
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        """Seconds that an iteration took at least, by the values that it printed: its process cannot have ended sooner."""
+        return 0.0
+
     def check_use(self, used: dict, parameters: dict) -> None:
         """InvalidOutput if what an iteration used (`read_bytes`, `written_bytes`) cannot be of a right one."""
 
     @abstractmethod
     def expected_seconds(self, parameters: dict) -> float:
         """About how long an iteration takes alone on one core: for a plan's estimate."""
-
-
-def numbers(text: str, *names: str) -> dict[str, float]:
-    """Values of lines `name=value`; InvalidOutput if one of the names is missing, or no positive number."""
-    printed = {}
-    for line in text.splitlines():
-        name, equals, value = line.partition("=")
-        if equals and name in names:
-            try:
-                printed[name] = float(value)
-            except ValueError:
-                raise InvalidOutput(f"it printed {line!r}") from None
-    for name in names:
-        if not (printed.get(name, -1) >= 0 and math.isfinite(printed[name])):
-            raise InvalidOutput(f"it printed {name}={printed.get(name)}")
-    return printed

@@ -3,12 +3,18 @@
 import math
 from collections.abc import Mapping
 
+from plimsoll.errors import shown
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # Columns of its CSV (format 1.98), counted from 0, in kB/s and 1/s.
 COLUMNS = {"block_output": 11, "block_rewrite": 13, "block_input": 17, "random_seeks": 19}
 BYTE_COLUMNS = {"byte_output": 9, "byte_input": 15}
 FORMAT = "1.98"
+# How many columns there are, and which has the size of the data.
+FIELDS, SIZE = 50, 5
+# No disk is as fast (kB/s, or seeks per second).
+MOST = 1e9
 
 
 class Bonnie(Microservice):
@@ -39,16 +45,23 @@ class Bonnie(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """kB/s of the tests, and seeks per second."""
-        fields = text.strip().split(",")
-        if fields[0] != FORMAT or len(fields) <= max(self.columns.values()):
-            raise InvalidOutput(f"it printed no line of its format {FORMAT}")
-        try:
-            printed = {name: float(fields[column]) for name, column in self.columns.items()}
-        except ValueError:
-            raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed") from None
-        if min(printed.values()) <= 0:
-            raise InvalidOutput(f"it printed {printed}")
-        return printed
+        line = text.removesuffix("\n")
+        fields = line.split(",")
+        if fields[0] != FORMAT or len(fields) != FIELDS or line == text or "\n" in line:
+            raise InvalidOutput(f"it printed no line of its format {FORMAT}: {shown(line)}")
+        if fields[SIZE] not in _sizes(parameters["data_megabytes"]):
+            raise InvalidOutput(f"it wrote {shown(fields[SIZE])}, and not {parameters['data_megabytes']} MiB")
+        if "+" in "".join(fields[column] for column in self.columns.values()):
+            raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed")
+        found = {name: printed.number(fields[column]) for name, column in self.columns.items()}
+        if not all(0 < value < MOST for value in found.values()):
+            raise InvalidOutput(f"it printed {found}")
+        return found
+
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        """Each test of blocks goes once over all of the data; how long others go on is fixed."""
+        kilobytes = self.disk_bytes(parameters) / 1024
+        return sum(kilobytes / values[name] for name in ("block_output", "block_rewrite", "block_input"))
 
     def check_use(self, used: dict, parameters: dict) -> None:
         """The data is written twice and read twice. Of what is read, no more than the memory may have come from the page
@@ -62,6 +75,11 @@ class Bonnie(Microservice):
     def expected_seconds(self, parameters: dict) -> float:
         """Three and a half passes at 1 GB/s, and the seeks."""
         return 3.5 * self.disk_bytes(parameters) / 1e9 + 0.5
+
+
+def _sizes(megabytes: int) -> tuple[str, ...]:
+    """How it may print the size of its data: whole gibibytes as such."""
+    return (f"{megabytes}M", *((f"{megabytes // 1024}G",) if megabytes % 1024 == 0 else ()))
 
 
 class BonnieWithBytes(Bonnie):

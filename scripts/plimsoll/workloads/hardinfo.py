@@ -1,16 +1,18 @@
 """The six benchmarks of HardInfo that li2018 uses (table 2), without a display."""
 
-import math
 from collections.abc import Mapping
 
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 PROGRAM = "/usr/bin/hardinfo"
 # All modules have to be loaded for the one that is wanted. The short form has more digits than the others, and tells nothing of
 # the machine.
 OPTIONS = ("-a", "-m", "benchmark.so", "-g", "short", "-b")
-# What a line of it has: the result, the seconds that it took, and the number of threads.
-FIELDS = 3
+# The line that it prints: the result, the seconds that it took, and the number of threads.
+PRINTED = f"(?P<result>{printed.fixed(6)}); (?P<seconds>{printed.fixed(6)}); (?P<threads>{printed.INTEGER})\n"
+# No processor has such a result.
+MOST = 1e9
 
 
 class HardInfo(Microservice):
@@ -33,15 +35,10 @@ class HardInfo(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`result`, in HardInfo's unit, and `threads`."""
-        rows = [line.split(";") for line in text.splitlines() if line.count(";") == FIELDS - 1]
-        try:
-            ((result, _, threads),) = rows
-            found = {"result": float(result), "threads": float(threads)}
-        except ValueError:
-            raise InvalidOutput("it printed no result") from None
-        if not all(math.isfinite(value) and value > 0 for value in found.values()):
+        found = printed.numbers(PRINTED, text)
+        if not 0 < found["result"] < MOST or 0 in found.values():
             raise InvalidOutput(f"it printed the result {found['result']:g} of {found['threads']:g} threads")
-        return found
+        return {name: found[name] for name in ("result", "threads")}
 
     def expected_seconds(self, parameters: dict) -> float:
         return self.seconds

@@ -1,9 +1,13 @@
 """HPC Challenge 1.5.0, one section per run (containers/hpcc/select-sections.patch makes sections selectable)."""
 
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from plimsoll.workloads import stream
+from plimsoll.errors import PlimsollError, shown
+from plimsoll.workloads import printed, stream
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Our name of a section: HPCC's name, and the values that it must have printed.
@@ -29,6 +33,44 @@ RANDOMACCESS_ERRORS = 0.01
 RESIDUAL = 16.0
 # HPCC prints G-FFT's largest error unscaled; a right transform of any size that fits a machine stays far below this.
 FFT_ERROR = 1e-10
+# How hpccoutf.txt ends.
+END = re.compile(r"End of Summary section[.]\n#+\nEnd of HPC Challenge tests[.]\nCurrent time [^\n]*\n\n#{72}\n\Z")
+NUMBER = re.compile(f"-?{printed.GENERAL}")
+
+
+class Line(NamedTuple):
+    """Where a section prints one of its results itself, beside the summary: a `pattern` with the number, what turns it into the
+    summary's unit, and after how many digits it is rounded."""
+
+    pattern: str
+    factor: float
+    digits: int
+
+
+def _line(pattern: str, digits: int, factor: float = 1.0) -> Line:
+    return Line(pattern.format(number=f"({printed.fixed(digits)})", other=printed.fixed(digits)), factor, digits)
+
+
+_DETAILED = "Detailed benchmark results:\nPing Pong:\n"
+_THREE = r"min / avg / max: +{other} / +{number} / +{other} "
+_RANDOM_RING = "On randomly  ordered ring: latency= +"
+# By the names of the summary; HPL's result follows from its size and time. PTRANS prints the least rate so far of each test:
+# the last one is its result.
+LINES = {
+    "StarDGEMM_Gflops": _line("\nAverage Gflop/s {number}\n", 6),
+    **{f"StarSTREAM_{name}": _line(f"\nAverage {name} GB/s {{number}}\n", 6) for name in map(str.capitalize, stream.KERNELS)},
+    "MPIFFT_Gflops": _line("\nGflop/s: +{number}\n", 3),
+    "PTRANS_GBs": _line(r"\nWALL [ 0-9.]+ PASSED +{number} +[0-9.]+\nCPU [^\n]* PASSED [^\n]*\n\nFinished", 3),
+    "MPIRandomAccess_GUPs": _line(r"\n{number} Billion[(]10\^9[)] Updates +per second \[GUP/s\]\n", 9),
+    "AvgPingPongLatency_usec": _line(f"{_DETAILED}Latency +{_THREE}msecs\n", 6, 1e3),
+    "AvgPingPongBandwidth_GBytes": _line(f"{_DETAILED}Latency [^\n]*\nBandwidth {_THREE}MByte/s\n", 3, 1e-3),
+    "RandomlyOrderedRingLatency_usec": _line(_RANDOM_RING + "{number} msec, bandwidth= +{other} MB/s\n", 6, 1e3),
+    "RandomlyOrderedRingBandwidth_GBytes": _line(_RANDOM_RING + "{other} msec, bandwidth= +{number} MB/s\n", 6, 1e-3),
+}
+# The summary's numbers have six digits.
+SIX_DIGITS = 1e-5
+# HPL's, whose time is rounded too.
+HPL_RATE, HPL_SHARE = "HPL_Tflops", 1e-3
 
 # Core seconds for each word of the N * N, for a plan's estimate.
 SECONDS_A_WORD = {"fft": 1.3e-8, "ptrans": 3.4e-8, "stream": 2.1e-8}
@@ -94,7 +136,10 @@ class Hpcc(Application):
         lowered to the profile's share of the memory.
         """
         limits = profile["hpcc"]
-        wanted = limits[sizes]["dgemm" if section == "hpl" else section]
+        name = "dgemm" if section == "hpl" else section
+        if name not in limits[sizes]:
+            raise PlimsollError(f"The profile has no {sizes} size of {name}: add hpcc.{sizes}.{name} to it.")
+        wanted = limits[sizes][name]
         # HPCC splits the matrix's memory into STREAM's arrays.
         arrays = stream.ARRAYS * stream.words(wanted.get("cache_multiple", 0), cache_bytes)
         order = max(wanted["order"], math.isqrt(int(arrays)))
@@ -135,28 +180,57 @@ class Hpcc(Application):
         (folder / "hpccsections.txt").write_text(SECTIONS[parameters["section"]][0] + "\n")
 
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
-        """Values of the summary section of hpccoutf.txt."""
-        try:
-            text = (folder / "hpccoutf.txt").read_text(errors="replace")
-        except OSError as error:
-            raise InvalidOutput("HPCC left no hpccoutf.txt") from error
-        return check(parse(text), parameters["section"])
+        """Values of the summary section of hpccoutf.txt, where they are what the section printed itself."""
+        text = printed.text_of(folder / "hpccoutf.txt")
+        summary = check(parse(text), parameters["section"])
+        compare(text, summary, parameters["section"])
+        return summary
 
 
 def parse(text: str) -> dict[str, float]:
-    """Numbers of the summary of one complete hpccoutf.txt; InvalidOutput if it is truncated or holds two runs."""
-    begin, end = "Begin of Summary section.", "End of Summary section."
-    if text.count(begin) != 1 or text.count(end) != 1 or "End of HPC Challenge tests." not in text:
+    """Numbers of the summary of one complete hpccoutf.txt; InvalidOutput if it is truncated, holds two runs, or if a line of
+    the summary is none."""
+    summary_part = between(text, "Summary")
+    if summary_part is None or not END.search(text):
         raise InvalidOutput("hpccoutf.txt does not hold exactly one complete run")
-    summary = {}
-    for line in text[text.index(begin) : text.index(end)].splitlines():
+    summary, seen = {}, set()
+    for line in summary_part.strip("\n").split("\n"):
         name, equals, value = line.partition("=")
-        if equals:
-            try:
-                summary[name] = float(value)
-            except ValueError:
-                continue  # dates and names are not results
+        if not equals or name in seen:
+            raise InvalidOutput(f"the summary of hpccoutf.txt has the line {shown(line)}, or has it twice")
+        seen.add(name)
+        # Dates and names are not results; nor is what HPCC prints of a section that did not run, which may be no number.
+        if NUMBER.fullmatch(value) and math.isfinite(number := float(value)):
+            summary[name] = number
     return summary
+
+
+def between(text: str, name: str) -> str | None:
+    """What hpccoutf.txt has between the beginning and the end of a section; None unless it has both of them once."""
+    begin, end = (f"\n{edge} of {name} section.\n" for edge in ("Begin", "End"))
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        return None
+    return text[text.index(begin) + len(begin) - 1 : text.index(end) + 1]
+
+
+def compare(text: str, summary: dict[str, float], section: str) -> None:
+    """InvalidOutput if a result in the summary of hpccoutf.txt is not the one that the section printed itself."""
+    region = SECTIONS[section][0]
+    part = between(text, region)
+    if part is None:
+        raise InvalidOutput(f"hpccoutf.txt does not hold exactly one section {region}")
+    for name in SECTIONS[section][1]:
+        own, rounded = (hpl_rate(summary), 0.0) if name == HPL_RATE else _own(part, name, region)
+        printed.agree(name, summary[name], own, HPL_SHARE if name == HPL_RATE else SIX_DIGITS, rounded)
+
+
+def _own(part: str, name: str, region: str) -> tuple[float, float]:
+    """A result as the section printed it itself, in the summary's unit, and by how much it may be rounded."""
+    line = LINES[name]
+    found = re.findall(line.pattern, part)
+    if len(found) != 1:
+        raise InvalidOutput(f"the section {region} printed no {name}, or more than one")
+    return line.factor * float(found[0]), 0.6 * line.factor * 10**-line.digits
 
 
 def check(summary: dict[str, float], section: str) -> dict[str, float]:
@@ -166,7 +240,7 @@ def check(summary: dict[str, float], section: str) -> dict[str, float]:
     for name in SECTIONS[section][1]:
         if not (summary.get(name, -1) > 0 and math.isfinite(summary[name])):
             raise InvalidOutput(f"HPCC printed {name}={summary.get(name)}")
-    checks = {
+    checks: dict[str, tuple[Callable[[], float], float]] = {
         "randomaccess": (lambda: summary["MPIRandomAccess_ErrorsFraction"], RANDOMACCESS_ERRORS),
         "ptrans": (lambda: summary["PTRANS_residual"], RESIDUAL),
         "fft": (lambda: summary["MPIFFT_maxErr"], FFT_ERROR),
@@ -178,6 +252,8 @@ def check(summary: dict[str, float], section: str) -> dict[str, float]:
             error = measure()
         except KeyError as missing:
             raise InvalidOutput(f"HPCC printed no {missing.args[0]}") from missing
+        except ArithmeticError as problem:
+            raise InvalidOutput(f"HPCC's check of {section} cannot be made with the numbers that it printed") from problem
         if not 0 <= error <= limit:
             raise InvalidOutput(f"HPCC's check of {section} failed: its error is {error:g}, at most {limit:g} is allowed")
     return summary
@@ -187,6 +263,14 @@ def hpl_residual(summary: dict[str, float]) -> float:
     """HPL's scaled residual: ||Ax-b|| / (eps * (||A|| ||x|| + ||b||) * N), in the infinity norm."""
     scale = summary["HPL_AnormI"] * summary["HPL_XnormI"] + summary["HPL_BnormI"]
     return summary["HPL_RnormI"] / (summary["HPL_dMACH_EPS"] * scale * summary["HPL_N"])
+
+
+def hpl_rate(summary: dict[str, float]) -> float:
+    """HPL's rate in TFLOP/s, from its size and its time. InvalidOutput if it printed none of these."""
+    order, seconds = (summary.get(name, 0.0) for name in ("HPL_N", "HPL_time"))
+    if order <= 0 or seconds <= 0:
+        raise InvalidOutput(f"HPCC printed HPL_N={order:g} and HPL_time={seconds:g}")
+    return (2 / 3 * order**3 + 3 / 2 * order**2) / seconds / 1e12
 
 
 WORKLOADS = (Hpcc(),)

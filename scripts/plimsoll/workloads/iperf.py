@@ -2,12 +2,21 @@
 
 from collections.abc import Mapping
 
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput, Microservice, Role, Room
 
 PROGRAM = "/usr/bin/iperf"
 PORT = 5001
-# Fields of the one line that it prints (-y C): the interval, bytes, and bit/s are the last.
-FIELDS = 9
+# The one line that it prints (-y C): when, from where to where, a number, the interval, bytes, and bit/s.
+ADDRESS = "[0-9a-fA-F.:]+,[0-9]+"
+PRINTED = (
+    rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{printed.fixed(1)})-(?P<end>{printed.fixed(1)}),"
+    rf"(?P<bytes>{printed.INTEGER}),(?P<bits>{printed.INTEGER})\n"
+)
+# The ends of the interval are rounded to a tenth of a second.
+ROUNDED = 0.1
+# No network has so many bit/s.
+MOST = 1e14
 
 
 def server(port: int) -> Role:
@@ -36,17 +45,12 @@ class Iperf(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`throughput` in Mbit/s. It ends with 0 where no server answers: its line tells."""
-        rows = [line.split(",") for line in text.splitlines() if line.count(",") == FIELDS - 1]
-        if len(rows) != 1:
-            raise InvalidOutput("it printed no result")
-        try:
-            begin, _, end = rows[0][-3].partition("-")
-            seconds, bits = float(end) - float(begin), float(rows[0][-1])
-        except ValueError:
-            raise InvalidOutput(f"it printed {','.join(rows[0])}") from None
-        if bits <= 0 or seconds < 0.95 * parameters["seconds"]:
-            raise InvalidOutput(f"it printed {bits:g} bit/s after {seconds:g} s")
-        return {"throughput": bits / 1e6}
+        found = printed.numbers(PRINTED, text)
+        seconds = found["end"] - found["begin"]
+        if not 0 < found["bits"] < MOST or seconds < max(ROUNDED, 0.95 * parameters["seconds"]):
+            raise InvalidOutput(f"it printed {found['bits']:g} bit/s after {seconds:g} s")
+        printed.agree("bit/s", found["bits"], 8 * found["bytes"] / seconds, 0.01 + ROUNDED / seconds)
+        return {"throughput": found["bits"] / 1e6}
 
     def expected_seconds(self, parameters: dict) -> float:
         return parameters["seconds"] + 0.1

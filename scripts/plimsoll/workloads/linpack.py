@@ -2,10 +2,23 @@
 
 from collections.abc import Mapping
 
-from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room, numbers
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # HPL's threshold for the scaled residual.
 RESIDUAL = 16.0
+PRINTED = (
+    printed.named(order=printed.INTEGER, threads=printed.INTEGER)
+    + f"kernel={printed.REST}\n"
+    + printed.named(seconds=printed.fixed(6), gflops=printed.fixed(6), residual=printed.GENERAL)
+)
+# Seconds are rounded to a millionth.
+ROUNDED = 1e-6
+
+
+def operations(order: float) -> float:
+    """What the LINPACK rules count for so many equations."""
+    return 2 / 3 * order**3 + 2 * order**2
 
 
 class Linpack(Microservice):
@@ -26,12 +39,17 @@ class Linpack(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`gflops`, of a solution whose residual is small enough."""
-        printed = numbers(text, "order", "threads", "seconds", "gflops", "residual")
-        if printed["order"] != parameters["order"] or printed["gflops"] == 0:
-            raise InvalidOutput(f"it solved {printed['order']:.0f} equations at {printed['gflops']} GFLOP/s")
-        if printed["residual"] > RESIDUAL:
-            raise InvalidOutput(f"its scaled residual is {printed['residual']:g}, at most {RESIDUAL:g} is allowed")
-        return printed
+        found = printed.numbers(PRINTED, text)
+        if found["order"] != parameters["order"] or 0 in (found["gflops"], found["seconds"]):
+            raise InvalidOutput(f"it solved {found['order']:.0f} equations at {found['gflops']} GFLOP/s")
+        rate = operations(found["order"]) / found["seconds"] / 1e9
+        printed.agree("GFLOP/s", found["gflops"], rate, 1e-4 + ROUNDED / found["seconds"])
+        if found["residual"] > RESIDUAL:
+            raise InvalidOutput(f"its scaled residual is {found['residual']:g}, at most {RESIDUAL:g} is allowed")
+        return found
+
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        return values["seconds"]
 
     def expected_seconds(self, parameters: dict) -> float:
         """At 35 GFLOP/s."""

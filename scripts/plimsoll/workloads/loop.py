@@ -1,11 +1,28 @@
 """The log of a program that ran over and over (containers/microservices/iterate.c)."""
 
 import json
+import math
+import re
 from pathlib import Path
 
-from plimsoll.workloads.base import FOLDER
+from plimsoll.errors import shown
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import FOLDER, InvalidOutput
 
 PROGRAM = f"{FOLDER}/iterate"
+# A line for each iteration, as iterate.c writes it. A loop may go on for a day.
+_NUMBER = "-?(?:0|[1-9][0-9]{0,17})"
+_SECONDS = rf"{_NUMBER}\.[0-9]{{6}}"
+_VALUES = {
+    "iteration": "[1-9][0-9]{0,8}",
+    **dict.fromkeys(("begin", "end"), _SECONDS),
+    **dict.fromkeys(("exit_code", "signal"), _NUMBER),
+    "late": "(?:true|false)",
+    **dict.fromkeys(("user_seconds", "system_seconds"), _SECONDS),
+    **dict.fromkeys(("read_bytes", "written_bytes"), _NUMBER),
+}
+LINE = re.compile("[{]" + ", ".join(f'"{name}": {value}' for name, value in _VALUES.items()) + "[}]")
+MOST_BYTES = 2**28
 
 
 def command(folder: Path, begin: float, limit: float, count: int) -> list[str]:
@@ -20,9 +37,32 @@ def log_of(folder: Path) -> Path:
 
 
 def read(log: Path) -> list[dict]:
-    """Iterations that a loop has logged, in order; a line that is being written is left out."""
-    try:
-        text = log.read_text()
-    except OSError:
+    """Iterations that a loop has logged, in order; a line that is being written is left out. InvalidOutput if the log is not as
+    the loop writes it: each iteration once, one after the other."""
+    if not log.exists():
         return []
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    iterations, end = [], -math.inf
+    # What follows the last end of a line is being written.
+    for line in printed.text_of(log, MOST_BYTES).split("\n")[:-1]:
+        if not LINE.fullmatch(line):
+            raise InvalidOutput(f"the log of its iterations has the line {shown(line)}")
+        iteration = json.loads(line)
+        if iteration["iteration"] != len(iterations) + 1 or not end <= iteration["begin"] <= iteration["end"]:
+            raise InvalidOutput(f"iteration {iteration['iteration']} does not follow the one before it in the log")
+        end = iteration["end"]
+        iterations.append(iteration)
+    return iterations
+
+
+def all_of(folder: Path) -> list[dict]:
+    """The iterations of a loop that has ended. InvalidOutput as for `read`, and if the log lacks its last lines: of an
+    iteration that was ended with the loop there is an output, and no line."""
+    iterations = read(log_of(folder))
+    if output_of(folder, len(iterations) + 2).exists():
+        raise InvalidOutput(f"the log of its iterations ends after {len(iterations)} of them, and it began others")
+    return iterations
+
+
+def output_of(folder: Path, iteration: int) -> Path:
+    """Where an iteration of the loop in a folder has printed to."""
+    return folder / f"{iteration}.out"

@@ -2,9 +2,27 @@
 
 from collections.abc import Mapping
 
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Role, Room
 
 PORT = 12865
+# What it prints without a heading, and with one: sizes of sockets and of messages, seconds, and Mbit/s or transactions per
+# second. After a test of request and response come the sizes of the server's sockets.
+SIZE, SIZES = f"{printed.INTEGER} +", f"{printed.INTEGER} +{printed.INTEGER} *\n"
+RESULT = f"(?P<seconds>{printed.fixed(2)}) +(?P<result>{printed.fixed(2)}) *\n"
+STREAM = f" *{SIZE * 3}{RESULT}"
+TRANSACTIONS = f" *{SIZE * 4}{RESULT}{SIZES}"
+HEADING = (
+    r"MIGRATED TCP REQUEST/RESPONSE TEST from [^:\n]*(?: : nodelay)? : first burst (?P<burst>[0-9]+)(?: : cpu bind)?"
+    "\nLocal /Remote\n"
+    "Socket Size +Request +Resp[.] +Elapsed +Trans[.] *\n"
+    "Send +Recv +Size +Size +Time +Rate *\n"
+    "bytes +Bytes +bytes +bytes +secs[.] +per sec *\n"
+    "\n"
+)
+MESSAGES = f" *{SIZE * 2}(?P<request>{printed.INTEGER}) +(?P<response>{printed.INTEGER}) +{RESULT}{SIZES}"
+# No network has so many Mbit/s, and no server as many transactions per second.
+MOST = 1e8
 
 
 def server(port: int) -> tuple[str, ...]:
@@ -25,40 +43,29 @@ def bound(command: list[str], of_client: int | None, of_server: int | None) -> l
     return [program, "-T", places, *options] if places != "," else command
 
 
-def last_line(text: str, test: str, fields: int, seconds: float) -> tuple[float, float]:
-    """(seconds that a test took, its result), from the one line of as many numbers that it printed; InvalidOutput if there is
-    none, or if it did not run for its time."""
-    rows = [numbers for line in text.splitlines() if len(numbers := _numbers(line)) == fields]
-    if len(rows) != 1:
-        raise InvalidOutput(f"it printed no result of {test}")
-    elapsed, value = rows[0][-2:]
-    if value <= 0 or elapsed < 0.95 * seconds:
-        raise InvalidOutput(f"it printed {value:g} after {elapsed:g} s")
-    return elapsed, value
-
-
-def _numbers(line: str) -> list[float]:
-    """The numbers of a line that has nothing else."""
-    try:
-        return [float(field) for field in line.split()]
-    except ValueError:
-        return []
+def found(text: str, pattern: str, seconds: float) -> dict[str, float]:
+    """The numbers of a test's output, with its `result` and the `seconds` that it took; InvalidOutput if the output is not as
+    the pattern has it, or if the test did not run for its time."""
+    numbers = printed.numbers(pattern, text)
+    if not 0 < numbers["result"] < MOST or numbers["seconds"] < 0.95 * seconds:
+        raise InvalidOutput(f"it printed {numbers['result']:g} after {numbers['seconds']:g} s")
+    return numbers
 
 
 SERVER = Role("server", "netperf", server(PORT), PORT)
 
 
 class Netperf(Microservice):
-    """One of Netperf's TCP tests, which runs for the profile's number of seconds. `column` is where its last line has the
-    result."""
+    """One of Netperf's TCP tests, which runs for the profile's number of seconds and prints its `result` as its `pattern` has
+    it."""
 
     resources, stage = ("network",), "netperf"
     software = "Netperf"
     roles = (SERVER,)
 
-    def __init__(self, name: str, short: str, test: str, result: str, fields: int, *options: str):
+    def __init__(self, name: str, short: str, test: str, result: str, pattern: str, *options: str):
         self.name, self.label, self.short, self.test = name, f"Netperf {test}", short, test
-        self.result, self.fields, self.options = result, fields, options
+        self.result, self.pattern, self.options = result, pattern, options
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
         return {"seconds": sizes["seconds"]}
@@ -71,15 +78,18 @@ class Netperf(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`throughput` in Mbit/s, or `transactions` per second."""
-        elapsed, value = last_line(text, self.test, self.fields, parameters["seconds"])
-        return {self.result: value, "seconds": elapsed}
+        numbers = found(text, self.pattern, parameters["seconds"])
+        return {self.result: numbers["result"], "seconds": numbers["seconds"]}
+
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        return values["seconds"]
 
     def expected_seconds(self, parameters: dict) -> float:
         return parameters["seconds"]
 
 
 WORKLOADS = (
-    Netperf("netperf_tcp_stream", "NS", "TCP_STREAM", "throughput", 5, "-f", "m"),
+    Netperf("netperf_tcp_stream", "NS", "TCP_STREAM", "throughput", STREAM, "-f", "m"),
     # With -f m it would print the megabits of its one-byte messages, which seems to be what the papers show.
-    Netperf("netperf_tcp_rr", "NR", "TCP_RR", "transactions", 6),
+    Netperf("netperf_tcp_rr", "NR", "TCP_RR", "transactions", TRANSACTIONS),
 )

@@ -3,9 +3,12 @@
 import math
 from collections.abc import Mapping
 
-from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room, numbers
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 KERNELS = ("copy", "scale", "add", "triad")
+# Words that each moves for an element.
+WORDS = dict(zip(KERNELS, (2, 2, 3, 3), strict=True))
 ARRAYS = 3
 WORD = 8
 # McCalpin's limit for the mean relative error of doubles.
@@ -13,6 +16,13 @@ ERROR = 1e-13
 # In every case, as it seems to have been in the papers: beside Bonnie++, which leaves the second core idle most of the time,
 # their STREAM gained 0.7 % (jha2018, table IV), and two of them on a core each moved 1.67 times as much as one.
 THREADS = 1
+# No memory is as fast (GB/s).
+FASTEST = 1e5
+PRINTED = printed.named(
+    **dict.fromkeys(("elements", "times", "threads"), printed.INTEGER),
+    error=printed.GENERAL,
+    **dict.fromkeys(KERNELS, printed.fixed(6)),
+)
 
 
 def words(cache_multiple: float, cache_bytes: int) -> float:
@@ -40,14 +50,22 @@ class Stream(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Bandwidth in GB/s by kernel, of arrays with the right contents."""
-        printed = numbers(text, "elements", "times", "threads", "error", *KERNELS)
-        if printed["elements"] != parameters["elements"] or min(printed[kernel] for kernel in KERNELS) == 0:
-            raise InvalidOutput("it did not run all its kernels over all elements")
-        if printed["threads"] != parameters["threads"]:
-            raise InvalidOutput(f"it ran {printed['threads']:.0f} threads, not {parameters['threads']}")
-        if printed["error"] > ERROR:
-            raise InvalidOutput(f"its arrays are wrong by {printed['error']:g} on average, at most {ERROR:g} is allowed")
-        return printed
+        found = printed.numbers(PRINTED, text)
+        rates = [found[kernel] for kernel in KERNELS]
+        if found["elements"] != parameters["elements"] or found["times"] != parameters["times"] or min(rates) == 0:
+            raise InvalidOutput("it did not run all its kernels over all elements, as often as it should")
+        if max(rates) > FASTEST:
+            raise InvalidOutput(f"it printed {max(rates):g} GB/s")
+        if found["threads"] != parameters["threads"]:
+            raise InvalidOutput(f"it ran {found['threads']:.0f} threads, not {parameters['threads']}")
+        if found["error"] > ERROR:
+            raise InvalidOutput(f"its arrays are wrong by {found['error']:g} on average, at most {ERROR:g} is allowed")
+        return found
+
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        """As often as it runs them, the kernels take what each took at best."""
+        best = sum(WORDS[kernel] * WORD * parameters["elements"] / values[kernel] for kernel in KERNELS) / 1e9
+        return parameters["times"] * best
 
     def expected_seconds(self, parameters: dict) -> float:
         """Ten words per element and repetition, at 25 GB/s."""

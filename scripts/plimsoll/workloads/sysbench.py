@@ -1,13 +1,46 @@
 """Sysbench's test of the processor: it looks for primes."""
 
-import re
-
-from plimsoll.workloads.base import InvalidOutput, Workload, numbers
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import InvalidOutput, Workload
 
 # One event takes about as long as this (s), for primes up to 40,000.
 EVENT_SECONDS = 0.003
-TOTAL = re.compile(r"^\s*total (time|number of events):\s*([0-9.]+)s?$", re.MULTILINE)
+# All that it prints, with the numbers that are looked at.
+PRINTED = (
+    f"sysbench {printed.REST}\n"
+    "\n"
+    "Running the test with following options:\n"
+    "Number of threads: 1\n"
+    "Initializing random number generator from current time\n"
+    "\n"
+    "\n"
+    f"Prime numbers limit: (?P<primes>{printed.INTEGER})\n"
+    "\n"
+    "Initializing worker threads...\n"
+    "\n"
+    "Threads started!\n"
+    "\n"
+    "CPU speed:\n"
+    f" +events per second: +(?P<rate>{printed.fixed(2)})\n"
+    "\n"
+    "General statistics:\n"
+    f" +total time: +(?P<seconds>{printed.fixed(4)})s\n"
+    f" +total number of events: +(?P<events>{printed.INTEGER})\n"
+    "\n"
+    "Latency [(]ms[)]:\n"
+    + "".join(f" +{name}: +{printed.fixed(2)}\n" for name in ("min", "avg", "max", "95th percentile"))
+    + f" +sum: +(?P<milliseconds>{printed.fixed(2)})\n"
+    "\n"
+    "Threads fairness:\n"
+    f" +events [(]avg/stddev[)]: +{printed.fixed(4)}/{printed.fixed(2)}\n"
+    f" +execution time [(]avg/stddev[)]: +{printed.fixed(4)}/{printed.fixed(2)}\n"
+    "\n"
+)
+# The rate, and the sum of the events' times, are of about the same time as the total (s, and a share of it): the program has to
+# wait for a processor in between.
+NEARLY, SHARE = 0.3, 0.5
 PROGRAM, TIMER = "/usr/bin/sysbench", "/usr/bin/time"
+SWITCHES = printed.named(voluntary=printed.INTEGER, involuntary=printed.INTEGER)
 
 
 class Sysbench(Workload):
@@ -24,12 +57,17 @@ class Sysbench(Workload):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`seconds` that all events took; InvalidOutput unless it ran as many as were asked for."""
-        printed = {name: float(value) for name, value in TOTAL.findall(text)}
-        if set(printed) != {"time", "number of events"}:
-            raise InvalidOutput("it printed no total time and number of events")
-        if printed["number of events"] != parameters["events"]:
-            raise InvalidOutput(f"it ran {printed['number of events']:.0f} events, not {parameters['events']}")
-        return {"seconds": printed["time"]}
+        found = printed.numbers(PRINTED, text)
+        if found["events"] != parameters["events"] or found["primes"] != parameters["primes"]:
+            raise InvalidOutput(
+                f"it looked {found['events']:.0f} times for primes up to {found['primes']:.0f}, and not {parameters['events']} "
+                f"times up to {parameters['primes']}"
+            )
+        # A single event takes less time than it may have to wait for.
+        if found["events"] > 1 and found["rate"]:
+            for seconds in (found["events"] / found["rate"], found["milliseconds"] / 1000):
+                printed.agree("total time", found["seconds"], seconds, SHARE, NEARLY)
+        return {"seconds": found["seconds"]}
 
     def expected_seconds(self, parameters: dict, instances: int, cores: int) -> float:
         """About how long instances take that run at once."""
@@ -43,7 +81,7 @@ def switches_counted(file: str) -> list[str]:
 
 def switches(text: str) -> float:
     """How often a program lost its processor, of its own accord or not; InvalidOutput if the text does not say."""
-    return sum(numbers(text, "voluntary", "involuntary").values())
+    return sum(printed.numbers(SWITCHES, text).values())
 
 
 WORKLOADS = (Sysbench(),)

@@ -3,10 +3,23 @@
 import re
 from collections.abc import Mapping
 
-from plimsoll.workloads.base import FOLDER, SUPPLIED, InvalidOutput, Microservice, Room, numbers
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import FOLDER, SUPPLIED, InvalidOutput, Microservice, Room
 
-# What Y-Cruncher prints (and writes into its validation file).
+# What Y-Cruncher prints (and writes into its validation file), and what follows on the line: the same in minutes or more.
 TIMES = {"computation_seconds": "Total Computation Time:", "total_seconds": "Start-to-End Wall Time:"}
+SECONDS = rf"\s+(?P<seconds>{printed.GENERAL}) seconds(?:\s+\((?:\s*(?P<minutes>{printed.GENERAL}) minutes\s*|.*)\))?\s*"
+# What FLINT's program prints.
+PRINTED = (
+    printed.named(
+        **dict.fromkeys(("digits", "threads", "accuracy_bits", "needed_bits"), printed.INTEGER),
+        computation_seconds=printed.fixed(6),
+        total_seconds=printed.fixed(6),
+    )
+    + "last=[0-9]{10}\n"
+)
+# Bits of a decimal digit, nearly.
+BITS = 3.32
 # It colours its output.
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -49,27 +62,41 @@ class YCruncher(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """`computation_seconds` and `total_seconds`, of digits that are right by the program's own check."""
-        if "sha256" in parameters:
-            return _printed(ESCAPES.sub("", text))
-        printed = numbers(text, "digits", "threads", "accuracy_bits", "needed_bits", "computation_seconds", "total_seconds")
-        if printed["digits"] < parameters["digits"] or printed["accuracy_bits"] < printed["needed_bits"]:
-            raise InvalidOutput(f"it has {printed['digits']:.0f} digits, right to {printed['accuracy_bits']:.0f} bits")
-        return printed
+        found = _printed(ESCAPES.sub("", text)) if "sha256" in parameters else _of_flint(text, parameters)
+        if not 0 < found["computation_seconds"] <= found["total_seconds"]:
+            raise InvalidOutput(f"it computed for {found['computation_seconds']:g} of {found['total_seconds']:g} s")
+        return found
+
+    def took(self, values: dict[str, float], parameters: dict) -> float:
+        return values["total_seconds"]
 
     def expected_seconds(self, parameters: dict) -> float:
         """As measured with FLINT at some million digits."""
         return 0.6e-6 * parameters["digits"]
 
 
+def _of_flint(text: str, parameters: dict) -> dict[str, float]:
+    """What FLINT's program printed."""
+    found = printed.numbers(PRINTED, text)
+    needed = max(found["needed_bits"], BITS * parameters["digits"])
+    if found["digits"] < parameters["digits"] or found["accuracy_bits"] < needed:
+        raise InvalidOutput(f"it has {found['digits']:.0f} digits, right to {found['accuracy_bits']:.0f} bits")
+    return found
+
+
 def _printed(text: str) -> dict[str, float]:
-    """Times that Y-Cruncher printed."""
-    printed = {}
+    """Times that Y-Cruncher printed, each on one line of its own."""
+    found = {}
     for name, words in TIMES.items():
-        match = re.search(rf"{words}\s+([0-9.]+)\s+seconds", text)
+        lines = [line for line in text.split("\n")[:-1] if words in line]
+        match = re.fullmatch(f".*{words}{SECONDS}", lines[0]) if len(lines) == 1 else None
         if not match:
-            raise InvalidOutput(f"it printed no '{words}'")
-        printed[name] = float(match.group(1))
-    return printed
+            raise InvalidOutput(f"it printed no '{words}', or not as it should")
+        found[name] = printed.number(match["seconds"])
+        if match["minutes"]:
+            # The minutes are rounded to a thousandth.
+            printed.agree(f"'{words}'", found[name], 60 * printed.number(match["minutes"]), 1e-3, 0.06)
+    return found
 
 
 WORKLOADS = (YCruncher(),)

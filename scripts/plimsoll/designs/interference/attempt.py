@@ -23,7 +23,7 @@ from plimsoll.measuring.process import ended_within
 from plimsoll.services import iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
-from plimsoll.workloads.base import SUPPLIED
+from plimsoll.workloads.base import SUPPLIED, InvalidOutput
 
 # Containers have limits: a program that the kernel kills may have gone beyond that of its container.
 LIMITS_MEMORY = True
@@ -50,6 +50,8 @@ def attempt(attempt: Attempt) -> dict:
     try:
         storage = _room_on_disk(attempt.cell, environment)
         return _Run(attempt, environment, storage).measure()
+    except InvalidOutput as problem:
+        return {"status": status.INVALID, "reason": str(problem)}
     except Unavailable as problem:
         return {"status": status.FAILED, "reason": str(problem)}
 
@@ -152,7 +154,7 @@ class _Run:
         return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
 
     def _verify(self, node: Node, wanted: dict) -> None:
-        command = node.inside(["sh", "-c", f"{{ {limits.SEEN}; }} 2>/dev/null"])
+        command = node.inside(["sh", "-c", limits.ASKED])
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_SECONDS)
         except subprocess.TimeoutExpired as problem:

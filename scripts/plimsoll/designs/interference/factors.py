@@ -1,6 +1,6 @@
 """Cells are a microservice alone, or a pair of them, in one of the cases."""
 
-from typing import NotRequired
+from typing import NotRequired, TypedDict
 
 from plimsoll import interchange
 
@@ -41,11 +41,31 @@ class InterferenceCell(interchange.Cell):
     iteration_limit_seconds: float
 
 
+class Sight(TypedDict):
+    """What a container may use."""
+
+    cpus: str
+    nodes: str
+    memory_bytes: int | None
+
+
+class Member(TypedDict):
+    """What a member of the pair did: its `place` there, and its iterations."""
+
+    benchmark: str
+    place: int
+    iterations: list[interchange.Iteration]
+
+
 class InterferenceRecord(interchange.Record):
     """A record of this design; a run that did not count may lack any of this."""
 
-    limits_seen: NotRequired[list[dict]]  # by each container, from inside
+    limits_seen: NotRequired[list[Sight]]  # by each container, from inside
     block_io_weight_works: NotRequired[bool | None]
     device: NotRequired[dict]  # what the run read and wrote
-    iterations: NotRequired[list[dict]]  # of each member
+    iterations: NotRequired[list[Member]]
     bits: NotRequired[dict[str, str]]  # sha256 of each program
+
+
+# What is in the files of this design's plans and records.
+CELL, PLAN, RECORD = InterferenceCell, interchange.Plan, InterferenceRecord

@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll import workloads
 from plimsoll.analysis import cell_paths
 from plimsoll.designs.interference import cells, words
-from plimsoll.designs.interference.factors import FREE
+from plimsoll.designs.interference.factors import FREE, InterferenceRecord
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
@@ -55,10 +55,10 @@ def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
     seen: dict[tuple, int] = {}
     for run in runs[runs["status"] == status.VALID].to_dict("records"):
         path = cell_paths.of_row(run, plan["factors"])
-        recorded = record.read(record.path_of(records, path, run["repetition"]))
-        for sight in recorded["limits_seen"]:
+        recorded = record.read(record.path_of(records, path, run["repetition"]), InterferenceRecord)
+        for sight in recorded.get("limits_seen", []):
             memory = sight["memory_bytes"] and f"{sight['memory_bytes'] / 2**20:.0f} MiB"
-            weight = {None: "not asked for", True: "applied", False: "not possible here"}[recorded["block_io_weight_works"]]
+            weight = {None: "not asked for", True: "applied", False: "not possible here"}[recorded.get("block_io_weight_works")]
             key = (run["case"], sight["cpus"], sight["nodes"], memory or "not visible from inside", weight)
             seen[key] = seen.get(key, 0) + 1
     names = ("case", "cpus", "nodes", "memory", "block_io_weight")

@@ -9,7 +9,7 @@ from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.base import Node
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within
-from plimsoll.workloads import loop, sysbench
+from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 # From the order to start the programs to the common moment: each has to be in its container by then, and engines let them in
@@ -67,8 +67,8 @@ class Task(Base):
             raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
 
     def _printed(self, folder) -> dict:
-        values = self.sysbench.results((folder / "1.out").read_text(errors="replace"), self.cell["parameters"])
-        return {**values, "switches": sysbench.switches((folder / "switches").read_text())}
+        values = self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
+        return {**values, "switches": sysbench.switches(printed.text_of(folder / "switches"))}
 
 
 def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None:
@@ -82,8 +82,8 @@ def ended(folder, limit: float, ahead: float = 0.0) -> dict:
     """When the one iteration of a loop began and ended, by this host's clock, which the node's is `ahead` of; InvalidOutput if
     it did not end well."""
     iterations = loop.read(loop.log_of(folder))
-    if not iterations:
-        raise InvalidOutput("it did not end")
+    if len(iterations) != 1:
+        raise InvalidOutput("it did not end" if not iterations else f"its log has {len(iterations)} iterations, and not one")
     (iteration,) = iterations
     if iteration["late"]:
         raise InvalidOutput(f"it took longer than {limit:g} s")

@@ -16,7 +16,7 @@ from plimsoll.environments.base import HOST, Afterwards, Spec
 from plimsoll.environments.docker_nested import PARENTS, Parents
 from plimsoll.errors import Unavailable
 from plimsoll.services import counted
-from plimsoll.workloads import loop
+from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
 
 # The parts of a parent's time, and the moment at which each ends (docker_nested.moments).
@@ -102,19 +102,22 @@ class Task(Base):
         folder = self.attempt.folder / f"program-{name}"
         try:
             began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
-            self.sysbench.results((folder / "1.out").read_text(errors="replace"), self.cell["parameters"])
+            self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
         except InvalidOutput as problem:
             raise InvalidOutput(f"the program of container {name}: {problem}") from problem
         return began
 
     def _refuse_unended(self, passed: gate.Passed) -> None:
-        """Unavailable, with its last words, if a creation failed or did not end."""
-        for number, (code, ended) in enumerate(zip(passed.codes, passed.ended, strict=True)):
+        """Unavailable, with its last words, if a creation failed or did not end; InvalidOutput if it did not note its
+        beginning."""
+        for number, (code, begun, ended) in enumerate(zip(passed.codes, passed.begun, passed.ended, strict=True)):
             if ended is None:
                 raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
             if code:
                 words = (self.attempt.folder / f"{number}.err").read_text(errors="replace").strip().splitlines()
                 raise Unavailable(f"creation {number + 1} ended with {code}: {words[-1] if words else 'it said nothing'}")
+            if begun is None:
+                raise InvalidOutput(f"creation {number + 1} did not note when it began")
 
     def _creation(self, number: int, passed: gate.Passed, after: Afterwards) -> dict:
         """Moments of one creation, in seconds after the gate was opened, and of a parent and of a virtual machine its parts."""
@@ -135,6 +138,10 @@ def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, flo
     for part, moment in PARTS.items():
         if moment not in noted:
             raise InvalidOutput(f"the parent did not note when its {moment} had ended")
+        if noted[moment] < before:
+            raise InvalidOutput(f"the parent noted that its {moment} had ended before it had begun")
         durations[part] = noted[moment] - before
         before = noted[moment]
+    if ended < before - opened - gate.CLOCKS:
+        raise InvalidOutput("the parent noted that its children had ended after it had ended itself")
     return {**durations, "end_time": ended - (before - opened), "other_time": ended - durations["image_load_time"]}

@@ -86,6 +86,10 @@ class NestingRecord(interchange.Record):
     bits: NotRequired[dict[str, str]]  # sha256 of each program
 
 
+# What is in the files of this design's plans and records.
+CELL, PLAN, RECORD = NestingCell, NestingPlan, NestingRecord
+
+
 def total(cell: NestingCell) -> int:
     """Containers in which something runs: the children, or the instances where nothing is nested."""
     if cell["task"] == NETWORK:

@@ -7,8 +7,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import InvalidOutput
+
 # Waits for the end of its standard input, notes the moment, and becomes the command.
 WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
+# What it notes, and how far two of the host's clocks may differ (s).
+NOTED, CLOCKS = f"(?P<moment>{printed.fixed(6)})\n", 0.05
 # What Bash takes to get to the gate (s).
 READY = 0.2
 
@@ -45,7 +50,7 @@ def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=l
         if process.poll() is None:
             process.kill()
         process.wait()
-    begun = [_noted(folder / f"{number}.begun", offset) for number in range(len(commands))]
+    begun = [noted(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
     return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
 
 
@@ -70,8 +75,11 @@ def _ends(processes: list[subprocess.Popen], last: float) -> list[float | None]:
     return ended
 
 
-def _noted(path: Path, offset: float) -> float | None:
+def noted(path: Path, offset: float, opened: float) -> float | None:
+    """When a command began that has noted it; None if it has not, or if what it noted is no moment after the gate was
+    `opened`."""
     try:
-        return float(path.read_text()) - offset
-    except (OSError, ValueError):
+        moment = printed.numbers(NOTED, printed.text_of(path))["moment"] - offset
+    except InvalidOutput:
         return None
+    return moment if opened - CLOCKS <= moment <= time.monotonic() + CLOCKS else None

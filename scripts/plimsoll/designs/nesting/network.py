@@ -21,13 +21,11 @@ from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import netperf
+from plimsoll.workloads import netperf, printed
 from plimsoll.workloads.base import InvalidOutput
 
 # A test that takes this much longer than it was asked to hangs (s).
 PATIENCE = 15.0
-# Numbers in the line in which each test prints its result.
-STREAM_FIELDS, RR_FIELDS = 5, 6
 MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
 # What has to have passed a switch of what was exchanged: what waits in buffers when a test ends has not.
 SWITCHED = 0.5
@@ -126,7 +124,7 @@ class Task(Base):
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
         try:
-            return VALUES[test](Path(f"{stem}.out").read_text(errors="replace"), parameters)
+            return VALUES[test](printed.text_of(Path(f"{stem}.out")), parameters)
         except InvalidOutput as problem:
             raise InvalidOutput(f"{where}: {problem}") from problem
 
@@ -165,20 +163,19 @@ def _rr(address: str, port: int, parameters: dict) -> list[str]:
 
 def throughput(text: str, parameters: dict) -> float:
     """Gbit/s of a stream."""
-    _, megabits = netperf.last_line(text, "TCP_STREAM", STREAM_FIELDS, parameters["seconds"])
-    return megabits / MEGABITS_IN_GIGABIT
+    return netperf.found(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
 
 
 def latency(text: str, parameters: dict) -> float:
     """Microseconds from a request to its response. As many are under way as the burst is, and one: by Little's law each
     takes as many times the time between two responses. InvalidOutput if Netperf does not tell of the burst and of the
     messages that were asked for."""
-    if f"first burst {parameters['burst']}" not in text:
-        raise InvalidOutput("Netperf did not use bursts")
-    if text.split().count(size := str(1024 * parameters["message_kilobytes"])) != 2:
+    found = netperf.found(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
+    if found["burst"] != parameters["burst"]:
+        raise InvalidOutput(f"Netperf used bursts of {found['burst']:.0f}, not of {parameters['burst']}")
+    if {found["request"], found["response"]} != {size := 1024 * parameters["message_kilobytes"]}:
         raise InvalidOutput(f"Netperf did not use messages of {size} bytes")
-    _, rate = netperf.last_line(text, "TCP_RR", RR_FIELDS, parameters["seconds"])
-    return MICROSECONDS * (parameters["burst"] + 1) / rate
+    return MICROSECONDS * (parameters["burst"] + 1) / found["result"]
 
 
 TESTS = {"throughput": _stream, "latency": _rr}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, nested, parents
 from plimsoll.environments.docker_nested import GIVEN, USUAL, privileges
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 # What each kind may do beyond other containers, and how the names of its notes end.
@@ -31,7 +32,11 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
 
 def _refuse(kind: str, noted: Path) -> None:
     """InvalidOutput if what one of a kind noted is not what it should."""
-    if (seen := privileges(noted.read_text())) != KINDS[kind]:
+    try:
+        seen = privileges(printed.text_of(noted))
+    except ValueError as problem:
+        raise InvalidOutput(f"the {kind} {noted.stem} did not note what it may do: {problem}") from problem
+    if seen != KINDS[kind]:
         raise InvalidOutput(f"the {kind} {noted.stem} has {_words(seen)}, and should have {_words(KINDS[kind])}")
 
 

@@ -1,6 +1,5 @@
 """What only the report of a study of nesting has: what the runs were made of, Table I, and the statistics."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +8,7 @@ from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import status
+from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "nesting/report.html.j2"
@@ -21,7 +20,7 @@ def content(
 ) -> dict:
     """What the template is told beyond what all reports tell."""
     return {
-        "programs": json.loads(sources.image.read_text())["files"],
+        "programs": planned.image(sources.image)["files"],
         "cores": plan["cores"],
         "apart": apart(runs),
         "tables": tables(sources.tables, study),

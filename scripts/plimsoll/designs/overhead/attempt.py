@@ -7,6 +7,7 @@ warm-up are kept, and do not count.
 
 import contextlib
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -40,6 +41,8 @@ SPARE_BYTES = 2**30
 FILE_SYSTEM = 1.25
 # Starting an iteration, and bringing back what it wrote, takes no longer (s).
 AROUND = 20.0
+# What a program may use, and how much memory there is for it.
+ASKED = limits.ASKED + "; grep MemAvailable /proc/meminfo 2>/dev/null; true"
 
 
 def others(cell: OverheadCell) -> list:
@@ -195,11 +198,10 @@ class _Run:
 
     def _seen(self, node: Node) -> dict:
         """What a program may use, read where it runs; Unavailable if that is not what it should have."""
-        asked = f"{{ {limits.SEEN}; grep MemAvailable /proc/meminfo; }} 2>/dev/null; true"
-        told = output(node.inside(["sh", "-c", asked]), AROUND)
+        told = output(node.inside(["sh", "-c", ASKED]), AROUND)
         seen = limits.seen(told)
-        available = next((int(line.split()[1]) for line in told.splitlines() if line.startswith("MemAvailable")), 0)
-        seen["available_bytes"] = 1024 * available
+        available = re.search("^MemAvailable: +([0-9]+) kB$", told, re.MULTILINE)
+        seen["available_bytes"] = 1024 * int(available[1]) if available else 0
         if (number := len(cpulist.parse(seen["cpus"]))) != self.cell["processors"]:
             raise Unavailable(f"a program may use {number} processors, and should have {self.cell['processors']}")
         if self.on_disk and not self.environment.own_kernels:

@@ -40,11 +40,21 @@ class OverheadPlan(interchange.Plan):
     second_host: NotRequired[interchange.SecondHost]  # if it is another machine
 
 
+class Started(interchange.Iteration):
+    """An iteration, with the `moment` at which it was started (s since 1970)."""
+
+    moment: float
+
+
 class OverheadRecord(interchange.Record):
     """A record of this design; a run that did not count may lack any of this."""
 
     seen: NotRequired[dict]  # what the programs may use, read where they run
     device: NotRequired[str | None]  # the block device under a benchmark of the disk, by its name on this host
     settled: NotRequired[dict]  # how idle the second host was, if it is another machine
-    iterations: NotRequired[list[dict]]  # of the warm-up too
+    iterations: NotRequired[list[Started]]  # of the warm-up too
     bits: NotRequired[dict[str, str]]  # sha256 of each program
+
+
+# What is in the files of this design's plans and records.
+CELL, PLAN, RECORD = OverheadCell, OverheadPlan, OverheadRecord

@@ -1,6 +1,5 @@
 """What only the report of a study of overhead has: what ran, what programs saw, the tables and the overheads."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +7,7 @@ import pandas as pd
 from plimsoll import workloads
 from plimsoll.designs.overhead import words
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import status
+from plimsoll.measuring import planned, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
@@ -22,7 +21,7 @@ def content(
     """What the template is told beyond what all reports tell."""
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     return {
-        "programs": json.loads(sources.image.read_text())["files"],
+        "programs": planned.image(sources.image)["files"],
         "benchmarks": benchmarks(measurable, runs),
         "windows": sorted({cell["window_seconds"] for cell in measurable}),
         "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),

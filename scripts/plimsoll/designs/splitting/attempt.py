@@ -1,12 +1,12 @@
 """One launch of a splitting study: ranks of one MPI application in a deployment's containers, for one section or several."""
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import environments, instruments, workloads
+from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.environments.base import Environment, Node
@@ -145,9 +145,9 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
         measured["values"] = {**ended.benchmark.results(folder, parameters), "benchmark_seconds": seconds, **watched}
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
+        measured["bits"] = bits(measured["ranks"])
     except InvalidOutput as problem:
         return {**measured, "status": status.INVALID, "reason": str(problem)}
-    measured["bits"] = bits(measured["ranks"])
     measured["transport"] = transport(measured["ranks"])
     for rank in measured["ranks"]:
         del rank["objects"]
@@ -173,12 +173,7 @@ def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
 
 def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
     """What each rank saw (containers/hpcc/rank_report.c)."""
-    reports = []
-    for number in range(cell["ranks"]):
-        try:
-            reports.append(json.loads((folder / f"ranks/{number}.json").read_text()))
-        except (OSError, ValueError) as error:
-            raise InvalidOutput(f"rank {number} left no report") from error
+    reports = ranks.read(folder, cell["ranks"])
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
     environment = environments.find(cell["runtime"])
     if environment.merged and containers != 1:

@@ -5,7 +5,7 @@ from pathlib import Path
 from plimsoll import environments, instruments, workloads
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.splitting import affinity, words
+from plimsoll.designs.splitting import affinity, scheme, words
 from plimsoll.designs.splitting.factors import OF_EXPERIMENT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
@@ -17,6 +17,8 @@ def study(study: dict, source: str, refer: Refer) -> None:
     """Names of runtimes, levels, sections, metrics, experiments and files."""
     factors = study["factors"]
     sections = workloads.find(study["benchmark"], Application).sections
+    refer("factors.hardware", factors["hardware"], list(scheme.SOCKETS))
+    refer("factors.mode", factors["mode"], list(scheme.MODES))
     refer("factors.runtime", factors["runtime"], sorted(environments.known()))
     refer("asks", study.get("asks", []), factors["runtime"])
     refer("baseline", [study["baseline"]], factors["runtime"])

@@ -60,3 +60,7 @@ class SplittingRecord(interchange.Record):
     values: NotRequired[dict[str, float]]
     bits: NotRequired[dict[str, str]]  # build identifier of each object that the ranks mapped
     transport: NotRequired[dict]  # what carried the messages
+
+
+# What is in the files of this design's plans and records.
+CELL, PLAN, RECORD = SplittingCell, SplittingPlan, SplittingRecord

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingPlan
+from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingPlan, SplittingRecord
 from plimsoll.measuring import record, status
 
 COLUMNS = [*OF_DEPLOYMENT, "section", "repetition", "what", "calls", "seconds", "share"]
@@ -20,15 +20,16 @@ def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd
     for path, repetition in runs:
         cell = plan["cells"][path]
         try:
-            recorded = record.read(record.path_of(folder / "runs", path, repetition))
+            recorded = record.read(record.path_of(folder / "runs", path, repetition), SplittingRecord)
         except record.Damaged:
             continue  # named in the list of runs
         if recorded["fingerprint"] != cell["fingerprint"] or recorded["status"] != status.VALID:
             continue
         described = {**{key: cell[key] for key in (*OF_DEPLOYMENT, "section")}, "repetition": repetition}
-        for name, share in recorded["values"].items():
+        values = recorded.get("values", {})
+        for name, share in values.items():
             kind, _, what = name.partition("/")
-            if kind == "mpi_share":
-                calls, seconds = (recorded["values"][f"mpi_{unit}/{what}"] for unit in ("calls", "seconds"))
+            if kind == "mpi_share" and {f"mpi_calls/{what}", f"mpi_seconds/{what}"} <= values.keys():
+                calls, seconds = (values[f"mpi_{unit}/{what}"] for unit in ("calls", "seconds"))
                 rows.append({**described, "what": what, "calls": calls, "seconds": seconds, "share": share})
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,6 +1,5 @@
 """What only the report of a splitting study has: the answer, transports, sizes, tables, tests, and what watching cost."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,7 @@ from plimsoll.analysis import tables as analysis_tables
 from plimsoll.designs.splitting import host_tables, watching, words
 from plimsoll.designs.splitting.factors import SplittingPlan
 from plimsoll.instruments.mpi_profile import PATTERNS
-from plimsoll.measuring import status
+from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
 
 TEMPLATE = "splitting/report.html.j2"
@@ -21,7 +20,7 @@ def content(
     sources: Sources, study: dict, plan: SplittingPlan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
     """What the template is told beyond what all reports tell."""
-    image = json.loads(sources.image.read_text())
+    image = planned.image(sources.image)
     return {
         "programs": {
             name: file

@@ -7,6 +7,7 @@ from plimsoll.host import topology
 from plimsoll.interchange import Topology
 
 SOCKETS = {"uma": 1, "numa": 2}
+MODES = EXACT, OVER = "exact", "over"
 ALONE = "S1"
 # Cores that the paper's settings use.
 LARGEST = 16
@@ -103,8 +104,8 @@ def schemes(hardware: Setting) -> list[Scheme]:
     cores = hardware.cores
     full = cores == hardware.largest
     over_cores, over_ranks = (cores // 2, cores) if full else (cores, 2 * cores)
-    rows = [*_series("E", "exact", cores, cores), *_series("O", "over", over_ranks, over_cores)]
-    return [*rows, Scheme(ALONE, "exact", 1, 1, 1)]
+    rows = [*_series("E", EXACT, cores, cores), *_series("O", OVER, over_ranks, over_cores)]
+    return [*rows, Scheme(ALONE, EXACT, 1, 1, 1)]
 
 
 def _series(letter: str, mode: str, ranks: int, cores: int) -> list[Scheme]:

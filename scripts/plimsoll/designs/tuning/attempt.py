@@ -30,6 +30,9 @@ LAUNCHES = False
 # What HDFS, the tasks and the output take of the disk beside the data, as multiples of these, and what must be left (bytes).
 TIMES_THE_DATA, SPARE_BYTES = 8, 2 * 2**30
 
+# How far the clocks of this host and of the master's may differ while a job runs (s).
+CLOCKS = 1.0
+
 
 def others(cell: TuningCell) -> list:
     """The other machines that nodes of the cluster are on."""
@@ -122,13 +125,17 @@ class _Run:
         return made
 
     def _job(self, size: str, made: prices.Prices) -> dict:
+        begun = time.monotonic()
         job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}")
         try:
             self.cluster.wait(job, self.cell["job_limit_seconds"])
         finally:
             self.lost = [name for name in self.cluster.ended() if name != self.cluster.master.name]
+        lasted = time.monotonic() - begun
         history = self.cluster.history(job)
         told = judge.job(size, history, made, self.cell["settings"], self.attempt.plan["strategies"])
+        if told["seconds"] > lasted + CLOCKS:
+            raise InvalidOutput(f"the job took {told['seconds']:g} s by its history, and {lasted:.1f} s by this host's clock")
         if self.cluster.checksum(f"/made/{size}/part-r-00000") != made.expected:
             raise InvalidOutput(f"what the job made of the {size} data is not what sort makes of them")
         return told

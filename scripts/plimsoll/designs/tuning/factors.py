@@ -1,6 +1,6 @@
 """Cells are a cluster in which one strategy, or several together, are set, with the jobs that run in it."""
 
-from typing import NotRequired
+from typing import NotRequired, TypedDict
 
 from plimsoll import interchange
 
@@ -36,11 +36,47 @@ class TuningPlan(interchange.Plan):
     cluster_hosts: NotRequired[list[interchange.ClusterHost]]  # that the workers are on
 
 
+class Sides(TypedDict):
+    """A counter of map tasks and of reduce tasks."""
+
+    map: int
+    reduce: int
+
+
+class Counters(TypedDict):
+    """What tasks have counted, as far as it is read again."""
+
+    map_output_records: Sides
+    map_output_bytes: Sides
+    materialized_bytes: Sides
+    shuffled_bytes: Sides
+    spilled_records: Sides
+    written_bytes: Sides
+    cpu_milliseconds: Sides
+
+
+class Job(TypedDict):
+    """A job that has ended well."""
+
+    size: str
+    seconds: float
+    bytes: int  # of the data, with records and how many of them are distinct
+    records: int
+    distinct: int
+    maps: int
+    counters: Counters
+    served: dict[str, str]  # what the daemons said of the keys of all strategies
+
+
 class TuningRecord(interchange.Record):
     """A record of this design; a run that did not count may lack any of this."""
 
-    jobs: NotRequired[list[dict]]  # in the order in which they ran
+    jobs: NotRequired[list[Job]]  # in the order in which they ran
     lost: NotRequired[list[str]]  # workers that ended under a job
     settled: NotRequired[list[dict]]  # how idle each other machine was before the cluster was started
     device: NotRequired[str | None]  # the block device under the nodes' volumes, by its name on this host
     bits: NotRequired[dict[str, str]]  # sha256 of each of our programs
+
+
+# What is in the files of this design's plans and records.
+CELL, PLAN, RECORD = TuningCell, TuningPlan, TuningRecord

@@ -1,5 +1,6 @@
 """From a record of a study of tuning to its observations: one metric of a run's job on data of one size."""
 
+import math
 from pathlib import Path
 
 from plimsoll.designs.tuning.factors import TuningRecord
@@ -14,7 +15,9 @@ def values(job: dict) -> dict[str, float]:
         "time": job["seconds"],
         "cpu": sum(counters["cpu_milliseconds"].values()) / 1000,
         "maps": job["maps"],
-        "spills": counters["spilled_records"]["map"] / counters["map_output_records"]["map"],
+        "spills": counters["spilled_records"]["map"] / records
+        if (records := counters["map_output_records"]["map"])
+        else math.nan,
         "output": counters["map_output_bytes"]["map"],
         "materialized": counters["materialized_bytes"]["map"],
         "shuffled": counters["shuffled_bytes"]["reduce"],

@@ -1,13 +1,13 @@
 """What only the report of a study of tuning has: the jobs and their data, the tables, and what each strategy changes."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll.designs.tuning import words
+from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.interchange import Plan
-from plimsoll.measuring import record, status
+from plimsoll.measuring import planned, record, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
@@ -19,7 +19,7 @@ def content(
     sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
     """What the template is told beyond what all reports tell."""
-    image = json.loads(sources.image.read_text())
+    image = planned.image(sources.image)
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     return {
         "programs": image["files"],
@@ -40,7 +40,9 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
         if len(found) == 2:
             break
         try:
-            recorded = record.read(record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition))
+            recorded = record.read(
+                record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition), TuningRecord
+            )
         except record.Damaged:
             continue
         for job in recorded.get("jobs", []):

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from plimsoll.analysis.tables import Asked
-from plimsoll.designs.tuning import readings, statistics, strategies
-from plimsoll.designs.tuning.factors import BASELINE
+from plimsoll.designs.tuning import judge, readings, statistics, strategies
+from plimsoll.designs.tuning.factors import BASELINE, TuningRecord
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 from plimsoll.planning import availability
@@ -57,7 +57,7 @@ def acted(asked: Asked) -> pd.DataFrame:
     rows = []
     for cell in availability.shown(asked.plan, asked.study, asked.name):
         for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
-            served = {key: jobs[0]["served"][key] for key in cell["settings"]}
+            served = {key: jobs[0]["served"].get(key, judge.ABSENT) for key in cell["settings"]}
             rows.append(
                 {"strategy": cell["strategy"], "size": size, "runs": len(jobs), **_counted(jobs), "served": _told(served)}
             )
@@ -69,11 +69,11 @@ def _jobs(asked: Asked, path: str, repetitions: int) -> dict[str, list[dict]]:
     found: dict[str, list[dict]] = {}
     for repetition in range(1, repetitions + 1):
         try:
-            recorded = record.read(record.path_of(asked.folder / "runs", path, repetition))
+            recorded = record.read(record.path_of(asked.folder / "runs", path, repetition), TuningRecord)
         except record.Damaged:
             continue
         if recorded["status"] == status.VALID:
-            for job in recorded["jobs"]:
+            for job in recorded.get("jobs", []):
                 found.setdefault(job["size"], []).append(job)
     return found
 

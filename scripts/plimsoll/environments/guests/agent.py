@@ -17,6 +17,8 @@ from pathlib import Path
 WORK = "run/plimsoll/work"
 # The exit code of a command whose guest is gone.
 GONE = 255
+# The longest first line of an answer, and the largest answer (bytes): what a program writes into its folder.
+HEAD, MOST = 64, 2**30
 
 
 def main(arguments: list[str]) -> int:
@@ -28,7 +30,7 @@ def main(arguments: list[str]) -> int:
         with _asking(port, f"run {len(asked)}\n".encode() + asked) as stream:
             code, answer = read_answer(stream)
         unpack(answer, Path(folder), sys.stdout.buffer, sys.stderr.buffer)
-    except (OSError, tarfile.TarError) as problem:
+    except (OSError, ValueError, tarfile.TarError) as problem:
         print(f"the guest does not answer: {problem}", file=sys.stderr)
         return GONE
     return code
@@ -58,7 +60,7 @@ def unpack(answer: bytes, folder: Path, out, err) -> None:
     """Put what a guest has answered where it belongs: files into the node's folder, the program's output to `out` and `err`."""
     streams = {f"{WORK}/out": out, f"{WORK}/err": err}
     within = f"{str(folder).lstrip('/')}/"
-    with tarfile.open(fileobj=io.BytesIO(answer)) as packed:
+    with tarfile.open(fileobj=io.BytesIO(answer), mode="r:") as packed:
         for member in packed:
             if not member.isfile():
                 continue
@@ -74,9 +76,9 @@ def unpack(answer: bytes, folder: Path, out, err) -> None:
 
 def read_answer(stream) -> tuple[int, bytes]:
     """The exit code and the archive of an answer; OSError if it is not whole."""
-    head = stream.readline().split()
-    if len(head) != 2:
-        raise OSError("it ended in the middle")
+    head = stream.readline(HEAD).split()
+    if len(head) != 2 or not all(number.isdigit() for number in head) or int(head[1]) > MOST:
+        raise OSError("it ended in the middle, or says nonsense")
     code, size = map(int, head)
     content = stream.read(size)
     if len(content) != size:
@@ -104,7 +106,11 @@ def _asking(port: str, asked: bytes, seconds: float | None = None) -> Iterator[i
 def uptime(port: str, seconds: float) -> float:
     """What a guest's clock says (s since its boot); OSError if it does not answer within `seconds`."""
     with _asking(port, b"clock\n", seconds) as stream:
-        return float(stream.readline())
+        told = stream.readline(HEAD)
+    try:
+        return float(told)
+    except ValueError as problem:
+        raise OSError(f"it says {told!r} when it is asked for its clock") from problem
 
 
 if __name__ == "__main__":

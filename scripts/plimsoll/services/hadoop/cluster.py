@@ -15,7 +15,7 @@ from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within
-from plimsoll.services.hadoop import configuration, rest
+from plimsoll.services.hadoop import configuration, rest, told
 from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
@@ -68,8 +68,8 @@ class Cluster:
             self._start_on_machines()
         else:
             self.nodes = self.services.start([self._spec(name) for name in self.names])
-            told = all_of([node.inside(["hostname", "-i"]) for node in self.nodes])
-            self.addresses = {node.name: text.split()[0] for node, text in zip(self.nodes, told, strict=True)}
+            said = all_of([node.inside(["hostname", "-i"]) for node in self.nodes])
+            self.addresses = {node.name: text.split()[0] for node, text in zip(self.nodes, said, strict=True)}
         for what, ready in (("HDFS", self._stores), ("YARN", self._schedules), ("the history server", self._remembers)):
             self._wait(what, ready)
 
@@ -134,8 +134,8 @@ class Cluster:
             try:
                 if ready():
                     return
-            except (rest.NoAnswer, ValueError) as problem:
-                last = str(problem)
+            except (rest.NoAnswer, LookupError, TypeError, ValueError) as problem:
+                last = f"its answer has not what it should: {problem!r}" if isinstance(problem, LookupError) else str(problem)
             if time.monotonic() - looked > ENDED_SECONDS:
                 looked = time.monotonic()
                 if ended := self.ended():
@@ -146,8 +146,8 @@ class Cluster:
     def ended(self) -> list[str]:
         """Names of the containers of the cluster that are not up any more."""
         listed = ["ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
-        told = all_of([[*engine.command, *listed] for engine in (self.services.environment, *self.engines)])
-        states = dict(line.split() for text in told for line in text.splitlines())
+        said = all_of([[*engine.command, *listed] for engine in (self.services.environment, *self.engines)])
+        states = dict(line.split() for text in said for line in text.splitlines())
         return [node.name for node in self.nodes if states.get(node.name) != "running"]
 
     def _said(self, name: str) -> str:
@@ -171,17 +171,22 @@ class Cluster:
         log = self.folder / f"client-{Path(target).name}.log"
         with open(log, "wb") as err:
             process = subprocess.Popen(
-                self.master.inside(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, text=True
+                self.master.inside(words),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+                errors="replace",
             )
         if not ended_within(process.pid, SUBMIT_SECONDS):
             process.kill()
-        told = process.communicate()[0]
-        if process.returncode or not told.startswith("job "):
+        submitted = told.SUBMITTED.fullmatch(process.communicate()[0])
+        if process.returncode or not submitted:
             lines = log.read_text(errors="replace").strip().splitlines()
             raise Unavailable(
                 f"the job was not submitted: {lines[-1] if lines else f'its client ended with {process.returncode}'}"
             )
-        return told.split()[1]
+        return submitted[1]
 
     def wait(self, job: str, limit: float) -> None:
         """Until a job has ended well. InvalidOutput if it fails, if it takes longer than `limit` seconds (it is left to the end
@@ -189,16 +194,16 @@ class Cluster:
         end = time.monotonic() + limit
         while time.monotonic() < end:
             try:
-                told = self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}")["app"]
+                seen = told.app(self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}"))
             except rest.NoAnswer as problem:
                 if self.master.name in self.ended():
                     raise InvalidOutput(f"the master ended under the job: {self._said(self.master.name)}") from problem
-                told = {"state": ""}
-            if told["state"] in ENDED:
-                if told["finalStatus"] == "SUCCEEDED":
+                seen = None
+            if seen and seen["state"] in ENDED:
+                if seen["finalStatus"] == "SUCCEEDED":
                     return
-                reason = " ".join(told.get("diagnostics", "").split())
-                raise InvalidOutput(f"the job ended as {told['finalStatus']}: {reason[:300] or 'Hadoop says no more'}")
+                reason = " ".join(seen.get("diagnostics", "").split())
+                raise InvalidOutput(f"the job ended as {seen['finalStatus']}: {reason[:300] or 'Hadoop says no more'}")
             time.sleep(LOOK_SECONDS)
         raise InvalidOutput(f"the job had not ended after {limit:g} s")
 
@@ -215,23 +220,5 @@ class Cluster:
                 if time.monotonic() > end:
                     raise InvalidOutput(f"the history server does not know the job: {problem}") from problem
             time.sleep(LOOK_SECONDS)
-        told, counted, settings = found
-        return {
-            "job": told["job"],
-            "counters": counters(counted["jobCounters"]["counterGroup"]),
-            "conf": {one["name"]: one["value"] for one in several(settings["conf"]["property"])},
-        }
-
-
-def counters(groups: list | dict) -> dict[str, dict[str, int]]:
-    """What map tasks and reduce tasks counted, by the counter's name."""
-    return {
-        one["name"]: {"map": one["mapCounterValue"], "reduce": one["reduceCounterValue"]}
-        for group in several(groups)
-        for one in several(group["counter"])
-    }
-
-
-def several(given: list | dict) -> list:
-    """A list, also where there is one element: Hadoop's JSON has that alone then."""
-    return given if isinstance(given, list) else [given]
+        of_job, counted, settings = found
+        return {"job": told.job(of_job), "counters": told.counters(counted), "conf": told.configuration(settings)}

@@ -6,11 +6,12 @@ What a job has to make is computed by `sort`, which has nothing in common with H
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
-from plimsoll import paths
+from plimsoll import documents, paths
 from plimsoll.environments.base import LABELLED, output
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
@@ -20,7 +21,7 @@ PROGRAM = "/opt/plimsoll/bin/prices.jar"
 # To make, or to sort, a gigabyte takes no longer (s).
 SECONDS_OF_GIGABYTE = 300
 # Distinct records by instance type, operating system, zone and time; those alike in these by tag and price.
-SORT = "sort -u -- {file} | sort -s -t '\t' -k4,4 -k5,5 -k6,6 -k3,3"
+SORT = 'set -o pipefail; export LC_ALL=C TMPDIR="${1%/*}"; sort -u -- "$1" | sort -s -t "\t" -k4,4 -k5,5 -k6,6 -k3,3'
 
 
 # SHA-256 of what the generator makes of the configuration's seed, by the bytes that the profiles quick and ci ask for.
@@ -30,6 +31,16 @@ KNOWN = {
     (20200814, 160 * 2**20): "5603777942483d6780017d15b084a8f8634dd18a6f8556edcfedaefee67ac8dd",
     (20200814, 288 * 2**20): "8479d2a433ff2a921df6b17a3bdb8afbcf3eb4a63a50173d56555d1904c45679",
 }
+
+
+class Noted(TypedDict):
+    """What is noted of data."""
+
+    records: int
+    distinct: int
+    bytes: int
+    sha256: str
+    expected: str
 
 
 class Prices(NamedTuple):
@@ -59,8 +70,12 @@ def made(image: Image, seed: int, size: int) -> Prices:
     noted = folder / NOTED
     if not noted.is_file():
         _make(image, seed, size, folder)
-    known = json.loads(noted.read_text())
-    prices = Prices(folder / "prices", **known)
+    try:
+        known = documents.of(noted, Noted)
+    except documents.Misfit as misfit:
+        noted.unlink()
+        raise Unavailable(f"{noted} is damaged ({misfit}); the data are made anew at the next attempt") from misfit
+    prices = Prices(folder / "prices", *(known[name] for name in Prices._fields[1:]))
     if not prices.file.is_file() or prices.file.stat().st_size != prices.bytes:
         noted.unlink()
         raise Unavailable(f"{prices.file} is not what was made; it is made anew at the next attempt")
@@ -73,12 +88,12 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     mounts = ["--volume", f"{folder}:{folder}", "--network", "none"]
     words = ["docker", "run", "--rm", "--label", LABELLED, *mounts, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
     limit = SECONDS_OF_GIGABYTE * (1 + size / 2**30)
-    told = dict(word.split("=", 1) for word in output([*words, str(seed), str(size), str(file)], limit).split())
+    told = _told(output([*words, str(seed), str(size), str(file)], limit))
     if told["sha256"] != KNOWN.get((seed, size), told["sha256"]):
         raise Unavailable(f"the generator made other data of seed {seed} and {size} bytes than it should: {told['sha256']}")
     distinct, expected = _sorted(file, limit)
     known = {
-        "records": int(told["records"]),
+        "records": told["records"],
         "distinct": distinct,
         "bytes": file.stat().st_size,
         "sha256": told["sha256"],
@@ -90,10 +105,18 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     new.rename(folder / NOTED)
 
 
+def _told(text: str) -> dict:
+    """What the generator said of what it has made. Unavailable if that is not whole."""
+    found = re.fullmatch(r"records=([0-9]+) sha256=([0-9a-f]{64})\s*", text)
+    if not found:
+        raise Unavailable(f"the generator said {text[:60]!r} of the data that it has made")
+    return {"records": int(found[1]), "sha256": found[2]}
+
+
 def _sorted(file: Path, limit: float) -> tuple[int, str]:
     """How many distinct records a file has, and the SHA-256 of these in order."""
     digest, lines = hashlib.sha256(), 0
-    shell = ["bash", "-c", f"set -o pipefail; export LC_ALL=C TMPDIR={file.parent}; {SORT.format(file=file)}"]
+    shell = ["bash", "-c", SORT, "bash", str(file)]
     with subprocess.Popen(["timeout", str(limit), *shell], stdout=subprocess.PIPE) as process:
         while part := process.stdout.read(1 << 20):
             digest.update(part)

@@ -28,9 +28,21 @@ def asked(address: str, port: int, path: str) -> dict:
             text = answer.read()
         if answer.status != 200:
             raise NoAnswer(f"{path} gave {answer.status}")
-        return json.loads(text)
-    except (OSError, http.client.HTTPException, json.JSONDecodeError) as problem:
+        return document(text, path)
+    # A ValueError is http.client's for a length that is no number.
+    except (OSError, http.client.HTTPException, ValueError) as problem:
         raise NoAnswer(f"{path}: {problem}") from problem
+
+
+def document(text: bytes, path: str) -> dict:
+    """The dictionary that a daemon gave for a path, as JSON; NoAnswer if it gave something else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise NoAnswer(f"{path}: it is no JSON") from problem
+    if not isinstance(found, dict):
+        raise NoAnswer(f"{path}: it is no dictionary")
+    return found
 
 
 def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str:
@@ -84,7 +96,7 @@ def _redirected(
             if answer.status != wanted:
                 raise Unavailable(f"HDFS gave {answer.status} for {path}")
             yield answer
-    except (OSError, http.client.HTTPException) as problem:
+    except (OSError, http.client.HTTPException, ValueError) as problem:
         raise Unavailable(f"HDFS did not answer for {path}: {problem}") from problem
 
 

@@ -1,0 +1,52 @@
+"""What the ranks of a run say of themselves (containers/hpcc/rank_report.c). Every run imports this."""
+
+from pathlib import Path
+from typing import TypedDict
+
+from plimsoll import documents
+from plimsoll.host import cpulist
+from plimsoll.workloads import printed
+from plimsoll.workloads.base import InvalidOutput
+
+# Of each time, after the point.
+DIGITS = 6
+
+
+class Rank(TypedDict):
+    """A rank's report, as far as it is judged."""
+
+    rank: int
+    hostname: str
+    cpus_allowed: str
+    mems_allowed: str
+    namespaces: dict[str, str]
+    benchmark_seconds: float
+    context_switches: dict[str, int]
+    migrations: int | None  # None where the kernel does not tell
+    shared_memory_segments: int
+    single_copy: str
+    network_bytes: dict[str, int]
+    objects: list[tuple[str, str]]  # that it has mapped, with their build identifiers
+
+
+def read(folder: Path, number: int) -> list[Rank]:
+    """The reports of so many ranks, in order. InvalidOutput if one is missing, or does not hold what it should."""
+    return [_rank(folder / f"ranks/{rank}.json", rank) for rank in range(number)]
+
+
+def _rank(path: Path, number: int) -> Rank:
+    try:
+        report = printed.document(path, DIGITS)
+    except InvalidOutput as problem:
+        raise InvalidOutput(f"rank {number} left no report") from problem
+    try:
+        documents.fit(report, Rank)
+        for name in ("cpus_allowed", "mems_allowed"):
+            if not cpulist.parse(report[name]):
+                raise ValueError(f"its {name} is empty")
+    except (documents.Misfit, ValueError) as problem:
+        raise InvalidOutput(f"the report of rank {number} is not what it should be: {problem}") from problem
+    counted = [*report["context_switches"].values(), *report["network_bytes"].values(), report["migrations"] or 0]
+    if report["rank"] != number or report["benchmark_seconds"] <= 0 or min(counted) < 0:
+        raise InvalidOutput(f"the report of rank {number} is not what it should be: a number in it cannot be")
+    return report

@@ -1,0 +1,238 @@
+"""JSON documents that stages hand to each other: read, and held against the types that say what they hold (interchange)."""
+
+import json
+import math
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from plimsoll.errors import Damaged, shown
+
+# No document of ours is nested more deeply: what is cannot be written again.
+DEEPEST = 32
+# The largest whole number that a table can hold.
+LARGEST = 2**63 - 1
+# What a value should be, for people.
+WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    type(None): "null",
+    dict: "keys with values",
+    list: "a list",
+}
+# Of a key that is shown to people, as many characters.
+SHOWN = 40
+
+
+class Misfit(Exception):
+    """A file is no JSON document, or not of the kind that it should be; the text says in words what is wrong."""
+
+    def __init__(self, words: str):
+        super().__init__(words)
+        # Where it is, from the inside to the outside.
+        self.keys: list[str] = []
+
+    def __str__(self) -> str:
+        # A key may be anything.
+        where = ".".join(key if key.isprintable() and len(key) <= SHOWN else shown(key) for key in reversed(self.keys))
+        return f"{where}: {self.args[0]}" if where else self.args[0]
+
+
+def read(path: Path, kind: Any, remedy: str) -> Any:
+    """The document in a file. OSError if the file cannot be read; Damaged, with the `remedy`, if it is not of that kind (a
+    TypedDict, or a type such as dict[str, int])."""
+    content = path.read_bytes()
+    try:
+        return _fitting(content, kind)
+    except Misfit as misfit:
+        raise Damaged(f"{path} is damaged ({misfit}): {remedy}.") from misfit
+
+
+def of(path: Path, kind: Any, finite: bool = True) -> Any:
+    """The document in a file; Misfit if it is not of that kind. With `finite` its numbers must be finite."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Misfit(f"it cannot be read: {error.strerror}") from error
+    return _fitting(content, kind, finite)
+
+
+def _fitting(content: bytes, kind: Any, finite: bool = True) -> Any:
+    try:
+        document = json.loads(content.decode())
+    except ValueError as error:
+        raise Misfit(f"it is no complete JSON: {error}") from error
+    except RecursionError as error:
+        raise Misfit("it is nested too deeply") from error
+    fit(document, kind, finite)
+    return document
+
+
+def fit(document: object, kind: Any, finite: bool = True) -> None:
+    """Misfit if a document is not of that kind."""
+    _check_of(kind, finite)(document)
+
+
+@cache
+def _check_of(kind: Any, finite: bool) -> Callable[[object], None]:
+    """What raises Misfit for a value that is not of a kind. It is made once for each kind: there are thousands of values."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if typing.is_typeddict(kind):
+        return _typed(kind, finite)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments, finite)
+    if origin is dict:
+        return _of_keys(_check_of(arguments[1], finite))
+    if origin is list:
+        return _of_each(_check_of(arguments[0], finite))
+    if origin is tuple:
+        return _of_places([_check_of(argument, finite) for argument in arguments])
+    if kind in (int, float, str, bool, type(None)):
+        return {int: _whole, float: _finite if finite else _number, str: _text}.get(kind, _simple(kind))
+    return _any(kind)
+
+
+def _typed(kind: Any, finite: bool) -> Callable[[object], None]:
+    checks = {key: _check_of(hint, finite) for key, hint in typing.get_type_hints(kind).items()}
+    required = sorted(kind.__required_keys__)
+
+    def check(value: object) -> None:
+        _simple(dict)(value)
+        for key in required:
+            if key not in value:
+                raise Misfit(f"it lacks {key!r}")
+        for key, each in value.items():
+            if key in checks:
+                _within(key, checks[key], each)
+            else:
+                _sound(each)
+
+    return check
+
+
+def _within(key: object, check: Callable[[object], None], value: object) -> None:
+    try:
+        check(value)
+    except Misfit as misfit:
+        misfit.keys.append(str(key))
+        raise
+
+
+def _of_keys(check: Callable[[object], None]) -> Callable[[object], None]:
+    def check_all(value: object) -> None:
+        _simple(dict)(value)
+        for key, each in value.items():
+            _text(key)
+            _within(key, check, each)
+
+    return check_all
+
+
+def _of_each(check: Callable[[object], None]) -> Callable[[object], None]:
+    def check_all(value: object) -> None:
+        _simple(list)(value)
+        for place, each in enumerate(value):
+            _within(place, check, each)
+
+    return check_all
+
+
+def _of_places(checks: list[Callable[[object], None]]) -> Callable[[object], None]:
+    def check_all(value: object) -> None:
+        _simple(list)(value)
+        if len(value) != len(checks):
+            raise Misfit(f"it has {len(value)} entries, and should have {len(checks)}")
+        for place, (check, each) in enumerate(zip(checks, value, strict=True)):
+            _within(place, check, each)
+
+    return check_all
+
+
+def _one_of(kinds: tuple, finite: bool) -> Callable[[object], None]:
+    checks = [_check_of(kind, finite) for kind in kinds]
+
+    def check(value: object) -> None:
+        misfits = []
+        for each in checks:
+            try:
+                return each(value)
+            except Misfit as misfit:
+                misfits.append(misfit)
+        raise misfits[0]
+
+    return check
+
+
+def _any(kind: Any) -> Callable[[object], None]:
+    """Of values of which nothing is known but that they are a dictionary, or a list, or not even that."""
+
+    def check(value: object) -> None:
+        if kind in (dict, list):
+            _simple(kind)(value)
+        _sound(value)
+
+    return check
+
+
+@cache
+def _simple(kind: type) -> Callable[[object], None]:
+    def check(value: object) -> None:
+        if type(value) is not kind:
+            raise _other(value, kind)
+
+    return check
+
+
+def _other(value: object, kind: type) -> Misfit:
+    told = shown(value) if isinstance(value, str | int | float | None) else WORDS[type(value)]
+    return Misfit(f"it is {told}, and should be {WORDS[kind]}")
+
+
+def _whole(value: object) -> None:
+    if type(value) is not int or abs(value) > LARGEST:
+        raise _other(value, int)
+
+
+def _number(value: object) -> None:
+    if type(value) is not float:
+        _whole(value) if type(value) is int else _simple(float)(value)
+
+
+def _finite(value: object) -> None:
+    _number(value)
+    if not math.isfinite(value):
+        raise _other(value, float)
+
+
+def _text(value: object) -> None:
+    if type(value) is not str:
+        raise _other(value, str)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Misfit(f"it has a character that cannot be written: {shown(value)}") from error
+
+
+def _sound(value: object) -> None:
+    """Misfit for what can be read, and could not be written again."""
+    waiting = [(value, 0)]
+    while waiting:
+        each, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise Misfit("it is nested too deeply")
+        if type(each) is dict:
+            for key, inner in each.items():
+                _text(key)
+                waiting.append((inner, depth + 1))
+        elif type(each) is list:
+            waiting += [(inner, depth + 1) for inner in each]
+        elif type(each) is str:
+            _text(each)
+        elif type(each) is int:
+            _whole(each)

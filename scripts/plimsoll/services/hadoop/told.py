@@ -1,0 +1,108 @@
+"""What the daemons of a cluster tell of a job, held against what they should tell: nonsense gives no value."""
+
+import re
+from typing import Any, NotRequired, TypedDict
+
+from plimsoll import documents
+from plimsoll.workloads.base import InvalidOutput
+
+# What the client prints of a job that it has submitted; its identifier becomes a part of addresses.
+SUBMITTED = re.compile(r"job (job_[0-9]+_[0-9]+)\s*")
+
+
+class App(TypedDict):
+    """How far an application is."""
+
+    state: str
+    finalStatus: str
+    diagnostics: NotRequired[str]
+
+
+class Job(TypedDict):
+    """A job that has ended: moments and times in milliseconds."""
+
+    id: str
+    submitTime: int
+    startTime: int
+    finishTime: int
+    mapsCompleted: int
+    reducesCompleted: int
+    failedMapAttempts: int
+    failedReduceAttempts: int
+    killedMapAttempts: int
+    killedReduceAttempts: int
+    avgMapTime: int
+    avgShuffleTime: int
+    avgMergeTime: int
+    avgReduceTime: int
+
+
+class Counter(TypedDict):
+    """A counter of a job."""
+
+    name: str
+    mapCounterValue: int
+    reduceCounterValue: int
+
+
+class Property(TypedDict):
+    """A key of a job's configuration."""
+
+    name: str
+    value: str
+
+
+def job(answer: dict) -> Job:
+    """What the history server says of a job. InvalidOutput if it is not what it should be."""
+    found = _part(answer, Job, "job")
+    order = [found["submitTime"], found["startTime"], found["finishTime"]]
+    if order != sorted(order) or order[0] <= 0 or min(_numbers(found)) < 0:
+        raise InvalidOutput(f"the history server tells times of the job that cannot be: {order}")
+    return found
+
+
+def _numbers(found: dict) -> list[int]:
+    return [found[name] for name, kind in Job.__annotations__.items() if kind is int]
+
+
+def counters(answer: dict) -> dict[str, dict[str, int]]:
+    """What map tasks and reduce tasks counted, by the counter's name. InvalidOutput if it is not what it should be."""
+    counted = {}
+    for group in _listed(answer, "jobCounters", "counterGroup"):
+        for one in _listed(group, "counter"):
+            counter = _part({"counter": one}, Counter, "counter")
+            sides = {"map": counter["mapCounterValue"], "reduce": counter["reduceCounterValue"]}
+            if min(sides.values()) < 0 or counted.setdefault(counter["name"], sides) != sides:
+                raise InvalidOutput(f"the history server tells {counter['name']} twice, or that it is below zero")
+    return counted
+
+
+def configuration(answer: dict) -> dict[str, str]:
+    """The values of a job's configuration, by key. InvalidOutput if it is not what it should be."""
+    properties = [_part({"property": one}, Property, "property") for one in _listed(answer, "conf", "property")]
+    return {one["name"]: one["value"] for one in properties}
+
+
+def app(answer: dict) -> App | None:
+    """How far an application is; None if a daemon does not say so as it should, which it may do later."""
+    try:
+        return _part(answer, App, "app")
+    except InvalidOutput:
+        return None
+
+
+def _listed(answer: object, *keys: str) -> list:
+    """What is below some keys, as a list: Hadoop's JSON has an element that is alone without one."""
+    for key in keys:
+        if not isinstance(answer, dict) or key not in answer:
+            raise InvalidOutput(f"the history server's answer has no {key}")
+        answer = answer[key]
+    return answer if isinstance(answer, list) else [answer]
+
+
+def _part(answer: dict, kind: Any, key: str) -> Any:
+    try:
+        documents.fit(answer.get(key), kind)
+    except documents.Misfit as misfit:
+        raise InvalidOutput(f"a daemon's answer about a job is not what it should be: {misfit}") from misfit
+    return answer[key]
