@@ -54,7 +54,7 @@ def shown(value: object, most: int = 60) -> str:
     """A value in a sentence for people: in quotes if it is a text, without what a terminal would obey, and not all of a long
     one."""
     # Python refuses to write a number of thousands of digits.
-    text = "a huge number" if isinstance(value, int) and abs(value) > 10**most else repr(value)
+    text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
     return text if len(text) <= most else f"{text[:most]}…"
 
 

@@ -72,7 +72,7 @@ def _value(text: str) -> object:
     try:
         # Texts alone, so that `off` is a word and not false.
         value = yaml.load(text, Loader=yaml.BaseLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return text
     return {"true": True, "false": False, "": None}.get(text.lower(), value)
 

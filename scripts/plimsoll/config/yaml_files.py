@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 SCHEMAS = paths.PROJECT / "config/schemas"
 # JSON Schema's types for people.
@@ -140,7 +140,7 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
     error = errors[0]
     keys = list(error.absolute_path)
     where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), keys)}"
-    key = ".".join(str(part) for part in keys)
+    key = ".".join(part if isinstance(part, str) and part.isprintable() else shown(part) for part in keys)
     raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
 
 
