@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from plimsoll import paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
@@ -17,7 +18,7 @@ def host(config: dict) -> Topology:
     """The host that is planned for: the one that `host_file` describes, or this machine, with its second host and those of
     clusters."""
     if described := config.get("host_file"):
-        return topology.described(yaml_files.load(Path(described), "host"))
+        return topology.described(yaml_files.load(paths.given(described), "host"))
     host = inventory.here()
     # Imported here, because few configurations name one.
     if second := config.get("second_host"):
