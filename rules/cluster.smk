@@ -23,7 +23,7 @@ HOSTS, NODES = submitting.of(config)
 
 
 wildcard_constraints:
-    host="|".join(map(re.escape, HOSTS.named)),
+    **dict.fromkeys(("host", "one", "other"), "|".join(map(re.escape, HOSTS.named))),
 
 
 onstart:
@@ -71,11 +71,26 @@ rule measure_host:
         "{params.command} >>{log} 2>&1"
 
 
-# What is made of several hosts. Comparisons of two of them, cell by cell, belong here too: the page links to those that it finds
-# as hosts/compare/ONE--OTHER/compare.html.
+# Two hosts, cell by cell. That something is worse on the other one, or that they cannot be compared, is an answer too.
+rule compare_pair:
+    input:
+        "hosts/{one}/done.json",
+        "hosts/{other}/done.json",
+    output:
+        "hosts/compare/{one}--{other}/compare.txt",
+    localrule: True
+    params:
+        folder="hosts/compare/{one}--{other}",
+    shell:
+        "status=0; python -m plimsoll compare hosts/{wildcards.one}/results hosts/{wildcards.other}/results --force --out {params.folder}"
+        " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder}/compare.html ]"
+
+
+# Beside the reference measurements, and what the papers say. The page links to the comparisons of pairs that are there.
 rule compare_hosts:
     input:
         [host.done for host in HOSTS.named.values()],
+        [f"hosts/compare/{one}--{other}/compare.txt" for one, other in HOSTS.pairs],
     output:
         page="hosts/findings.html",
         table="hosts/findings.csv",

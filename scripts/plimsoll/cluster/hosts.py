@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from plimsoll import paths
@@ -53,12 +54,14 @@ class Host:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The `named` hosts, the file with their `images`, and what is made on each: `targets`, in so many `hours`."""
+    """The `named` hosts, the file with their `images`, what is made on each (`targets`, in so many `hours`), and whether each
+    two of them are compared."""
 
     named: dict[str, Host]
     images: str
     targets: tuple[str, ...]
     hours: float | None
+    compare: bool
 
     @property
     def by_ssh(self) -> bool:
@@ -69,6 +72,11 @@ class Hosts:
     def judged(self) -> bool:
         """Whether verdicts come of what is made."""
         return any(Path(target).name in JUDGED for target in self.targets)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names of each two hosts that are compared."""
+        return list(combinations(self.named, 2)) if self.compare else []
 
     @property
     def image_settings(self) -> list[str]:
@@ -114,7 +122,7 @@ def read(config: Mapping) -> Hosts:
     images = given["images"] or IMAGES
     if given["images"] and not Path(images).is_file():
         raise PlimsollError(f"images: there is no file {images}: `make image` writes one where Docker or Podman is.")
-    return Hosts(named, images, tuple(given["targets"]), given["hours"])
+    return Hosts(named, images, tuple(given["targets"]), given["hours"], given["compare"])
 
 
 def _listed(value: object) -> object:
