@@ -13,6 +13,8 @@
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
+#   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one
+#   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results (docs/hosts.md)
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make session                    the same studies another time: engine started again, images unpacked again
 #   make compare A=results/reference/liu2020 B=results/liu2020   what changed from one set of results to another (docs/compare.md);
@@ -27,8 +29,12 @@ FROM ?=
 CLAIMS ?=
 RAW ?=
 PROFILE ?= quick
+DIRECTORY ?=
+HOSTS ?= $(sort $(patsubst %/done.json,%,$(wildcard hosts/*/done.json)))
 # Set-up installs what these studies ask for, and what building their images takes unless they come from a file.
 export STUDIES IMAGE
+# What is made and measured lies in results/ there.
+place = $(if $(DIRECTORY),--directory $(DIRECTORY))
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
 # The quick profile is for a given time; the others say how often everything is repeated.
@@ -36,7 +42,8 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: clean-up faults list image archive compare with without new-system session notebooks reproduce precise test setup lint bench
+.PHONY: clean-up faults list image archive compare findings with without new-system session notebooks reproduce precise test setup \
+	lint bench
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.
@@ -46,8 +53,8 @@ reproduce:
 else
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
-	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll hours --hours $(HOURS) $(settings))
-	.venv/bin/snakemake --cores 1 all --config $(settings)
+	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours --hours $(HOURS) $(settings))
+	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 endif
 
 # What can be built here, for a machine that cannot build.
@@ -63,11 +70,11 @@ archive:
 # Quick, and without an engine: what is there, and what is not.
 list:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll list $(settings)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) list $(settings)
 
 # Once more, for what one day does not tell. A session that was begun and not finished goes on.
 session: setup
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-session $(settings)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) new-session $(settings)
 	@$(MAKE) --no-print-directory reproduce
 
 # Measures nothing. Where the exit status matters the command is called by itself: make turns 1 into 2.
@@ -80,17 +87,22 @@ compare:
 # Runs of two systems are never pooled: the workflow says so, and names this command.
 new-system:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll new-system
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) new-system
 
 # What killed runs have left. The next run removes it too, but for what it would use itself.
 clean-up:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll clean-up
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup
-	PYTHONPATH=scripts .venv/bin/python -m plimsoll precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
-	.venv/bin/snakemake --cores 1 all --config $(settings)
+	PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
+	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
+
+# A page of what was measured elsewhere; it measures nothing. Which findings hold on which of the hosts, and in results/reference.
+findings:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare-hosts --page hosts/findings.html --table hosts/findings.csv $(HOSTS)
 
 # What cannot be had on a machine is a question that is answered once.
 without with:
@@ -107,7 +119,7 @@ test: setup lint
 	@bash scripts/setup/tests.sh
 # What measures nothing runs side by side; the rest has the machine to itself.
 	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry
-	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow tests/faults
+	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow tests/cluster tests/faults
 
 setup:
 	@bash scripts/setup/all.sh

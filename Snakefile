@@ -5,19 +5,24 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+# The package beside this file, in whichever folder the workflow runs, and whoever has it as a module.
+sys.path.insert(0, str(Path(workflow.current_basedir) / "scripts"))
+
+from plimsoll import paths
+from plimsoll.config import configuration
 from plimsoll.terminal import ready
 
 min_version("9.0")
 ready.or_refuse(sys.argv[1:])
 
 
-configfile: "config/config.yaml"
+configfile: paths.source(configuration.FILE)
 
 
 # What is different on this machine.
-if Path("config/local.yaml").is_file():
+if configuration.LOCAL.is_file():
 
-    configfile: "config/local.yaml"
+    configfile: paths.source(configuration.LOCAL)
 
 
 include: "rules/common.smk"
@@ -31,11 +36,7 @@ include: "rules/figures.smk"
 include: "rules/report.smk"
 
 
-localrules:
-    all,
-    plan,
-
-
+# Whoever has the workflow as a module calls these three as well: docs/hosts.md.
 onstart:
     alone_and_at_home()
     keep_quiet()

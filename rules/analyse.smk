@@ -19,7 +19,7 @@ rule tests:
 rule table:
     input:
         unpack(table_inputs),
-        study="config/studies/{study}.yaml",
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
         "results/{study}/tables/{table}.csv",
     log:

@@ -5,8 +5,8 @@ rule claims:
     input:
         observations="results/{study}/observations.csv",
         runs="results/{study}/runs.csv",
-        claims="config/claims/{study}.yaml",
-        study="config/studies/{study}.yaml",
+        claims=paths.source(book.CLAIMS / "{study}.yaml"),
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
@@ -49,8 +49,8 @@ rule verdicts:
         comparisons=[f"results/{name}/comparisons.csv" for name in SELECTED],
         answers=[f"results/{name}/answer.csv" for name in SELECTED],
         sessions=[f"results/{name}/sessions.json" for name in SELECTED],
-        claims=[str(path) for path in sorted(Path("config/claims").glob("*.yaml"))],
-        studies=[f"config/studies/{name}.yaml" for name in SELECTED],
+        claims=[paths.source(path) for path in sorted(book.CLAIMS.glob("*.yaml"))],
+        studies=[paths.source(studies.STUDIES / f"{name}.yaml") for name in SELECTED],
         templates=TEMPLATES,
         style=STYLE,
     output:

@@ -3,7 +3,7 @@
 
 rule collect:
     input:
-        study="config/studies/{study}.yaml",
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study),
     output:
         csv="results/{study}/observations.csv",

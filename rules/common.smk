@@ -10,6 +10,7 @@ from snakemake.common import overwrite_function_params
 from snakemake.logging import logger
 
 from plimsoll import designs, paths
+from plimsoll.config import configuration
 from plimsoll.errors import PlimsollError
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
@@ -17,7 +18,7 @@ from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import hold, note_temporary, prepare, refuse_other_host, remove_temporary
+from plimsoll.workflow import note_temporary, prepare, refuse_other_host, remove_temporary
 
 paths.use_this_python()
 # Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
@@ -26,7 +27,9 @@ gc.set_threshold(200_000, 50, 100)
 
 try:
     REQUEST = requested.of(sys.argv[1:])
-    WORKFLOW = prepare(config, requested.studies_of(REQUEST.targets))
+    # Whoever has this workflow as a module gives what is different, and the files of the project have the rest.
+    SETTINGS = configuration.complete(config)
+    WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
 except PlimsollError as problem:
@@ -88,8 +91,8 @@ def alone_and_at_home():
     """End the workflow where it must not measure: for another host, or beside another workflow in this folder."""
     global FOLDER_LOCK
     try:
-        refuse_other_host(config)
-        FOLDER_LOCK = hold(Path(".snakemake/plimsoll.lock"))
+        refuse_other_host(SETTINGS)
+        FOLDER_LOCK = lock.hold_folder(Path(".snakemake/plimsoll.lock"))
         remove_temporary(workflow.snakemake_tmp_dir)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)

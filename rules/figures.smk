@@ -7,9 +7,9 @@
 rule figure:
     input:
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
-        notebook=lambda wildcards: in_project(sources.notebook(chart_of(wildcards))),
-        drawing=lambda wildcards: [in_project(path) for path in chart_of(wildcards).files],
-        study="config/studies/{study}.yaml",
+        notebook=lambda wildcards: paths.source(sources.notebook(chart_of(wildcards))),
+        drawing=lambda wildcards: [paths.source(path) for path in chart_of(wildcards).files],
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
         png="results/{study}/figures/{figure}.png",
@@ -26,4 +26,4 @@ rule figure:
     params:
         plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
     shell:
-        "python -m plimsoll figure --study {input.study} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"
+        "python -m plimsoll figure --study {input.study:q} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"

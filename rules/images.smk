@@ -4,7 +4,7 @@
 # Made before everything that takes no run, such as figures of what cannot be measured here: measuring waits for images.
 rule image:
     input:
-        lambda wildcards: [in_project(path) for path in settings.sources(wildcards.image)],
+        lambda wildcards: [paths.source(path) for path in settings.sources(wildcards.image)],
     output:
         "results/images/{image}.json",
     log:
@@ -15,6 +15,6 @@ rule image:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        base=config["base_image"],
+        base=SETTINGS["base_image"],
     shell:
         "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"

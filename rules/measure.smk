@@ -11,7 +11,7 @@ rule write_plan:
         "../envs/plimsoll.yaml"
     params:
         digest=plan_digest,
-        config=lambda wildcards: planner.settings(config),
+        config=lambda wildcards: planner.settings(SETTINGS),
         unavailable=lambda wildcards: json.dumps(WORKFLOW.unavailable, sort_keys=True),
     shell:
         "python -m plimsoll plan --study {wildcards.study} --config {params.config:q} --unavailable {params.unavailable:q} --output {output} 2> >(tee {log} >&2)"

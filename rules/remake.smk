@@ -18,9 +18,9 @@ os.environ["PLIMSOLL_CONFIG"] = str(Path("config").resolve())
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare
+from plimsoll.measuring import lock
 from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import hold
 
 min_version("9.0")
 paths.use_this_python()
@@ -98,7 +98,7 @@ def alone():
     """End the workflow where another one works in this folder."""
     global FOLDER_LOCK
     try:
-        FOLDER_LOCK = hold(Path(".snakemake/plimsoll.lock"))
+        FOLDER_LOCK = lock.hold_folder(Path(".snakemake/plimsoll.lock"))
     except PlimsollError as problem:
         refuse(problem)
 

@@ -14,8 +14,8 @@ rule report:
         sessions="results/{study}/sessions.json",
         tables=lambda wildcards: WORKFLOW.tables(wildcards.study),
         figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
-        study="config/studies/{study}.yaml",
-        claims="config/claims/{study}.yaml",
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
+        claims=paths.source(book.CLAIMS / "{study}.yaml"),
         templates=TEMPLATES,
         style=STYLE,
     output:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.claims import FORMAT as CLAIMS_FORMAT
+from plimsoll.claims import book
+from plimsoll.config import studies
 from plimsoll.figures import sources
 from plimsoll.terminal import patience
 from plimsoll.workflow import image_of
@@ -18,13 +20,9 @@ wildcard_constraints:
     table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
 
 
-def in_project(path):
-    """A file of the project as the rules name it: from the folder that the workflow runs in, if that is the project's."""
-    return str(Path(path).relative_to(paths.PROJECT)) if Path.cwd() == paths.PROJECT else str(path)
-
-
-TEMPLATES = [in_project(path) for path in sorted(Path(paths.PROJECT, "scripts/plimsoll").rglob("*.j2"))]
-STYLE = in_project(paths.PROJECT / "scripts/plimsoll/pages/templates/style.css")
+# What the pages are made with.
+TEMPLATES = [paths.source(path) for path in sorted((paths.PROJECT / "scripts/plimsoll").rglob("*.j2"))]
+STYLE = paths.source("scripts/plimsoll/pages/templates/style.css")
 
 
 def image(wildcards):
@@ -50,8 +48,9 @@ def plan_digest(wildcards):
 
 
 def needed(rule):
-    """Wildcards of the jobs of a rule that this start of the workflow runs."""
-    return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule]
+    """Wildcards of the jobs of a rule that this start of the workflow runs; a module's rule may have another name by now."""
+    name = getattr(rules, rule).rule.name
+    return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == name]
 
 
 def note_figures():

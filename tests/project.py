@@ -13,6 +13,8 @@ from pathlib import Path
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[1]
+# Snakemake's plugin for Slurm. It is not in .venv: a Snakemake that has it does not start where Slurm's commands are missing.
+PLUGIN = PROJECT / ".cache/slurm"
 RUNS = "results/liu2020/runs/**/*.json"
 # For a study that is small.
 BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}"
@@ -124,3 +126,9 @@ def spent() -> float:
     """Seconds of processor time that this process's children have taken: a busy machine does not matter to it."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def missing_plugin() -> str | None:
+    """Why Snakemake cannot have its plugin for Slurm here; None if it can."""
+    there = (PLUGIN / "snakemake_executor_plugin_slurm").is_dir() and shutil.which("squeue")
+    return None if there else "Slurm's commands or Snakemake's plugin are not installed (scripts/setup/tests.sh)"

@@ -1,6 +1,7 @@
 """Command line of the stages; the workflow calls them, and a person may. Measuring has its own: plimsoll.measure."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -27,6 +28,9 @@ def _named(options: argparse.Namespace) -> int | None:
 
 
 def _run(options: argparse.Namespace) -> int | None:
+    if options.directory:
+        options.directory.mkdir(parents=True, exist_ok=True)
+        os.chdir(options.directory)
     if not options.says:
         return options.stage(options)
     from plimsoll.terminal import patience
@@ -38,6 +42,7 @@ def _run(options: argparse.Namespace) -> int | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="plimsoll", description=__doc__)
+    parser.add_argument("--directory", type=Path, metavar="FOLDER", help="work in this folder, as Snakemake does; it is made")
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
     def stage(
@@ -105,6 +110,13 @@ def _parser() -> argparse.ArgumentParser:
     compared.add_argument("--force", action="store_true", help="compare although bits or sizes differ")
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
+    compared = stage(_compare_hosts, paths=("page", "table"))
+    compared.add_argument("folders", nargs="*", type=Path, help="folders of hosts, or of results")
+    reached = stage(_measure_by_ssh, "name", "ssh", "there", paths=("here", "images"))
+    reached.add_argument("--hours", help="of measuring each study")
+    reached.add_argument("--target", action="append", default=[], help="what is made there")
+    reached.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    stage(_mark_done, "host", paths=("folder",))
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments"):
         table.add_argument(f"--{option}", type=Path)
@@ -302,11 +314,11 @@ def _new_system(options: argparse.Namespace) -> None:
     """put aside what was measured on another system: before an upgrade, say"""
     from plimsoll import environments
     from plimsoll.config import studies
+    from plimsoll.measuring import lock
     from plimsoll.planning import new_system
-    from plimsoll.workflow import hold
 
     Path(".snakemake").mkdir(exist_ok=True)
-    with hold(Path(".snakemake/plimsoll.lock")):
+    with lock.hold_folder(Path(".snakemake/plimsoll.lock")):
         done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
     print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")
 
@@ -318,13 +330,13 @@ def _new_session(options: argparse.Namespace) -> None:
     from plimsoll.images import anew
     from plimsoll.measuring import lock
     from plimsoll.planning import sessions
-    from plimsoll.workflow import hold, image_of
+    from plimsoll.workflow import image_of
 
     config = configuration.read(options.settings)
     names = studies.selected(config["studies"])
     Path(".snakemake").mkdir(exist_ok=True)
     # Nobody measures while the engine starts again.
-    with hold(Path(".snakemake/plimsoll.lock")), lock.machine(environments.known):
+    with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine(environments.known):
         begun = {name: sessions.begin(Path("results"), name) for name in names}
         new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
         images = sorted({image_of(studies.load(name, designs.known())) for name in new})
@@ -340,14 +352,14 @@ def _archive(options: argparse.Namespace) -> None:
     """put what was measured of the selected studies, and what was made of it, into one file"""
     from plimsoll.archives import gathering, packing
     from plimsoll.config import configuration, studies
-    from plimsoll.workflow import hold
+    from plimsoll.measuring import lock
 
     def say(text: str) -> None:
         print(f"archive: {text}", file=sys.stderr, flush=True)
 
     wanted = {name: _study(name) for name in sorted(studies.selected(configuration.read(options.settings)["studies"]))}
     Path(".snakemake").mkdir(exist_ok=True)
-    with hold(Path(".snakemake/plimsoll.lock")):
+    with lock.hold_folder(Path(".snakemake/plimsoll.lock")):
         every = gathering.measured(wanted, Path("results"))
         there = list(dict.fromkeys(one.study["id"] for one in every))
         for name in (name for name in wanted if name not in there):
@@ -369,10 +381,10 @@ def _clean_up(options: argparse.Namespace) -> None:
     """remove what killed runs have left on this machine and in this folder"""
     from plimsoll import clean_up, environments
     from plimsoll.measuring import lock
-    from plimsoll.workflow import hold, remove_temporary
+    from plimsoll.workflow import remove_temporary
 
     Path(".snakemake").mkdir(exist_ok=True)
-    with hold(Path(".snakemake/plimsoll.lock")), lock.machine():
+    with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine():
         left = clean_up.machine(environments.known().values())
         removed = [*left, *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
     print("\n".join(f"removed: {what}" for what in removed) or "No container, file or folder of a killed run was left.")
@@ -432,6 +444,31 @@ def _compare(options: argparse.Namespace) -> int:
     if ended.status == 2:
         raise PlimsollError(ended.reason)
     return ended.status
+
+
+def _compare_hosts(options: argparse.Namespace) -> None:
+    """set the verdicts of several hosts beside each other"""
+    from plimsoll import designs
+    from plimsoll.pages import hosts_page
+
+    hosts_page.write(options.folders, options.page, options.table, designs.known())
+
+
+def _measure_by_ssh(options: argparse.Namespace) -> None:
+    """measure on a host that ssh reaches, and bring back what was measured"""
+    from plimsoll.cluster import by_ssh
+
+    reached = by_ssh.Reached(options.name, options.ssh, f"{options.there}/{options.name}")
+    asked = ["--images", "images.tar.gz", *(["--hours", options.hours] if options.hours else [])]
+    asked += [word for target in options.target for word in ("--target", target)]
+    by_ssh.measure(reached, options.here, options.images, [*asked, *options.settings])
+
+
+def _mark_done(options: argparse.Namespace) -> None:
+    """note that a host is done"""
+    from plimsoll.cluster import marker
+
+    marker.write(options.folder, options.host)
 
 
 def _table(options: argparse.Namespace) -> None:

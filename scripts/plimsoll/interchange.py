@@ -94,6 +94,8 @@ class Host(Topology):
     cgroup: dict
     virtualisation: str
     runtimes: dict[str, dict]  # what trying each environment gave
+    name: NotRequired[str]  # among several hosts
+    slurm: NotRequired[dict[str, str]]  # its `node` and `job`, where a job of Slurm described it
 
 
 class StageOfImage(TypedDict):

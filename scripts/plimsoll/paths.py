@@ -34,3 +34,17 @@ def use_this_python() -> None:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     modules = [str(PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
+
+
+def source(path: str | Path) -> str:
+    """A file of the project, given from its root, as the rules name it: from the working directory where it lies below that,
+    and whole where the workflow runs in another folder."""
+    whole, here = PROJECT / path, Path.cwd()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
+def given(path: str) -> Path:
+    """A file that the configuration names: from the working directory or, where that has none of this name, from the project's
+    root."""
+    named = Path(path).expanduser()
+    return PROJECT / named if not named.exists() and (PROJECT / named).exists() else named

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.planning import precision, repetitions
 
 
 def make(targets: list[str], settings: list[str]) -> None:
-    """Start the workflow for some targets, with settings as after --config. PlimsollError if it fails."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *targets]
+    """Start the workflow in the working directory for some targets, with settings as after --config. PlimsollError if it
+    fails."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
     if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
 

@@ -3,7 +3,6 @@
 The input functions of the rules (rules/common.smk) ask this; no stage imports it.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from plimsoll import designs, environments
 from plimsoll.analysis.tables import of_runs
@@ -276,18 +275,6 @@ def refuse_other_host(config: dict) -> None:
         raise PlimsollError(
             f"{config['host_file']} describes another host, which can be planned for but not measured: add --dry-run."
         )
-
-
-def hold(path: Path) -> TextIO:
-    """Keep a second workflow out of this folder as long as the file that is returned is open. The lock is the kernel's, so a
-    killed holder cannot leave it behind. PlimsollError if another workflow has it."""
-    file = open(path, "w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise PlimsollError("Another workflow is running in this folder: wait for it to end, or stop it.") from None
-    return file
 
 
 # Of each workflow in this folder a file that is called as its temporary folder is.

@@ -25,11 +25,13 @@ declare -A signs=(
     [dropbear-bin]=dropbear
     [iproute2]=ip
     [linux-perf]=perf
+    [munge]=munged
     [openssh-client]=ssh
     [openvswitch-switch]=ovs-vsctl
     [passt]=pasta
     [python3-venv]=""
     [qemu-system-x86]=qemu-system-x86_64
+    [slurm-client]=sbatch
     [squashfs-tools]=mksquashfs
     [uidmap]=newuidmap
     [util-linux]=unshare
@@ -70,4 +72,17 @@ need_packages() {
 debian_mirror() {
     apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI)' 2>/dev/null \
         | awk '$1 == "Debian" && $2 == "main" {print $3; exit}'
+}
+
+# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches.
+find_uv() {
+    uv=$(command -v uv || true)
+    [ -z "$uv" ] || return 0
+    uv=$PROJECT/.cache/uv/bin/uv
+    [ ! -x "$uv" ] || return 0
+    "$1" -c 'import ensurepip, venv' 2>/dev/null || need_packages "The Python environment" python3-venv
+    say "fetching uv"
+    rm -rf "$PROJECT/.cache/uv"
+    "$1" -m venv "$PROJECT/.cache/uv"
+    "$PROJECT/.cache/uv/bin/python" -m pip -q install uv || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
 }

@@ -16,17 +16,7 @@ if [ -z "$python" ]; then
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python 3.11 or newer is needed: install it by hand, then run again."
 fi
 
-uv=$(command -v uv || true)
-if [ -z "$uv" ]; then
-    uv=$PROJECT/.cache/uv/bin/uv
-    if ! [ -x "$uv" ]; then
-        "$python" -c 'import ensurepip, venv' 2>/dev/null || need_packages "The Python environment" python3-venv
-        say "fetching uv"
-        rm -rf .cache/uv
-        "$python" -m venv .cache/uv
-        .cache/uv/bin/python -m pip -q install uv || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
-    fi
-fi
+find_uv "$python"
 
 say "creating the locked Python environment in .venv"
 # Without the stamp an earlier set-up was killed half-way: from scratch, out of uv's cache.

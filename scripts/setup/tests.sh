@@ -1,5 +1,24 @@
 #!/usr/bin/env bash
-# What only the tests need: a client for ssh, and a server that is no service of the machine (tests/containers/another.py).
+# What only the tests need: a client for ssh, and a server that is no service of the machine (tests/containers/another.py); and
+# Slurm, whose daemons a test starts and ends (tests/cluster/slurm.py). Where Slurm cannot be had its tests are skipped.
 . "$(dirname "$0")/common.sh"
 
-if is_root; then need_packages "A test" dropbear-bin openssh-client; fi
+is_root || exit 0
+need_packages "A test" dropbear-bin openssh-client
+
+slurm=(munge slurmctld slurmd slurm-client)
+lacking=()
+for package in "${slurm[@]}"; do there "$package" || lacking+=("$package"); done
+if [ ${#lacking[@]} -gt 0 ]; then
+    # None of the daemons becomes a service of the machine: not now, and not when it is started next.
+    policy=/usr/sbin/policy-rc.d
+    if ! [ -e "$policy" ]; then
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+        trap 'rm -f "$policy"' EXIT
+    fi
+    (need_packages "A test" "${slurm[@]}") || { say "the tests of Slurm will be skipped"; exit 0; }
+    if have systemctl; then systemctl --quiet disable "${lacking[@]}" 2>/dev/null || true; fi
+fi
+# Beside .venv, which other tests run without it.
+bash "$PROJECT/scripts/setup/slurm.sh" "$PROJECT/.cache/slurm" || say "the tests of Slurm will be skipped"

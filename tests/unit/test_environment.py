@@ -6,8 +6,8 @@ import yaml
 from tests.conftest import PROJECT
 
 
-def locked() -> dict[str, str]:
-    return dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;]+)", (PROJECT / "requirements.lock").read_text(), re.M))
+def locked(file: str = "requirements.lock") -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;]+)", (PROJECT / file).read_text(), re.M))
 
 
 def test_the_conda_environment_agrees_with_the_lock_file():
@@ -28,6 +28,16 @@ def test_every_dependency_is_locked():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     assert {re.match(r"[a-z0-9-]+", name).group() for name in wanted} <= set(locked())
+
+
+def test_the_plugin_for_slurm_is_locked_apart():
+    """A Snakemake that has it does not start where Slurm's commands are missing."""
+    import tomllib
+
+    (wanted,) = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["slurm"]
+    plugin = set(locked("requirements-slurm.lock"))
+    assert wanted.partition(">=")[0] in plugin and all(name.startswith("snakemake-executor-plugin-slurm") for name in plugin)
+    assert not plugin & set(locked())
 
 
 def test_shell_scripts_are_valid():

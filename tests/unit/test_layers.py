@@ -18,7 +18,7 @@ LAYERS = (
     ("config", "host"),
     ("workloads", "measuring"),
     ("environments",),
-    ("images", "mpi", "services"),
+    ("images", "mpi", "services", "cluster"),
     ("instruments",),
     ("planning",),
     ("analysis",),

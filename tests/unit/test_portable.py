@@ -129,3 +129,17 @@ def test_what_is_no_archive_is_refused(tmp_path):
             portable.take(tmp_path / "x", BASE)
     with pytest.raises(PlimsollError, match="x/y cannot be read"):
         portable.take(tmp_path / "x/y", BASE)
+
+
+def test_two_hosts_with_one_store_take_the_same_image(file, image, tmp_path):
+    """The second finds what the first has put there meanwhile, and leaves it in place."""
+    assert portable.take(file, BASE) == [image["tag"]]
+    folder = store.folder_of(image)
+    kept, new = folder.stat().st_ino, tmp_path / "new"
+    new.mkdir()
+    portable._put(new, folder, image)
+    assert folder.stat().st_ino == kept and (folder / "image.sif").exists()
+    # What has another digest is replaced.
+    (new / "other").touch()
+    portable._put(new, folder, {**image, "id": f"sha256:{'2' * 64}"})
+    assert [path.name for path in folder.iterdir()] == ["other"]

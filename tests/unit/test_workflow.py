@@ -9,10 +9,10 @@ import pytest
 from plimsoll import designs, workflow
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import staleness
+from plimsoll.measuring import lock, staleness
 from plimsoll.planning import availability, planner
 from plimsoll.terminal import requested
-from plimsoll.workflow import FIRST, Workflow, bundle_path, hold, path_of, paths_of, refuse_other_host
+from plimsoll.workflow import FIRST, Workflow, bundle_path, path_of, paths_of, refuse_other_host
 
 NAME = "liu2020"
 
@@ -178,9 +178,9 @@ def test_the_queue_is_noted_in_the_order_of_measuring(made, tmp_path):
 
 
 def test_a_second_workflow_in_the_same_folder_is_refused(tmp_path):
-    with hold(tmp_path / "lock"), pytest.raises(PlimsollError, match="Another workflow is running in this folder"):
-        hold(tmp_path / "lock")
-    with hold(tmp_path / "lock") as file:
+    with lock.hold_folder(tmp_path / "lock"), pytest.raises(PlimsollError, match="Another workflow is running in this folder"):
+        lock.hold_folder(tmp_path / "lock")
+    with lock.hold_folder(tmp_path / "lock") as file:
         assert fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -51,6 +52,19 @@ def test_progress_tells_which_run_of_how_many_and_the_time_left(project, one_fig
     assert f"\nliu2020: {total} valid" in one_figure.stderr
     log = (project.folder / "results/liu2020/progress/measure.log").read_text()
     assert all(path.removeprefix(f"{RUNS}/").removesuffix(".json") in log for path in project.files(f"{RUNS}/**/*.json"))
+
+
+def test_results_in_another_folder_are_drawn_there_and_nothing_is_measured(project, one_figure, tmp_path):
+    drawn = "results/liu2020/figures/fig09"
+    shutil.copytree(project.folder / "results", tmp_path / "results", ignore=shutil.ignore_patterns("reference"))
+    for path in (tmp_path / "results/liu2020/figures").iterdir():
+        path.unlink()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / RUNS).rglob("*.json")}
+    done = project.snakemake("--directory", str(tmp_path), f"{drawn}.pdf")
+    assert done.returncode == 0 and "[1/" not in done.stderr, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / RUNS).rglob("*.json")} == before
+    assert (tmp_path / f"{drawn}.csv").read_text() == (project.folder / f"{drawn}.csv").read_text()
+    assert (tmp_path / f"{drawn}.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.fixture(scope="module")

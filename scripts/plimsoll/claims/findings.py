@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,12 @@ OF_PART = (
     *("p_supports", "p_opposes", "asked", "arrangements"),
 )
 OF_ARRANGEMENT = ("verdict", "whole", "effect_least", "effect_most")
+# What a result has lists and mappings in, and those of them that are there if they are empty.
+NESTED = (
+    *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole"),
+    *("stands_out", "parts", "decide"),
+)
+EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "parts": []}
 # A difference in points is no relative one, and is not set against ours.
 OF_RATES = "a - b (difference of rates)"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
@@ -165,6 +173,17 @@ def table_of(results: list[dict]) -> pd.DataFrame:
     """Results as a table: one row per claim, nested values as JSON."""
     flat = [{k: json.dumps(v) if isinstance(v, (list, dict)) else v for k, v in result.items()} for result in results]
     return pd.DataFrame(flat)
+
+
+def of_table(path: Path) -> list[dict]:
+    """The results that a file holds which was made by `table_of`."""
+    rows = pd.read_csv(path, keep_default_na=False, na_values=[""]).astype(object).to_dict("records")
+    results = []
+    for row in rows:
+        known = {key: None if pd.isna(value) else value for key, value in row.items() if key not in EMPTY}
+        nested = {key: json.loads(row[key]) for key in NESTED if isinstance(row.get(key), str)}
+        results.append({**deepcopy(EMPTY), **known, **nested})
+    return results
 
 
 def verdict_of(result: dict) -> str:

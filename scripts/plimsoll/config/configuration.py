@@ -24,15 +24,20 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     As Snakemake reads the same files and words: a mapping is merged, anything else replaces its value. Raises PlimsollError for
     something that is no file or no setting, and for a key or a value that the schema does not know.
     """
-    content: dict = {}
-    for each in files(file, local):
-        _merge(content, yaml_files.keys_of(each))
+    content = _of_files(file, local)
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
             raise PlimsollError(f"{shown(word)} is not a setting: settings are key=value, such as profile=paper.")
         _merge(content, {key: _value(text)})
     settle(content)
+    return content
+
+
+def complete(given: Mapping) -> dict:
+    """The configuration of the files with what is `given` over it. PlimsollError for a file that cannot be read."""
+    content = _of_files(FILE, LOCAL)
+    _merge(content, given)
     return content
 
 
@@ -60,6 +65,13 @@ def settle(settings: dict) -> None:
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
     named = ", ".join(yaml_files.short(each) for each in files())
     yaml_files.check(dict(settings), SCHEMA, f"{named} or --config")
+
+
+def _of_files(file: Path, local: Path) -> dict:
+    content: dict = {}
+    for each in files(file, local):
+        _merge(content, yaml_files.keys_of(each))
+    return content
 
 
 def _value(text: str) -> object:

@@ -43,6 +43,7 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
         },
         "virtualisation": _virtualisation(),
         "runtimes": tried or {},
+        **_among_many(),
     }
 
 
@@ -69,6 +70,7 @@ def table(host: Host) -> str:
     """The host as aligned text."""
     memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
     rows = [
+        *_placed(host),
         ("sockets, cores, hardware threads", f"{host['sockets']}, {host['cores']}, {len(host['cpus'])}"),
         ("memory", memory),
         *[(f"memory node {node['node']}", _node(node)) for node in host["nodes"]],
@@ -83,6 +85,17 @@ def table(host: Host) -> str:
     ]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def _among_many() -> dict:
+    """What scripts/cluster/host.sh says of a host that is one of several: its name, and its job of Slurm."""
+    name, node, job = (os.environ.get(f"PLIMSOLL_{key}") for key in ("HOST", "NODE", "JOB"))
+    return {**({"name": name} if name else {}), **({"slurm": {"node": node or "unknown", "job": job}} if job else {})}
+
+
+def _placed(host: Host) -> list[tuple[str, str]]:
+    named = [("host", host["name"])] if "name" in host else []
+    return named + ([("Slurm", f"node {host['slurm']['node']}, job {host['slurm']['job']}")] if "slurm" in host else [])
 
 
 def _runtime(result: dict) -> str:

@@ -83,7 +83,7 @@ def take(source: Path, base: str) -> list[str]:
 
     PlimsollError for a file that is damaged or holds something else, and for an image of another version of the project.
     """
-    made: dict[Path, Path] = {}
+    made: dict[Path, tuple[Path, dict]] = {}
     try:
         with tarfile.open(source, "r:gz") as archive:
             manifest = _manifest(archive, source)
@@ -94,23 +94,34 @@ def take(source: Path, base: str) -> list[str]:
                 if store.digest(image) == image["id"]:
                     _skip(archive, folder.name, image, source)
                 else:
-                    made[folder] = folder.with_name(f".{folder.name}-{os.getpid()}")
-                    made[folder].mkdir(parents=True)
-                    _take(archive, made[folder], folder, image, source)
+                    # Several hosts may share a store.
+                    new = folder.with_name(f".{folder.name}-{os.uname().nodename}-{os.getpid()}")
+                    made[folder] = new, image
+                    new.mkdir(parents=True)
+                    _take(archive, new, folder, image, source)
                     taken.append(image["tag"])
             if archive.next() is not None:
                 raise PlimsollError(f"{source} holds more than it says: it is no file that `make image` made.")
-        for folder, new in made.items():
-            shutil.rmtree(folder, ignore_errors=True)
-            new.rename(folder)
+        for folder, (new, image) in made.items():
+            _put(new, folder, image)
         return taken
     except (tarfile.TarError, EOFError, zlib.error) as problem:
         raise PlimsollError(f"{source} is damaged, or no file of images: copy it again, or make it again.") from problem
     except OSError as problem:
         raise PlimsollError(f"{source} cannot be read: {problem.strerror or problem}.") from problem
     finally:
-        for new in made.values():
+        for new, _ in made.values():
             shutil.rmtree(new, ignore_errors=True)
+
+
+def _put(new: Path, folder: Path, image: dict) -> None:
+    """Put an image's new folder in its place, unless another host has put the same image there meanwhile."""
+    try:
+        new.rename(folder)
+    except OSError:
+        if store.digest(image) != image["id"]:
+            shutil.rmtree(folder, ignore_errors=True)
+            new.rename(folder)
 
 
 def _manifest(archive: tarfile.TarFile, source: Path) -> dict:

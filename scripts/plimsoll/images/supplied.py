@@ -20,7 +20,7 @@ def prepare(supplied: dict[str, dict]) -> None:
     archive that is missing, has another checksum, or cannot be unpacked.
     """
     for name, given in supplied.items():
-        target, archive = folder(given["sha256"]), Path(given["archive"]).expanduser()
+        target, archive = folder(given["sha256"]), paths.given(given["archive"])
         if target.is_dir():
             continue
         import hashlib  # here, because every run looks for a supplied program, and none unpacks one

@@ -1,6 +1,7 @@
 """One measurement at a time on a machine, and a clean start after a killed one."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -8,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
-from plimsoll.errors import Unavailable
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import cgroup, machine_lock, private
 
 # Every process of a run carries it, so that those of a killed run can be found.
@@ -53,6 +54,18 @@ def _say_whose(holder: str) -> None:
         file=sys.stderr,
         flush=True,
     )
+
+
+def hold_folder(path: Path) -> TextIO:
+    """Keep a second workflow out of a folder, by a file in it, as long as the file that is returned is open. The lock is the
+    kernel's, so a killed holder cannot leave it behind. PlimsollError if another workflow has it."""
+    file = open(path, "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise PlimsollError("Another workflow is running in this folder: wait for it to end, or stop it.") from None
+    return file
 
 
 def left_by_others() -> str:

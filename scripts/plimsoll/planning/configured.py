@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from plimsoll import paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
@@ -19,7 +20,7 @@ def host(config: dict) -> Topology:
     """The host that is planned for: the one that `host_file` describes, or this machine, with its second host and those of
     clusters."""
     if described := config.get("host_file"):
-        file = yaml_files.load(Path(described), "host")
+        file = yaml_files.load(paths.given(described), "host")
         if (number := file["sockets"] * file["cores_per_socket"] * file["threads_per_core"]) > MOST_PROCESSORS:
             raise PlimsollError(f"{described} has {number} processors, and no kernel knows more than {MOST_PROCESSORS}.")
         return topology.described(file)

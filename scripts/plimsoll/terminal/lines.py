@@ -4,6 +4,7 @@ import atexit
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
@@ -39,4 +40,5 @@ def asked_for_all(targets: tuple[str, ...], dry: bool) -> bool:
 def tell_at_exit(studies: list[str]) -> None:
     """Tell the findings of studies after Snakemake's last line."""
     command = [sys.executable, "-m", "plimsoll", "findings", f"studies={','.join(studies)}"]
-    atexit.register(subprocess.run, command, stdout=sys.stderr, timeout=60)
+    # Snakemake has left its working directory by then.
+    atexit.register(subprocess.run, command, cwd=Path.cwd(), stdout=sys.stderr, timeout=60)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll import environments
+from plimsoll import environments, paths
 from plimsoll.config import configuration, studies
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
@@ -73,4 +73,9 @@ def _hints(settings: list[str]) -> list[str]:
     ]
     if own:
         hints.append(f"Add --config {' '.join(own)} to its commands, as this list was made with these settings.")
+    if Path.cwd() != paths.PROJECT:
+        hints += [
+            f"It is of the folder {Path.cwd()}:",
+            "add DIRECTORY=... with it to the commands of make, and --directory ... to those of snakemake.",
+        ]
     return ["\n".join(hints)]

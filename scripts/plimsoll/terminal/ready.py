@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import NoReturn
 
+from plimsoll import paths
 from plimsoll.config import configuration, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.terminal import requested
@@ -38,10 +39,16 @@ def check_folders(project: Path, wanted: list[Path]) -> None:
             with tempfile.TemporaryFile(dir=there):
                 pass
         except OSError as problem:
-            where = "The project's folder" if there == project else f"{folder}/"
+            where = f"{folder}/" if there != project else "The project's folder" if at_home() else f"The folder {Path.cwd()}"
             raise PlimsollError(
-                f"{where} cannot be written ({problem.strerror}): run Plimsoll in a copy that is yours and can be written."
+                f"{where} cannot be written ({problem.strerror}): run Plimsoll in a copy that is yours and can be written, or "
+                "with --directory in a folder that is."
             ) from problem
+
+
+def at_home() -> bool:
+    """Whether the workflow runs in the project's own folder."""
+    return Path.cwd() == paths.PROJECT
 
 
 def refuse(problem: object) -> NoReturn:

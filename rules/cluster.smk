@@ -1,0 +1,103 @@
+"""Many hosts: on each of them the workflow, as on one machine. A file of its own: snakemake -s rules/cluster.smk (docs/hosts.md).
+
+It includes none of the other rules. They are about the machine that they run on, and this may be a login node.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# The package beside these rules, in whichever folder they are used.
+sys.path.insert(0, str(Path(workflow.current_basedir).parent / "scripts"))
+
+from plimsoll import paths
+from plimsoll.cluster import slurm
+from plimsoll.terminal import submitting
+
+
+configfile: paths.source("config/cluster.yaml")
+
+
+paths.use_this_python()
+HOSTS, NODES = submitting.of(config)
+
+
+wildcard_constraints:
+    **dict.fromkeys(("host", "one", "other"), "|".join(map(re.escape, HOSTS.named))),
+
+
+onstart:
+    submitting.hold_folder()
+
+
+# The page is made where verdicts come of what is made.
+rule hosts:
+    input:
+        [host.done for host in HOSTS.named.values()],
+        ["hosts/findings.html"] if HOSTS.judged else [],
+
+
+# Once for all hosts, each of which takes them from there; `images` in the configuration names a file that was written elsewhere.
+rule image_file:
+    output:
+        "hosts/images.tar.gz",
+    log:
+        "hosts/logs/images.log",
+    localrule: True
+    params:
+        settings=HOSTS.image_settings,
+    shell:
+        "python -m plimsoll image-file --output {output} {params.settings:q} 2> >(tee {log} >&2)"
+
+
+# All of a host is one job, and the only output that Snakemake knows of is the mark that the host is done. Snakemake deletes what a
+# job that failed has put out, and what was measured must stay: the next start goes on from there.
+rule measure_host:
+    input:
+        images=HOSTS.images,
+    output:
+        "hosts/{host}/done.json",
+    log:
+        "hosts/{host}/measuring.log",
+    threads: lambda wildcards: NODES[wildcards.host].cpus
+    resources:
+        slurm_extra=lambda wildcards: slurm.options(HOSTS.named[wildcards.host]),
+        mem_mb=lambda wildcards: NODES[wildcards.host].memory,
+        runtime=lambda wildcards: HOSTS.named[wildcards.host].minutes,
+    params:
+        command=lambda wildcards: HOSTS.command(wildcards.host),
+    # Written by the job itself: another process that writes might end first, and the job with it before it has cleaned up.
+    shell:
+        "{params.command} >>{log} 2>&1"
+
+
+# Two hosts, cell by cell. That something is worse on the other one, or that they cannot be compared, is an answer too.
+rule compare_pair:
+    input:
+        "hosts/{one}/done.json",
+        "hosts/{other}/done.json",
+    output:
+        "hosts/compare/{one}--{other}/compare.txt",
+    localrule: True
+    params:
+        folder="hosts/compare/{one}--{other}",
+    shell:
+        "status=0; python -m plimsoll compare hosts/{wildcards.one}/results hosts/{wildcards.other}/results --force --out {params.folder}"
+        " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder}/compare.html ]"
+
+
+# Beside the reference measurements, and what the papers say. The page links to the comparisons of pairs that are there.
+rule compare_hosts:
+    input:
+        [host.done for host in HOSTS.named.values()],
+        [f"hosts/compare/{one}--{other}/compare.txt" for one, other in HOSTS.pairs],
+    output:
+        page="hosts/findings.html",
+        table="hosts/findings.csv",
+    log:
+        "hosts/logs/findings.log",
+    localrule: True
+    params:
+        folders=[host.place for host in HOSTS.named.values()],
+    shell:
+        "python -m plimsoll compare-hosts --page {output.page} --table {output.table} {params.folders} 2> >(tee {log} >&2)"

@@ -1,0 +1,254 @@
+"""A host that ssh reaches: the project is brought there, it measures, and its results are brought back. Where the connection
+breaks, this goes on once ssh reaches the host again.
+
+All that is kept there lies in one folder: the sources in project/, what is measured in work/, and images.tar.gz.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from plimsoll import paths
+from plimsoll.cluster import marker
+from plimsoll.environments.base import last_words
+from plimsoll.environments.networks.second_host import SSH, ours
+from plimsoll.errors import PlimsollError
+
+# ssh's own exit status: it did not get there, or the connection broke.
+CUT_OFF = 255
+# A line is sent so often; a host that gets none for a minute ends what it does (scripts/cluster/host.sh).
+BEAT_SECONDS = 15
+# A broken connection is tried again so often, and for so long.
+AGAIN_SECONDS, PATIENCE_SECONDS = 10, 3600
+# So long a host may take to end what it does.
+ENDING_SECONDS = 60
+# Says what is there of an earlier time.
+LOOKED = """
+mkdir -p "$1" && cd "$1" || exit 1
+[ ! -f project/.brought ] || echo "plimsoll: project $(cat project/.brought)"
+[ ! -f images.tar.gz ] || echo "plimsoll: images $(sha256sum <images.tar.gz | cut -d ' ' -f 1)"
+[ ! -d work/results ] || echo "plimsoll: results"
+"""
+# Puts the sources in place of those that are there; what set-up and the user have made on the host stays.
+BROUGHT = """
+cd "$1" && exec 9>lock || exit 1
+flock --wait 90 9 || { echo "it is measuring, by another call" >&2; exit 1; }
+rm -rf new && mkdir new && tar --extract --gzip --directory new || exit 1
+echo "$2" >new/.brought
+for before in old project; do
+    if [ -f $before/config/local.yaml ]; then cp -p $before/config/local.yaml new/config/; fi
+done
+for kept in .venv .cache; do if [ -e project/$kept ]; then mv project/$kept new/; fi; done
+rm -rf old
+if [ -e project ]; then mv project old; fi
+mv new project && rm -rf old
+"""
+IMAGES = 'cd "$1" && cat >images.new && mv images.new images.tar.gz'
+RESULTS = 'mkdir -p "$1/work" && tar --extract --gzip --directory "$1/work"'
+MEASURED = 'cd "$1" && shift && exec bash --login project/scripts/cluster/host.sh "$@"'
+FETCHED = 'cd "$1/work" && tar --create --gzip --exclude=host.lock *'
+
+
+class CutOff(PlimsollError):
+    """ssh does not reach a host, or no longer does."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A host by its `name`, where `ssh` reaches it, and its `folder` there."""
+
+    name: str
+    ssh: str
+    folder: str
+
+    def command(self, script: str, *words: str) -> list[str]:
+        """The command that runs a script on the host, on its folder and some words."""
+        return [*SSH, self.ssh, shlex.join(["sh", "-c", script, "sh", self.folder, *words])]
+
+    def failed(self, what: str, status: int, said: str = "") -> PlimsollError:
+        """What is to be said of a command that ended with a status, and `said` something."""
+        words = last_words(said, status).rstrip(".")
+        if status == CUT_OFF:
+            return CutOff(f"ssh {self.ssh} does not reach {self.name} ({words}): it must get there without asking anything.")
+        return PlimsollError(f"{self.name}: {what} failed: {words}.")
+
+    def look(self) -> dict[str, str]:
+        """What is there of an earlier time: `project` and `images` by their digests, and `results` if there are any."""
+        done = subprocess.run(self.command(LOOKED), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise self.failed("looking into its folder", done.returncode, done.stderr)
+        return {key: value for key, _, value in (line.partition(" ") for line in ours(done.stdout))}
+
+    def give(self, what: str, command: list[str], write: Callable[[BinaryIO], None]) -> None:
+        """Have a command on the host read what is written to it."""
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                write(process.stdin)
+            said = process.stderr.read().decode(errors="replace")
+        if process.returncode:
+            raise self.failed(what, process.returncode, said)
+
+
+def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
+    """Measure on a host what `words` ask of scripts/cluster/host.sh, and leave its results in the folder `here`, with the mark
+    that it is done.
+
+    PlimsollError if ssh does not reach it, if what it does there fails, or if it stays away after the connection broke. What
+    was measured stays there, and is here as far as it could be fetched.
+    """
+    if not shutil.which(SSH[0]):
+        raise PlimsollError("ssh is not installed here: it is in Debian's package openssh-client.")
+    host.look()
+    lost = None
+    while True:
+        try:
+            bring(host, here, images)
+            lost = None
+            status = run(host, words)
+            fetch(host, here)
+            break
+        except CutOff as problem:
+            lost = lost or time.monotonic()
+            if time.monotonic() - lost > PATIENCE_SECONDS:
+                raise
+            _say(f"{problem} Trying again.")
+            time.sleep(AGAIN_SECONDS)
+    if status:
+        raise PlimsollError(
+            f"{host.name}: the measuring there failed; its messages are above. What was measured is kept there and in {here}/."
+        )
+    (here / f".{marker.FILE}").replace(here / marker.FILE)
+
+
+def bring(host: Reached, here: Path, images: Path) -> None:
+    """Have on the host what it needs and has not: the sources, the images, and the results that are here if it has none."""
+    there, files = host.look(), _sources()
+    wanted = _digest(files)
+    if there.get("project") != wanted:
+        _say(f"{host.name}: bringing the project")
+        named = [(path, str(path.relative_to(paths.PROJECT))) for path in files]
+        host.give("bringing the project", host.command(BROUGHT, wanted), lambda stream: _pack(stream, named))
+    if there.get("images") != _sha256(images):
+        _say(f"{host.name}: bringing {images}")
+        with open(images, "rb") as file:
+            host.give("bringing the images", host.command(IMAGES), lambda stream: shutil.copyfileobj(file, stream))
+    kept = [here / name for name in ("results", marker.STARTS) if (here / name).exists()]
+    if "results" not in there and kept:
+        _say(f"{host.name}: bringing what was measured there before")
+        host.give("bringing the results", host.command(RESULTS), lambda stream: _pack(stream, [(p, p.name) for p in kept]))
+
+
+def run(host: Reached, words: list[str]) -> int:
+    """Run scripts/cluster/host.sh there with some words, and its messages here; its exit status. It ends when this process
+    does. CutOff if the connection breaks."""
+    _say(f"{host.name}: measuring there, in {host.folder}")
+    process = subprocess.Popen(
+        host.command(MEASURED, host.name, "work", "--set-up", "--while-open", *words), stdin=subprocess.PIPE
+    )
+    ended = threading.Event()
+    beating = threading.Thread(target=_beat, args=(process.stdin, ended), daemon=True)
+    beating.start()
+    try:
+        status = process.wait()
+    finally:
+        ended.set()
+        beating.join()
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDING_SECONDS)
+        process.kill()
+    if status == CUT_OFF:
+        raise CutOff(f"The connection to {host.name} broke.")
+    return status
+
+
+def _beat(stream: BinaryIO, ended: threading.Event) -> None:
+    with contextlib.suppress(OSError):
+        while not ended.wait(BEAT_SECONDS):
+            stream.write(b"\n")
+            stream.flush()
+
+
+def fetch(host: Reached, here: Path) -> None:
+    """Bring back what was measured on the host. Each file is put in place whole; the mark that all is done stays beside its
+    place."""
+    _say(f"{host.name}: fetching the results")
+    here.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=here, prefix=".fetched-") as folder:
+        with subprocess.Popen(host.command(FETCHED), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                with tarfile.open(fileobj=process.stdout, mode="r|gz") as archive:
+                    archive.extractall(folder, filter=_plain)
+            except tarfile.FilterError as problem:
+                raise PlimsollError(f"{host.name}: fetching the results failed: {problem}.") from problem
+            except (tarfile.TarError, EOFError, OSError) as problem:
+                broken = problem
+            else:
+                broken = None
+            said = process.stderr.read().decode(errors="replace")
+        if process.returncode or broken:
+            # An archive that ends too early is one whose connection broke.
+            raise host.failed("fetching the results", process.returncode or CUT_OFF, said or str(broken))
+        for path in _files_below(Path(folder)):
+            place = path.relative_to(folder)
+            target = here / (f".{marker.FILE}" if place == Path(marker.FILE) else place)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+
+
+def _plain(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    """What is fetched: files, folders and links that stay in the folder, and no pipes that a program has left."""
+    return tarfile.data_filter(member, folder) if member.isreg() or member.isdir() or member.issym() else None
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+
+
+def _sources() -> list[Path]:
+    """The files of the project as they are: those that git knows or would take."""
+    listed = ["git", "-C", str(paths.PROJECT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(listed, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise PlimsollError(
+            f"{paths.PROJECT} is no checkout of git, or git is not installed: it says which files are the project's."
+        ) from problem
+    named = (paths.PROJECT / name for name in sorted(set(done.stdout.split("\0")) - {""}))
+    return [path for path in named if path.is_file()]
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(paths.PROJECT)}\0{_sha256(path)}\0".encode())
+    return digest.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _pack(stream: BinaryIO, named: Iterable[tuple[Path, str]]) -> None:
+    """Write files and folders, each by a name, as a compressed archive."""
+    with gzip.open(stream, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
+        for path, name in named:
+            archive.add(path, name)
+
+
+def _say(text: str) -> None:
+    print(f"plimsoll: {text}", file=sys.stderr, flush=True)

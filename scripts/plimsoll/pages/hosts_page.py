@@ -1,0 +1,268 @@
+"""Which findings hold on which host: a page and a table, with what the papers say and the reference measurements beside them.
+
+A host is a folder with results in it: that of a host of rules/cluster.smk, a project's, or one that somebody else has sent.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll import paths
+from plimsoll.claims import across, book, findings, verdicts
+from plimsoll.cluster import marker
+from plimsoll.config import studies
+from plimsoll.config.studies import Study
+from plimsoll.design import Design
+from plimsoll.errors import PlimsollError
+from plimsoll.pages import asked, formats, glossary, wording
+from plimsoll.pages.verdict_page import MARKS
+
+REFERENCE = "reference"
+REFERENCES = paths.PROJECT / "results/reference"
+# What is told of a machine, by the names that host.txt has for it.
+OF_MACHINE = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution", "virtualisation")
+NOT_MEASURED = "not measured"
+# Of a verdict, what the table has besides.
+NUMBERS = ("n_least", "n_most", "p_supports", "p_opposes")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A host, or the reference: verdicts by claim, the comparisons that they rest on by claim, the machines by what was
+    measured on them, and the page of its verdicts, if there is one."""
+
+    name: str
+    results: dict[str, dict]
+    comparisons: dict[str, list[dict]]
+    machines: dict[str, dict[str, str]]
+    page: Path | None = None
+
+    @property
+    def studies(self) -> set[str]:
+        """Names of the studies that were measured."""
+        return {result["study"] for result in self.results.values()}
+
+
+def write(folders: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
+    """Put the verdicts of the hosts in some folders beside each other: a page for people, and a table for programs.
+
+    PlimsollError for a folder that has no verdicts, or not whole ones, and for two of one name.
+    """
+    if not folders:
+        raise PlimsollError("No host is named: make findings HOSTS='one two' takes folders with results in them.")
+    hosts = [read(folder) for folder in folders]
+    twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
+    if twice:
+        raise PlimsollError(f"Two of the folders are of a host {twice[0]}: copy one of them to a folder with another name.")
+    known = [name for name in book.names() if any(name in host.studies for host in hosts)]
+    loaded = {name: studies.load(name, designs) for name in known}
+    columns = [column for column in (reference(known), *hosts) if column.results]
+    for path, text in ((page, render(columns, loaded, page.parent)), (table, rows(columns, loaded).to_csv(index=False))):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.{os.getpid()}")
+        new.write_text(text)
+        new.replace(path)
+
+
+def read(folder: Path) -> Column:
+    """The host whose results are in a folder, or in the folder results in it."""
+    if not folder.is_dir():
+        raise PlimsollError(f"{folder}: there is no such folder.")
+    results = folder / "results" if (folder / "results").is_dir() else folder
+    found = sorted(results.glob("*/claims.json"))
+    if not found:
+        raise PlimsollError(
+            f"{folder} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
+        )
+    machine = _facts(results / "host.txt")
+    page = results / "claims.html"
+    return _column(_name(folder), found, {"": machine} if machine else {}, page if page.is_file() else None)
+
+
+def reference(names: Iterable[str]) -> Column:
+    """The reference measurements of some studies. Each study may have been measured on another machine."""
+    found = [path for name in names if (path := REFERENCES / name / "claims.csv").is_file()]
+    return _column(REFERENCE, found, {path.parent.name: _facts(path.parent / "host.txt") for path in found})
+
+
+def _name(folder: Path) -> str:
+    """What a host is called: by the mark in its folder, or as the folder is."""
+    whole = folder.resolve()
+    whole = whole.parent if whole.name == "results" else whole
+    try:
+        return str(json.loads((whole / marker.FILE).read_text())["host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return whole.name
+
+
+def _column(name: str, files: list[Path], machines: dict, page: Path | None = None) -> Column:
+    results, comparisons = {}, {}
+    for path in files:
+        try:
+            of_study = findings.of_table(path) if path.suffix == ".csv" else json.loads(path.read_text())
+            results |= {result["id"]: result for result in of_study if result["study"] == path.parent.name}
+            comparisons |= wording.by_claim(pd.read_csv(path.with_name("comparisons.csv")))
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json anew.") from problem
+    return Column(name, results, comparisons, machines, page)
+
+
+def _facts(path: Path) -> dict[str, str]:
+    """What host.txt says of a machine: a name, two spaces or more, and what it is in each line."""
+    lines = path.read_text().splitlines() if path.is_file() else []
+    told = {name: words.strip() for name, _, words in (line.partition("  ") for line in lines)}
+    return {name: told[name] for name in OF_MACHINE if name in told}
+
+
+def rows(columns: Sequence[Column], loaded: Mapping[str, Study]) -> pd.DataFrame:
+    """One row for each finding and host that measured its study."""
+    made = []
+    for name in loaded:
+        for claim in book.load(name):
+            there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
+            come_to = across.standing(result["verdict"] for result in there.values())
+            for host, result in there.items():
+                comparisons = next(column.comparisons for column in columns if column.name == host).get(claim["id"], [])
+                made.append(
+                    {
+                        **{"study": name, "id": claim["id"], "question": claim["question"], "repeats": claim.get("same_as")},
+                        **{"statement": claim["statement"], "standing": come_to, "host": host},
+                        **{"verdict": result["verdict"], "in_part": result["in_part"], **_effect(result, comparisons)},
+                        **{key: result.get(key) for key in NUMBERS},
+                        "reason": result["reason"],
+                    }
+                )
+    return pd.DataFrame(made)
+
+
+def _effect(result: dict, comparisons: list[dict]) -> dict:
+    """The effect with its interval of a finding that has one: the average that it is judged by, or its only comparison."""
+    shown = _shown(result, comparisons) or {}
+    return {key: shown.get(key) for key in ("effect", "low", "high")}
+
+
+def _shown(result: dict, comparisons: list[dict]) -> dict | None:
+    if (whole := result["whole"]) and whole["cells"] > 1:
+        return whole
+    return comparisons[0] if len(comparisons) == 1 else None
+
+
+def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path) -> str:
+    """The page, which lies in a folder."""
+    parts = {name: [_finding(claim, columns, folder) for claim in book.load(name)] for name in loaded}
+    every = [finding for of_study in parts.values() for finding in of_study]
+    return (
+        formats.environment()
+        .get_template("hosts.html.j2")
+        .render(
+            columns=[_host(column, folder) for column in columns],
+            parts=parts,
+            studies=loaded,
+            questions={name: book.questions(name) for name in loaded},
+            standings=_standings(every),
+            differing=[finding for finding in every if finding["standing"] == across.DIFFERS],
+            choices=_choices(every, columns),
+            compared=_compared(columns, folder),
+            verdicts=verdicts.ON_CLAIM,
+            marks=MARKS,
+            terms=[*glossary.SHARED, *dict.fromkeys(t for study in loaded.values() for t in study.design.report.GLOSSARY)],
+        )
+    )
+
+
+def _finding(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
+    """A row of the page."""
+    cells = [_cell(column, claim, folder) for column in columns]
+    there = [column.results[claim["id"]] for column in columns if claim["id"] in column.results]
+    come_to = across.standing(result["verdict"] for result in there)
+    told = [f"{column.name}: {cell['verdict']}" for column, cell in zip(columns, cells, strict=True) if cell["verdict"]]
+    return {
+        **{key: claim[key] for key in ("id", "section", "question", "statement")},
+        "study": claim["id"].rpartition("-")[0],
+        "repeats": claim.get("same_as"),
+        "paper": _paper(there[0]),
+        "standing": come_to,
+        "cells": cells,
+        "verdicts": [*dict.fromkeys(cell["verdict"] for cell in cells if cell["verdict"]), *told],
+    }
+
+
+def _cell(column: Column, claim: dict, folder: Path) -> dict:
+    result = column.results.get(claim["id"])
+    if result is None:
+        return {"verdict": "", "said": NOT_MEASURED, "mark": "untested", "effect": "", "reason": "", "link": None}
+    return {
+        "verdict": result["verdict"],
+        "said": findings.verdict_of(result),
+        "mark": MARKS[result["verdict"]],
+        "effect": _in_words(result, column.comparisons.get(claim["id"], [])),
+        "reason": formats.prose(result["reason"]),
+        "link": f"{os.path.relpath(column.page, folder)}#{claim['id']}" if column.page else None,
+    }
+
+
+def _in_words(result: dict, comparisons: list[dict]) -> str:
+    if not result["comparisons"]:
+        return ""
+    if shown := _shown(result, comparisons):
+        of_row = {**result, "quantity": wording.quantity_of(result, shown)}
+        show = wording.one_scale(wording.shower(of_row), shown)
+        return formats.interval(shown["effect"], shown["low"], shown["high"], show)
+    return wording.effects(result, comparisons)
+
+
+def _paper(result: dict) -> str:
+    """What the paper says, as far as it is a direction and a size."""
+    expected = [(one["asked"] or {}).get("expected") for one in (result, *result["parts"])]
+    words = ", ".join(dict.fromkeys(asked.EXPECTED.get(word, word) for word in expected if word))
+    size = result["paper_magnitude"] or {}
+    low, high = (formats.percent(size.get(key)) for key in ("low", "high"))
+    sized = low if low == high else f"{low} to {high}"
+    return ": ".join(filter(None, (words, sized if low and high else ""))) or "as it says"
+
+
+def _host(column: Column, folder: Path) -> dict:
+    """A column for people: what it is, and how many findings have which verdict."""
+    counted = findings.counted(list(column.results.values()))
+    numbers = {verdict: sum(result["verdict"] == verdict for result in counted) for verdict in verdicts.ON_CLAIM}
+    return {
+        "name": column.name,
+        "machines": [(of, facts) for of, facts in column.machines.items() if facts],
+        "studies": sorted(column.studies),
+        "findings": len(counted),
+        **numbers,
+        **findings.sizes(counted),
+        "link": os.path.relpath(column.page, folder) if column.page else None,
+    }
+
+
+def _standings(every: list[dict]) -> list[dict]:
+    """How many findings come to what; those that repeat another one are not counted."""
+    counted = [finding["standing"] for finding in every if not finding["repeats"]]
+    return [{"name": name, "says": says, "findings": counted.count(name)} for name, says in across.STANDINGS.items()]
+
+
+def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
+    """What the page can be filtered by, with the values that some finding has."""
+    there = {
+        "study": ("Study", [finding["study"] for finding in every]),
+        "question": ("Research question", [f"{finding['study']} {finding['question']}" for finding in every]),
+        "standing": ("Together", [name for name in across.STANDINGS if any(one["standing"] == name for one in every)]),
+        "verdict": ("Verdict", [one for finding in every for one in finding["verdicts"]]),
+    }
+    order = [*verdicts.ON_CLAIM, *(f"{column.name}: {verdict}" for column in columns for verdict in verdicts.ON_CLAIM)]
+    rank = {value: number for number, value in enumerate(order)}
+    values = {key: sorted(dict.fromkeys(had), key=lambda value: rank.get(value, 0)) for key, (_, had) in there.items()}
+    return [{"key": key, "name": name, "values": values[key]} for key, (name, _) in there.items()]
+
+
+def _compared(columns: Sequence[Column], folder: Path) -> list[dict]:
+    """Pages that compare two of the hosts, cell by cell, where somebody has made them."""
+    pairs = [(one.name, other.name) for one, other in combinations(columns, 2)]
+    pages = {(one, other): Path("compare", f"{one}--{other}", "compare.html") for one, other in pairs}
+    return [{"hosts": pair, "link": str(page)} for pair, page in pages.items() if (folder / page).is_file()]

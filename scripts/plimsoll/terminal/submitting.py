@@ -1,0 +1,42 @@
+"""Whether hosts can be measured from here: asked before anything is submitted, and refused with one sentence."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+from plimsoll.cluster import hosts, slurm
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import lock
+from plimsoll.terminal.ready import refuse
+
+LOCK = Path(".snakemake/hosts.lock")
+# Open until the process ends.
+_held: list[TextIO] = []
+
+
+def executor() -> str:
+    """The name of Snakemake's executor for Slurm: profiles/slurm asks for it."""
+    try:
+        return slurm.executor()
+    except PlimsollError as problem:
+        refuse(problem)
+
+
+def of(config: Mapping) -> tuple[hosts.Hosts, dict[str, slurm.Node]]:
+    """The hosts of a configuration, and what the job of each asks Slurm for; one that ssh reaches asks for nothing."""
+    try:
+        read = hosts.read(config)
+        if read.by_ssh:
+            return read, dict.fromkeys(read.named, slurm.Node(1, 0))
+        slurm.refuse_names(read.named.values())
+        return read, slurm.placed(read, slurm.nodes())
+    except PlimsollError as problem:
+        refuse(problem)
+
+
+def hold_folder() -> None:
+    """Keep a second start for hosts out of this folder until this process ends."""
+    try:
+        _held.append(lock.hold_folder(LOCK))
+    except PlimsollError as problem:
+        refuse(problem)

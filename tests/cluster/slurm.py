@@ -1,0 +1,145 @@
+"""A Slurm of its own, of two nodes that are this machine both: munge, slurmctld and two slurmd, of Debian's packages.
+
+Debian's Slurm takes several slurmd on a machine. None of these is a service of the machine, and all end with the test.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from plimsoll.host import cgroup
+
+NODES = ("n1", "n2")
+CPUS, MEMORY = os.cpu_count(), 2000
+# When a job is cancelled, what does not end by itself is killed so much later (s).
+KILL_WAIT = 25
+PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "srun", "sinfo", "squeue", "scancel", "scontrol")
+PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort=16817
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+StateSaveLocation={folder}/ctld
+SlurmdSpoolDir={folder}/d-%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/d-%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/d-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerType=sched/builtin
+MinJobAge=300
+KillWait={kill_wait}
+ReturnToService=2
+JobRequeue=0
+MailProg=/bin/true
+MpiDefault=none
+NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[16901-16902] CPUs={cpus} RealMemory={memory} State=UNKNOWN
+PartitionName=p Nodes=n[1-2] Default=YES MaxTime=INFINITE OverSubscribe=EXCLUSIVE State=UP
+"""
+# Of the two versions of the kernel's cgroups.
+OF_CGROUPS = {1: "CgroupPlugin=cgroup/v1\n", 2: "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"}
+
+
+def missing() -> str | None:
+    """Why there cannot be one; None if there can."""
+    if os.geteuid():
+        return "Slurm's daemons need root"
+    lacking = [program for program in PROGRAMS if not shutil.which(program, path=PLACES)]
+    return f"{lacking[0]} is not installed (scripts/setup/tests.sh)" if lacking else None
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[dict[str, str]]:
+    """The environment of its commands, while it is there. `folder` is root's, short, and open to all on the way to it."""
+    host = socket.gethostname().partition(".")[0]
+    version = cgroup.version(cgroup.mounts())
+    folder.chmod(0o755)
+    for name in ("ctld", *(f"d-{node}" for node in NODES)):
+        (folder / name).mkdir(mode=0o755)
+    made = CONFIGURATION.format(host=host, folder=folder, cpus=CPUS, memory=MEMORY, kill_wait=KILL_WAIT)
+    (folder / "slurm.conf").write_text(made)
+    (folder / "cgroup.conf").write_text(OF_CGROUPS[2 if str(version).startswith("2") else 1])
+    known = {**os.environ, "PATH": f"{folder}/bin:{PLACES}", "SLURM_CONF": str(folder / "slurm.conf")}
+    # Snakemake's plugin deletes this variable in a job, where Slurm has its configuration at the usual place.
+    (folder / "bin").mkdir()
+    (folder / "bin/srun").write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+    (folder / "bin/srun").chmod(0o755)
+    subprocess.run(["mungekey", "--create", "--keyfile", str(folder / "munge.key")], env=known, check=True)
+    files = {"key-file": "munge.key", "socket": "munge.sock", "pid-file": "munge.pid", "seed-file": "munge.seed"}
+    munged = ["munged", "--foreground", *(f"--{option}={folder / name}" for option, name in files.items())]
+    with contextlib.ExitStack() as started:
+        started.enter_context(_daemon(munged, known, folder))
+        _wait(lambda: (folder / "munge.sock").exists(), folder)
+        started.enter_context(_daemon(["slurmctld", "-D", "-c"], known, folder))
+        for node in NODES:
+            started.enter_context(_daemon(["slurmd", "-D", "-N", node], known, folder))
+        _wait(lambda: _states(known) == ["idle"] * len(NODES), folder)
+        try:
+            yield known
+        finally:
+            _end_jobs(known)
+
+
+@contextlib.contextmanager
+def _daemon(words: list[str], known: dict[str, str], folder: Path) -> Iterator[None]:
+    with open(folder / f"{words[0]}{words[-1]}.out".replace("/", "-"), "w") as said:
+        process = subprocess.Popen(words, env=known, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True)
+    try:
+        yield
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(15)
+        process.kill()
+        process.wait()
+
+
+def _wait(there, folder: Path, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        words = "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in [*folder.glob("*.log"), *folder.glob("*.out")])
+        assert time.monotonic() < end, words
+        time.sleep(0.2)
+
+
+def _states(known: dict[str, str]) -> list[str]:
+    done = subprocess.run(["sinfo", "--Node", "--noheader", "--format", "%t"], env=known, capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def jobs(known: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """State and node of each job that is not over, by its number."""
+    done = subprocess.run(
+        ["squeue", "--noheader", "--format", "%i %t %N"], env=known, capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in done.stdout.splitlines())
+    return {number: (state, rest[0] if rest else "") for number, state, *rest in rows}
+
+
+def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:
+    """Until no job is left, completing ones included."""
+    end = time.monotonic() + seconds
+    while jobs(known):
+        assert time.monotonic() < end, jobs(known)
+        time.sleep(0.2)
+
+
+def _end_jobs(known: dict[str, str]) -> None:
+    subprocess.run(["scancel", "--user=root", "--full", "--signal=KILL"], env=known, capture_output=True)
+    with contextlib.suppress(AssertionError, subprocess.CalledProcessError):
+        wait_until_over(known, 20)

@@ -1,0 +1,138 @@
+"""The workflow in another folder than the project's: by --directory, and as a module of another workflow."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import built
+from tests.project import Project
+
+STUDY, SETTINGS = "liu2020", Project.settings
+# A figure that takes no run, as one socket cannot measure what it shows.
+DRAWN = "fig16"
+MODULE = """
+module plimsoll:
+    snakefile: "{project}/Snakefile"
+    config: {config}
+
+
+use rule * from plimsoll{names}
+
+
+onstart:
+    plimsoll.onstart()
+"""
+
+
+def snakemake(project: Project, folder: Path, *words: str, settings: tuple[str, ...] = SETTINGS) -> subprocess.CompletedProcess:
+    """Snakemake in a folder, as somebody has it who never was in the project's."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", *words, "--config", *settings]
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, timeout=600)
+
+
+def files(folder: Path) -> set[str]:
+    """The files below a folder but for what Python compiles."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Path:
+    built(STUDY)
+    folder = tmp_path / "else where"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def untouched(project):
+    """That nothing is written into the project."""
+    before = files(project.folder)
+    yield
+    assert files(project.folder) == before
+
+
+def counted(done: subprocess.CompletedProcess) -> dict[str, int]:
+    """Rules that a dry run would run, with how often."""
+    assert done.returncode == 0, done.stderr
+    rows = (line.rpartition(" ") for line in (done.stdout + done.stderr).splitlines())
+    return {name.strip(): int(number) for name, _, number in rows if number.isdigit() and name.strip().isidentifier()}
+
+
+def test_a_dry_run_elsewhere_has_the_same_jobs(project, elsewhere, untouched):
+    named = ["--snakefile", str(project.folder / "Snakefile"), "--directory", str(elsewhere), "--dry-run", "all"]
+    there = counted(snakemake(project, elsewhere.parent, *named))
+    assert there == counted(snakemake(project, project.folder, "--directory", str(elsewhere), "--dry-run", "all"))
+    assert there["measure"] > 50 and there["report"] == there["verdicts"] == 1
+    assert not (elsewhere / "results").exists()
+
+
+def test_plan_and_figure_are_made_elsewhere_beside_what_is_there(project, elsewhere, untouched):
+    """With the project's notebook, and by commands that are given both folders."""
+    kept = elsewhere / f"results/{STUDY}/runs/kept.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    wanted = [f"results/{STUDY}/plan.json", f"results/{STUDY}/figures/{DRAWN}.pdf"]
+    named = ["--snakefile", str(project.folder / "Snakefile"), "--directory", elsewhere.name]
+    done = snakemake(project, elsewhere.parent, *named, *wanted)
+    assert done.returncode == 0, done.stderr
+    assert all((elsewhere / name).stat().st_size > 500 for name in wanted)
+    assert "the numa setting needs 2 sockets" in (elsewhere / f"results/{STUDY}/figures/{DRAWN}.txt").read_text()
+    notebook = json.loads((elsewhere / f"results/{STUDY}/notebooks/{DRAWN}.ipynb").read_text())
+    assert all(cell.get("execution_count") for cell in notebook["cells"] if cell["cell_type"] == "code")
+    assert (elsewhere / ".snakemake/plimsoll.lock").exists() and kept.read_text() == "{}"
+    # All of it is there: nothing is to be done again, by whichever of the folders it is called from.
+    again = snakemake(project, elsewhere, "--snakefile", str(project.folder / "Snakefile"), "--dry-run", *wanted)
+    assert again.returncode == 0 and "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_the_stages_of_the_command_line_work_elsewhere(project, elsewhere, untouched):
+    plan = snakemake(project, elsewhere, "--snakefile", str(project.folder / "Snakefile"), f"results/{STUDY}/plan.json")
+    assert plan.returncode == 0, plan.stderr
+    command = [sys.executable, "-m", "plimsoll", "--directory", str(elsewhere)]
+    for words, said in ((["list", "profile=ci"], f"It is of the folder {elsewhere}"), (["new-system"], "Nothing to put aside")):
+        done = subprocess.run(
+            [*command, *words], cwd=project.folder, env=project.environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0 and said in done.stdout, done.stderr
+
+
+def test_a_file_of_the_configuration_may_lie_in_the_project(project, elsewhere):
+    settings = ("profile=quick", "host_file=config/hosts/xeon-e5-2697v4.yaml")
+    named = ["--snakefile", str(project.folder / "Snakefile"), "--dry-run", "plan"]
+    there = snakemake(project, elsewhere, *named, settings=settings)
+    assert there.returncode == 0, there.stderr
+    assert "numa" in there.stderr
+
+
+def module(project: Project, folder: Path, names: str = "", config: str = "config") -> list[str]:
+    """Put a workflow into a folder that has the project as a module; what Snakemake is told besides."""
+    (folder / "Snakefile").write_text(MODULE.format(project=project.folder, names=names, config=config))
+    return ["--workflow-profile", str(project.folder / "profiles/default")]
+
+
+def test_a_local_clone_is_a_module(project, elsewhere, untouched):
+    profile = module(project, elsewhere)
+    jobs = counted(snakemake(project, elsewhere, *profile, "--dry-run", f"results/{STUDY}/report.html"))
+    assert jobs["measure"] > 50 and jobs["report"] == 1
+
+
+def test_what_onstart_does_is_done_where_the_importing_workflow_calls_it(project, elsewhere, untouched):
+    """Whatever the rules are called there: the plan is there before the first job, and the folder is held."""
+    wanted = f"results/{STUDY}/figures/{DRAWN}.pdf"
+    done = snakemake(project, elsewhere, *module(project, elsewhere, " as plimsoll_*"), wanted)
+    assert done.returncode == 0, done.stderr
+    assert (elsewhere / wanted).exists() and (elsewhere / f"results/{STUDY}/plan.json").exists()
+    assert (elsewhere / ".snakemake/plimsoll.lock").exists()
+
+
+def test_a_module_s_configuration_says_what_is_different(project, elsewhere):
+    module(project, elsewhere, config="config['measured']")
+    done = snakemake(project, elsewhere, "--dry-run", "plan", settings=("mine=1", "measured={profile: paper}"))
+    assert done.returncode == 0 and "paper" in done.stderr, done.stderr
+    done = snakemake(project, elsewhere, "--dry-run", "plan", settings=("mine=1", "measured={profil: paper}"))
+    assert done.returncode and "unknown key 'profil'" in done.stderr and "Traceback" not in done.stderr

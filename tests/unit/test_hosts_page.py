@@ -1,0 +1,141 @@
+"""Findings and hosts, from the measurements that are kept in results/reference."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from plimsoll import __main__ as stages
+from plimsoll.claims import across, book, findings
+from plimsoll.cluster import marker
+
+from tests import pages
+from tests.conftest import REFERENCE, built
+
+STUDY = "liu2020"
+
+
+@pytest.mark.parametrize(
+    ("of_hosts", "come_to"),
+    [
+        (["reproduced", "contradicted"], across.DIFFERS),
+        (["reproduced", "conditional", "inconclusive"], across.DIFFERS),
+        (["reproduced", "reproduced", "not testable here"], across.ALIKE),
+        (["contradicted", "contradicted"], across.ALIKE),
+        (["reproduced", "inconclusive"], across.SOME),
+        (["inconclusive", "inconclusive"], across.OPEN),
+        (["reproduced", "not testable here", "study not available"], across.ONE),
+        (["inconclusive"], across.ONE),
+        (["not testable here"], across.NOWHERE),
+        ([], across.NOWHERE),
+    ],
+)
+def test_what_verdicts_of_several_hosts_come_to(of_hosts, come_to):
+    assert across.standing(of_hosts) == come_to
+    assert across.standing(reversed(of_hosts)) == come_to
+
+
+def test_a_table_of_verdicts_is_read_as_it_was(tmp_path):
+    built(STUDY)
+    results = findings.of_table(REFERENCE / STUDY / "claims.csv")
+    findings.table_of(results).to_csv(tmp_path / "claims.csv", index=False)
+    assert findings.of_table(tmp_path / "claims.csv") == results
+    assert {result["id"] for result in results} == {claim["id"] for claim in book.load(STUDY)}
+    assert all(isinstance(result["asked"], dict) and isinstance(result["parts"], list) for result in results)
+    assert any(result["whole"] for result in results) and not any(result["whole"] == {} for result in results)
+
+
+@pytest.fixture
+def host(tmp_path):
+    """A function that makes a host's folder, with the reference's verdicts but for those that are given."""
+    built(STUDY)
+
+    def make(name: str, mark: bool = True, **verdicts: str):
+        results = tmp_path / name / "results"
+        (results / STUDY).mkdir(parents=True)
+        changed = [
+            {**result, "verdict": verdicts.get(result["id"].rpartition("-")[2], result["verdict"])}
+            for result in findings.of_table(REFERENCE / STUDY / "claims.csv")
+        ]
+        (results / STUDY / "claims.json").write_text(json.dumps(changed))
+        shutil.copy2(REFERENCE / STUDY / "comparisons.csv", results / STUDY)
+        (results / "host.txt").write_text("processor                AMD EPYC, of a test\nmemory                   23.5 GiB\n")
+        (results / "claims.html").write_text("".join(f'<p id="{result["id"]}">' for result in changed))
+        if mark:
+            marker.write(tmp_path / name, name)
+        return tmp_path / name
+
+    return make
+
+
+def made(tmp_path, *folders) -> tuple[int, str, pd.DataFrame]:
+    page, table = tmp_path / "out/findings.html", tmp_path / "out/findings.csv"
+    code = stages.main(["compare-hosts", "--page", str(page), "--table", str(table), *map(str, folders)])
+    return (code, page.read_text(), pd.read_csv(table, keep_default_na=False)) if not code else (code, "", pd.DataFrame())
+
+
+def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(host, tmp_path):
+    reference = {result["id"]: result["verdict"] for result in findings.of_table(REFERENCE / STUDY / "claims.csv")}
+    settled = next(name for name, verdict in reference.items() if verdict == "reproduced")
+    opened = next(name for name, verdict in reference.items() if verdict == "inconclusive")
+    changes = {settled.rpartition("-")[2]: "contradicted", opened.rpartition("-")[2]: "reproduced"}
+    code, text, table = made(tmp_path, host("n1"), host("copied", mark=False, **changes) / "results")
+    assert code == 0
+    page = pages.check(text, tmp_path / "out")
+    heads = [head.get_text() for head in page.find(id=STUDY).find_next("table").thead.find_all("th")]
+    assert heads == ["finding", "the paper", "reference", "n1", "copied"]
+    rows = {row["id"]: row for row in page.select("tr[data-verdict]")}
+    assert list(rows) == [claim["id"] for claim in book.load(STUDY)]
+    told = {name: [cell.b.get_text() for cell in row.find_all("td")[1:]] for name, row in rows.items()}
+    assert [words.partition(",")[0] for words in told[settled]] == ["reproduced", "reproduced", "contradicted"]
+    assert [words.partition(",")[0] for words in told[opened]] == ["inconclusive", "inconclusive", "reproduced"]
+    assert (rows[settled]["data-standing"], rows[opened]["data-standing"]) == (across.DIFFERS, across.SOME)
+    # The verdict of a host leads to the host's own page; the reference has none.
+    links = [cell.a and cell.a["href"] for cell in rows[settled].find_all("td")[1:]]
+    assert links == [None, f"../n1/results/claims.html#{settled}", f"../copied/results/claims.html#{settled}"]
+    assert "AMD EPYC, of a test" in text
+    # What differs stands above all else, once.
+    first = page.find(id="together").find_next_siblings("div")[1]
+    assert [row.a.get_text() for row in first.tbody.find_all("tr")] == [settled]
+    assert set(table["host"]) == {"reference", "n1", "copied"} and len(table) == 3 * len(rows)
+    own = table.query("id == @settled").set_index("host")["verdict"]
+    assert own.to_dict() == {"reference": "reproduced", "n1": "reproduced", "copied": "contradicted"}
+
+
+def test_every_choice_of_the_filter_has_a_finding(host, tmp_path):
+    _, text, _ = made(tmp_path, host("n1"))
+    page = pages.check(text, tmp_path / "out")
+    rows = page.select("[data-verdict]")
+    for select in page.find(id="filter").find_all("select"):
+        values = [option["value"] for option in select.find_all("option")]
+        had = {value for row in rows for value in row[f"data-{select['name']}"].split("|")}
+        assert values[0] == "" and sorted(values[1:]) == sorted(had), select["name"]
+    assert "n1: reproduced" in {option["value"] for option in page.select("select[name=verdict] option")}
+
+
+def test_comparisons_of_two_hosts_are_linked_where_they_are(host, tmp_path):
+    folders = host("n1"), host("n2")
+    (tmp_path / "out/compare/n1--n2").mkdir(parents=True)
+    (tmp_path / "out/compare/n1--n2/compare.html").write_text("")
+    _, text, _ = made(tmp_path, *folders)
+    page = pages.check(text, tmp_path / "out")
+    (link,) = page.select('a[href^="compare/"]')
+    assert link["href"] == "compare/n1--n2/compare.html" and link.get_text() == "n1 and n2"
+
+
+def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
+    empty, twice, damaged = tmp_path / "empty", host("n1"), host("n3")
+    empty.mkdir()
+    shutil.copytree(twice, tmp_path / "other")
+    (damaged / f"results/{STUDY}/claims.json").write_text("[")
+    for folders, sentence in (
+        ([], "No host is named"),
+        ([tmp_path / "none"], "there is no such folder"),
+        ([empty], f"{empty} has no verdicts"),
+        ([twice, tmp_path / "other"], "Two of the folders are of a host n1"),
+        ([damaged], "has no whole verdicts"),
+    ):
+        assert made(tmp_path, *folders)[0] == 1
+        said = capsys.readouterr().err
+        assert sentence in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
