@@ -57,6 +57,8 @@ NETWORKS = {
     "network/vm-emulated/docker/bridge/one": {},
     "network/bare/vm-emulated/openvswitch/one": {"client": "host"},
 }
+# In all placements of client and server.
+PLACED = "network/docker/docker/bridge/one"
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +87,10 @@ def workspace(tmp_path, image, config, working):
         def plan_for(self, host):
             self.plan = planner.make(study, profile, host, {**config, "profile": "ci"}, unavailable)
             self.plan["limits"].update(attempts=1)
+            # One placement of client and server is enough for most tests, and takes a third of the time.
+            self.placements = {path: cell["bindings"] for path, cell in self.plan["cells"].items() if "bindings" in cell}
+            for path, every in self.placements.items():
+                self.plan["cells"][path]["bindings"] = dict([next(iter(every.items()))]) if every else every
 
         def run(self, path, **changes):
             if "vm-emulated" in path and path not in self.plan["cells"]:
@@ -176,9 +182,11 @@ def as_before():
 
 @pytest.mark.parametrize("path", NETWORKS)
 def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace, as_before, path):
-    found = workspace.run(path)
+    everywhere = {"bindings": workspace.placements[path]} if path == PLACED else {}
+    found = workspace.run(path, **everywhere)
     assert found["status"] == "valid", found["reason"]
-    placements = workspace.plan["cells"][path]["bindings"]
+    placements = found["cell"]["bindings"]
+    assert len(placements) == (3 if path == PLACED else 1)
     assert set(found["values"]) == {f"{test}{'_' * bool(each)}{each}" for test in network.TESTS for each in placements}
     # Those that share a namespace, and no others.
     seen, shared = found["namespaces"], NETWORKS[path]
