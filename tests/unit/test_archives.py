@@ -437,6 +437,7 @@ def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
     schema["properties"]["format"]["const"] = 2
     (tmp_path / "archive.yaml").write_text(yaml.safe_dump(schema))
     monkeypatch.setattr(reading.yaml_files, "SCHEMAS", tmp_path)
+    monkeypatch.setattr(reading.yaml_files, "_validator", reading.yaml_files._validator.__wrapped__)
     unpacked(path, tmp_path / "new")
     monkeypatch.setattr(formats, "UPGRADES", {})
     with pytest.raises(PlimsollError, match="it has the format 1, which this version of Plimsoll no longer reads"):

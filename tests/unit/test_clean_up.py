@@ -11,7 +11,7 @@ import pytest
 from plimsoll import clean_up, paths
 from plimsoll.host import private
 
-RECORD = {"format": 1, "study": "s", "cell": {}, "repetition": 1, "fingerprint": "f", "status": "valid", "attempts": 2}
+from tests.conftest import recorded, tried
 
 
 @pytest.fixture
@@ -21,7 +21,11 @@ def study(tmp_path):
     for attempt in ("raw/a/b/1-1", "raw/a/b/1-2", "raw/a/b/1-3", "raw/a/1-1/beff", "raw/c/2-1"):
         (folder / attempt).mkdir(parents=True)
         (folder / attempt / "stdout.txt").write_text("said")
-    put(folder / "runs/a/b/1.json", raw="raw/a/b/1-2", invalid_attempts=[{"raw": "raw/a/b/1-1"}, {"status": "interrupted"}])
+    put(
+        folder / "runs/a/b/1.json",
+        raw="raw/a/b/1-2",
+        invalid_attempts=[tried(status="failed", raw="raw/a/b/1-1"), {"status": "interrupted", "reason": "x"}],
+    )
     put(folder / "archive/old/1-1.json", raw="raw/c/2-1", invalid_attempts=[])
     (folder / "runs/a/b/.2.json.new").write_text("{")
     return folder
@@ -29,7 +33,7 @@ def study(tmp_path):
 
 def put(path, **more):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**RECORD, **more}))
+    path.write_text(json.dumps(recorded(attempts=2, **more)))
 
 
 def attempts(folder):
@@ -71,6 +75,8 @@ HOLDS = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[1]
 from plimsoll.host import private
+
+from tests.conftest import recorded, tried
 with private.temporary("figure-") as folder:
     print(folder, flush=True)
     sys.stdin.read()

@@ -20,7 +20,7 @@ from plimsoll.measuring import record
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import REFERENCE, built
+from tests.conftest import REFERENCE, built, recorded
 
 STUDY = "plimsoll2026"
 DOCKER = "uma/exact/E2/docker/any/default/standard/plain/beff"
@@ -265,8 +265,7 @@ def test_a_set_in_which_everything_fails_is_worse_and_not_incomparable(folders, 
 
 def records_of(folder: Path, bits: dict[str, str]) -> None:
     """One record, with these identifiers."""
-    made = {"format": record.FORMAT, "study": STUDY, "cell": {}, "repetition": 1, "fingerprint": "", "attempts": 1}
-    record.write(folder / f"runs/{DOCKER}/1.json", {**made, "status": "valid", "bits": bits})
+    record.write(folder / f"runs/{DOCKER}/1.json", recorded(study=STUDY, bits=bits))
 
 
 @pytest.mark.usefixtures("unillustrated")

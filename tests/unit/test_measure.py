@@ -10,10 +10,10 @@ import pytest
 from plimsoll import designs, measure
 from plimsoll.designs.splitting import attempt, ranks
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import lock, process, record
+from plimsoll.measuring import lock, planned, process, record
 from plimsoll.workloads.base import InvalidOutput
 
-from tests.conftest import DATA
+from tests.conftest import DATA, recorded
 
 
 def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
@@ -199,7 +199,7 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
     """A process that outlives its workflow has the lock, and writes the record that the next workflow is about to make."""
     path, target = plan_of(tmp_path), tmp_path / "1.json"
     (tmp_path / "image.json").write_text("{}")
-    made = {"format": 1, "study": "s", "cell": {}, "repetition": 1, "fingerprint": "new", "status": "valid", "attempts": 1}
+    made = recorded(fingerprint="new")
 
     @contextlib.contextmanager
     def waits(environments):
@@ -207,6 +207,9 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
         yield
 
     monkeypatch.setattr(lock, "machine", waits)
+    # The cell has only what is asked here.
+    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
+    monkeypatch.setattr(planned, "image", lambda path: {})
     monkeypatch.setattr(measure, "_measure_all", lambda *_: pytest.fail("it was measured twice"))
     assert measure.measure(path, CELL["path"], 1, target, tmp_path / "image.json") == made
     assert record.read(target) == made

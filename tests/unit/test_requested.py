@@ -5,6 +5,8 @@ from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record
 from plimsoll.terminal import requested, standing
 
+from tests.conftest import recorded, tried
+
 
 def test_the_request_is_read_as_snakemake_reads_it():
     words = ["--cores", "1", "-pn", "./results/liu2020/figures/fig09.pdf", "all", "--config", "profile=ci", "seed=1"]
@@ -66,20 +68,9 @@ def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, mon
 
 def write(path, fingerprint: str, status: str) -> None:
     """A record, with keys of the same names inside what it holds."""
-    earlier = {"status": "invalid", "fingerprint": "earlier"}
-    record.write(
-        path,
-        {
-            "format": record.FORMAT,
-            "study": "jha2021",
-            "cell": {"fingerprint": "inner", "status": "inner"},
-            "repetition": 1,
-            "fingerprint": fingerprint,
-            "attempts": 2,
-            "invalid_attempts": [earlier],
-            "status": status,
-        },
-    )
+    earlier = tried(status="invalid", fingerprint="earlier")
+    cell = {"runtime": "bare", "fingerprint": "inner", "status": "inner"}
+    record.write(path, recorded(cell=cell, fingerprint=fingerprint, attempts=2, invalid_attempts=[earlier], status=status))
 
 
 def test_a_glance_sees_what_reading_sees(tmp_path):

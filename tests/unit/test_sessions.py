@@ -17,18 +17,18 @@ from plimsoll.pages import sessions as pages_sessions
 from plimsoll.planning import planner, repetitions, sessions
 from scipy import stats
 
-from tests.conftest import REFERENCE, built
+from tests.conftest import REFERENCE, built, recorded
 from tests.unit.test_pages_of_studies import verdicts_of
 
+SEEN = {"boot": "", "settings": {}, "programs": {}}
 FACTS = {system.HOST: {"kernel": "6.1"}, "docker": {"engine": "28"}}
 
 
 def measure(folder, *, kernel="6.1", image="sha256:1", profile="quick", finished=True):
     """A results folder in which something was measured."""
-    recorded = dict.fromkeys(record.REQUIRED, "") | {"format": record.FORMAT, "profile": profile, "image": {"id": image}}
-    record.write(folder / "runs/a/1.json", recorded)
+    record.write(folder / "runs/a/1.json", recorded(profile=profile, image={"tag": "plimsoll/x:1", "id": image}))
     parts = {**FACTS, system.HOST: {"kernel": kernel}}
-    record.write(folder / system.FILE, {"parts": parts, "identities": {}, "seen": {}})
+    record.write(folder / system.FILE, {"parts": parts, "identities": {}, "seen": SEEN})
     for name in (*sessions.NEEDED, *(["report.html"] if finished else [])):
         (folder / name).write_text("")
 

@@ -1,30 +1,19 @@
 """Which runs are measured: for the first time, again, or not."""
 
-import json
 import os
 
 import pytest
 from plimsoll import measure
-from plimsoll.measuring import record, staleness, status
+from plimsoll.measuring import planned, record, staleness, status
+
+from tests.conftest import recorded
 
 PATH = "uma/exact/E1/bare/any/beff"
 CELL = {"path": PATH, "fingerprint": "new", "reason": None}
 
 
 def old_record(fingerprint="new", found="valid", **more):
-    return {
-        "format": 1,
-        "study": "s",
-        "cell": {},
-        "repetition": 1,
-        "fingerprint": fingerprint,
-        "status": found,
-        "attempts": 1,
-        "invalid_attempts": [],
-        "raw": "raw/1-1",
-        "precious": True,
-        **more,
-    }
+    return recorded(fingerprint=fingerprint, status=found, precious=True, **more)
 
 
 @pytest.fixture
@@ -90,10 +79,12 @@ def test_a_damaged_record_stays_until_it_is_deleted(target):
     assert asked(target) == (False, "new")
 
 
-def test_a_record_of_the_plan_is_kept(tmp_path, target):
+def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
     record.write(target, old_record())
-    plan = {"study": "s", "limits": {"starts": 2}, "cells": {PATH: CELL}}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    plan = {"study": "s", "limits": {"starts": 2}, "cells": {PATH: CELL}, "design": "splitting"}
+    # The plan has only what is asked here.
+    monkeypatch.setattr(planned, "of_run", lambda *_: plan)
+    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
     kept = measure.measure(tmp_path / "plan.json", PATH, 1, target, tmp_path / "image.json")
     assert kept["precious"]
     assert record.read(target) == old_record()

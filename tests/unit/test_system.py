@@ -42,7 +42,7 @@ def host(monkeypatch):
     """The facts about this host, which a test may change."""
     facts = {"kernel": "6.1", "microcode": "0x1"}
     monkeypatch.setattr(of_host, "facts", lambda: dict(facts))
-    monkeypatch.setattr(of_host, "settings", lambda: {"governor": facts.get("governor")})
+    monkeypatch.setattr(of_host, "settings", lambda: {"governor": facts.get("governor", "none")})
     return facts
 
 
