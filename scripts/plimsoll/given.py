@@ -47,9 +47,9 @@ def prepare() -> Given:
     plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()
     for name, study in loaded.items():
-        if (planned := plans[name]["design"]) != study["design"]:
+        if (design := plans[name]["design"]) != study["design"]:
             raise PlimsollError(
-                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {planned}."
+                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {design}."
             )
         book.check_against(study, claims.get(name, []))
     return Given(names, names, loaded, plans, {}, {})

@@ -59,7 +59,7 @@ def test_what_is_slower_ends_with_1_and_what_is_faster_with_0(fresh):
 
 def test_what_cannot_be_compared_ends_with_2(project):
     for words, sentence in (
-        (("results/reference", "results/none"), "results/none: there is no such folder."),
+        (("results/reference", "results/none"), "results/none: there is no such folder or archive."),
         (("config", "config"), "config holds no results"),
         ((REFERENCE, "results/reference/jha2018"), f"A has {STUDY} and B has jha2018"),
     ):

@@ -62,11 +62,13 @@ def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monk
     kernel = {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), tmp_path / "killed.ipynb")
     figure = data.read(REFERENCE / "liu2020/figures", "fig09")
-    place, home = tmp_path / "temporary", tmp_path / "home"
-    for folder in (place, home):
-        folder.mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    # The kernel's sockets lie in it, whose paths may have 107 characters.
+    place = Path(tempfile.mkdtemp(prefix="plimsoll-"))
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(home))
     with pytest.raises(PlimsollError, match=r"^fig09: what ran its notebook was ended \(.*\): start again\.$"):
         render.run(figure, tmp_path / "killed.ipynb", REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
     assert list(place.iterdir()) == list(home.iterdir()) == []
+    place.rmdir()

@@ -21,11 +21,8 @@ def study(tmp_path):
     for attempt in ("raw/a/b/1-1", "raw/a/b/1-2", "raw/a/b/1-3", "raw/a/1-1/beff", "raw/c/2-1"):
         (folder / attempt).mkdir(parents=True)
         (folder / attempt / "stdout.txt").write_text("said")
-    put(
-        folder / "runs/a/b/1.json",
-        raw="raw/a/b/1-2",
-        invalid_attempts=[tried(status="failed", raw="raw/a/b/1-1"), {"status": "interrupted", "reason": "x"}],
-    )
+    earlier = [tried(status="failed", raw="raw/a/b/1-1"), tried(status="interrupted")]
+    put(folder / "runs/a/b/1.json", raw="raw/a/b/1-2", invalid_attempts=earlier)
     put(folder / "archive/old/1-1.json", raw="raw/c/2-1", invalid_attempts=[])
     (folder / "runs/a/b/.2.json.new").write_text("{")
     return folder

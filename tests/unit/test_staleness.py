@@ -6,7 +6,7 @@ import pytest
 from plimsoll import measure
 from plimsoll.measuring import planned, record, staleness, status
 
-from tests.conftest import recorded
+from tests.conftest import recorded, tried
 
 PATH = "uma/exact/E1/bare/any/beff"
 CELL = {"path": PATH, "fingerprint": "new", "reason": None}
@@ -92,17 +92,17 @@ def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
 
 def test_a_record_that_is_tried_again_stays_until_there_is_another(tmp_path, target):
     record.write(target, old_record(found="failed"))
-    kept, tried = staleness.kept(tmp_path, CELL, 1, target, 2)
-    assert kept is None and tried == old_record(found="failed") == record.read(target)
+    kept, before = staleness.kept(tmp_path, CELL, 1, target, 2)
+    assert kept is None and before == old_record(found="failed") == record.read(target)
     record.write(target, old_record(found="failed", starts=2))
-    kept, tried = staleness.kept(tmp_path, CELL, 1, target, 2)
-    assert kept["starts"] == 2 and tried is None
+    kept, before = staleness.kept(tmp_path, CELL, 1, target, 2)
+    assert kept["starts"] == 2 and before is None
 
 
 def test_every_attempt_of_a_record_is_there_and_nothing_of_the_run_in_it():
     first = {"status": "disturbed", "reason": "x", "raw": "raw/1-1"}
     found = old_record(found="failed", invalid_attempts=[first], starts=2, profile="ci", seed=1)
-    assert staleness.attempts_of(found) == [first, {"status": "failed", "raw": "raw/1-1", "precious": True}]
+    assert staleness.attempts_of(found) == [first, {**tried(status="failed"), "precious": True}]
 
 
 def test_a_record_of_another_profile_goes_to_the_archive_and_comes_back(tmp_path, target):
