@@ -254,11 +254,11 @@ def _sessions(options: argparse.Namespace) -> None:
     """say what a study's sessions of measuring show together"""
     import json
 
-    from plimsoll.analysis import collect
     from plimsoll.claims import sessions
+    from plimsoll.measuring import planned
 
-    plan = collect.read_plan(options.plan)
-    told, means = sessions.summary(_study(options.study), plan, options.results)
+    loaded = _study(options.study)
+    told, means = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
     means.to_csv(options.means, index=False)
     options.output.write_text(json.dumps(told, indent=1, allow_nan=True) + "\n")
 

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 from plimsoll import designs
-from plimsoll.analysis import collect
 from plimsoll.archives import formats
 from plimsoll.archives.layout import MANIFEST, records_of
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
+from plimsoll.measuring import planned
 from plimsoll.planning import sessions
 from plimsoll.workflow import Workflow
 
@@ -44,12 +44,12 @@ def prepare() -> Given:
         raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: make reproduce FROM=... does that.")
     names = _manifest()["studies"]
     loaded = {name: studies.load(name, designs.known()) for name in names}
-    plans = {name: collect.read_plan(Path("results", name, "plan.json")) for name in names}
+    plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()
     for name, study in loaded.items():
-        if (planned := plans[name]["design"]) != study["design"]:
+        if (made := plans[name]["design"]) != study["design"]:
             raise PlimsollError(
-                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {planned}."
+                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {made}."
             )
         book.check_against(study, claims.get(name, []))
     return Given(names, names, loaded, plans, {}, {})
