@@ -65,7 +65,7 @@ def write(folder: Path, study: Study, plan: dict, session: int = 1) -> None:
     results = folder.parent
     planner.write(plan, folder / "plan.json")
     for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text()), session):
-        record.write(record.path_of(folder / "runs", path, repetition), told)
+        record.keep(record.path_of(folder / "runs", path, repetition), told)
     (folder / "system.json").write_text(json.dumps({"identities": {}, "parts": {}, "seen": {}}))
     tried = {name: {"works": True, "version": "1.0", "features": SEEN} for name in ("bare", "docker", "singularity")}
     (results / "images").mkdir(exist_ok=True)

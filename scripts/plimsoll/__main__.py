@@ -270,8 +270,7 @@ def _sessions(options: argparse.Namespace) -> None:
     from plimsoll.measuring import planned
 
     loaded = _study(options.study)
-    plan = planned.read(options.plan, loaded.design.factors)
-    told, means = sessions.summary(loaded, plan, options.results)
+    told, means = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
     means.to_csv(options.means, index=False)
     options.output.write_text(json.dumps(told, indent=1, allow_nan=True) + "\n")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll import designs
 from plimsoll.archives import formats
-from plimsoll.archives.layout import MANIFEST, records_of
+from plimsoll.archives.layout import MANIFEST, Refused, records_of
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
@@ -33,8 +33,12 @@ class Given(Workflow):
 
 
 def _manifest() -> dict:
-    """What the archive says of itself."""
-    return formats.current(json.loads(Path(MANIFEST).read_text()))
+    """What the archive says of itself. PlimsollError if that cannot be read."""
+    try:
+        return formats.current(json.loads(Path(MANIFEST).read_text()))
+    except (Refused, ValueError) as problem:
+        where = Path(MANIFEST).resolve()
+        raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and start again.") from problem
 
 
 def prepare() -> Given:
@@ -47,9 +51,9 @@ def prepare() -> Given:
     plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()
     for name, study in loaded.items():
-        if (design := plans[name]["design"]) != study["design"]:
+        if (made := plans[name]["design"]) != study["design"]:
             raise PlimsollError(
-                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {design}."
+                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {made}."
             )
         book.check_against(study, claims.get(name, []))
     return Given(names, names, loaded, plans, {}, {})

@@ -138,8 +138,8 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> str:
         return f"All {whole} {MADE} of the archive were made again, byte for byte. {where}"
     named = ", ".join([*other[:NAMED], *([f"{len(other) - NAMED} more"] if len(other) > NAMED else [])])
     by, here = archive.manifest["made_by"], code.made_by()
-    why = "the code is the same: the archive's are older than its records, or another processor rounds differently"
+    why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
     if by != here:
-        versions = [f"version {one['version']}, {one['code'][:8]}" for one in (by, here)]
-        why = f"they were made by another code ({versions[0]}; here {versions[1]})"
+        versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
+        why = f"another version wrote the archive ({versions[0]}; here {versions[1]})"
     return f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {named}: {why}. {where}"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from plimsoll import designs, paths, remake
 from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, writing
-from plimsoll.config import studies
+from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
 
 from tests import made_up
@@ -436,8 +436,8 @@ def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
     schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
     schema["properties"]["format"]["const"] = 2
     (tmp_path / "archive.yaml").write_text(yaml.safe_dump(schema))
-    monkeypatch.setattr(reading.yaml_files, "SCHEMAS", tmp_path)
-    monkeypatch.setattr(reading.yaml_files, "_validator", reading.yaml_files._validator.__wrapped__)
+    monkeypatch.setattr(yaml_files, "SCHEMAS", tmp_path)
+    monkeypatch.setattr(yaml_files, "_validator", yaml_files._validator.__wrapped__)
     unpacked(path, tmp_path / "new")
     monkeypatch.setattr(formats, "UPGRADES", {})
     with pytest.raises(PlimsollError, match="it has the format 1, which this version of Plimsoll no longer reads"):

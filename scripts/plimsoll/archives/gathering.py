@@ -9,7 +9,7 @@ from plimsoll.analysis import cell_paths, complete
 from plimsoll.archives.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_EARLIER, OF_PROJECT, OF_RESULTS, OF_STUDY
 from plimsoll.archives.writing import Source
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.images import settings
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
@@ -63,9 +63,13 @@ def plan_of(session: Measured) -> Plan:
     """The plan of a session. PlimsollError if the newest session's list of runs was made with another one; an earlier session
     is what it is."""
     folder = session.folder
-    plan, runs = planned.read(folder / "plan.json"), folder / "runs.csv"
+    plan, runs = planned.read(folder / "plan.json", session.study.design.factors), folder / "runs.csv"
     if session.newest and runs.is_file():
-        made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in complete.rows_of(runs)}
+        try:
+            rows = complete.rows_of(runs)
+            made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
+        except (KeyError, TypeError, ValueError) as problem:
+            raise Damaged(f"{runs} is damaged: delete it, and start the workflow again, which makes it anew.") from problem
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")
     return plan

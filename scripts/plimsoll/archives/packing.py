@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import jinja2
 
+from plimsoll import documents
 from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
 from plimsoll.archives.gathering import Measured, Member
@@ -17,7 +18,8 @@ from plimsoll.archives.ran import Ran
 from plimsoll.archives.writing import Source, Stated
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.interchange import Plan
+from plimsoll.interchange import Host, Plan
+from plimsoll.measuring import planned
 from plimsoll.pages import verdict_page
 
 # What the page of verdicts is made from, of each study.
@@ -111,11 +113,11 @@ def _described(
     """The archive as an RO-Crate. Raw outputs are told by their folders."""
     ran, folders = {}, []
     for one in every:
-        image = json.loads((results / f"images/{one.study['image']}.json").read_text())
+        image = planned.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
         folders += [folder for folder in (f"{one.name}/raw/",) if any(name.startswith(folder) for name in said)]
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
-    return crate.described(named, folders, ran, json.loads((results / "host.json").read_text()))
+    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.ANEW))
 
 
 def _manifest(

@@ -4,12 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from plimsoll import documents
 from plimsoll.archives.records import Packed
-from plimsoll.interchange import StageOfImage, Tried
+from plimsoll.interchange import Record, StageOfImage, Tried
 from plimsoll.measuring import staleness, status
-
-# What is told of a record.
-NEEDED = {"image", "status", "started", "attempts", "invalid_attempts"}
 
 
 class Failed(NamedTuple):
@@ -36,7 +34,7 @@ class Cell:
     def add(self, packed: Packed) -> None:
         """Add a record of the cell."""
         record, name = packed.record, packed.path.removesuffix(".json")
-        if record is None or NEEDED - record.keys():
+        if record is None or not _is_whole(record):
             self.statuses.append(status.DAMAGED)
             return
         self.image = record["image"]
@@ -46,7 +44,7 @@ class Cell:
             self.begun = min(begun, self.begun or begun)
             self.ended = max(ended, self.ended or ended)
             if tried["status"] not in status.COUNTED:
-                error = f"{tried['status']}: {tried.get('reason')}"
+                error = f"{tried['status']}: {tried['reason']}"
                 self.failed.append(Failed(f"{name}/attempt-{number}", begun, ended, error))
 
     @property
@@ -55,8 +53,16 @@ class Cell:
         return any(one in status.COUNTED for one in self.statuses)
 
 
+def _is_whole(record: Record) -> bool:
+    try:
+        documents.fit(record, Record, finite=False)
+        return True
+    except documents.Misfit:
+        return False
+
+
 def _span(tried: Tried) -> tuple[float, float]:
-    return tried["started"], tried["started"] + sum(tried.get("seconds", {}).values())
+    return tried["started"], tried["started"] + sum(tried["seconds"].values())
 
 
 class Ran(dict[str, Cell]):
