@@ -76,6 +76,8 @@ def test_what_is_refused_is_seen():
 HARMLESS = {
     *("wildcards.study", "wildcards.figure", "wildcards.table", "wildcards.image"),
     *("params.run", "params.wishes", "params.made_from"),
+    # Put together by shlex.
+    "params.command",
 }
 
 
