@@ -82,8 +82,8 @@ rule compare_pair:
     params:
         folder="hosts/compare/{one}--{other}",
     shell:
-        "status=0; python -m plimsoll compare hosts/{wildcards.one}/results hosts/{wildcards.other}/results --force --out {params.folder}"
-        " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder}/compare.html ]"
+        "status=0; python -m plimsoll compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q}"
+        " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder:q}/compare.html ]"
 
 
 # Beside the reference measurements, and what the papers say. The page links to the comparisons of pairs that are there.
@@ -100,4 +100,4 @@ rule compare_hosts:
     params:
         folders=[host.place for host in HOSTS.named.values()],
     shell:
-        "python -m plimsoll compare-hosts --page {output.page} --table {output.table} {params.folders} 2> >(tee {log} >&2)"
+        "python -m plimsoll compare-hosts --page {output.page} --table {output.table} {params.folders:q} 2> >(tee {log} >&2)"

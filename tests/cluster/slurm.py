@@ -23,7 +23,7 @@ PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort=16817
+SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -48,7 +48,7 @@ ReturnToService=2
 JobRequeue=0
 MailProg=/bin/true
 MpiDefault=none
-NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[16901-16902] CPUs={cpus} RealMemory={memory} State=UNKNOWN
+NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports}] CPUs={cpus} RealMemory={memory} State=UNKNOWN
 PartitionName=p Nodes=n[1-2] Default=YES MaxTime=INFINITE OverSubscribe=EXCLUSIVE State=UP
 """
 # Of the two versions of the kernel's cgroups.
@@ -71,7 +71,9 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
     folder.chmod(0o755)
     for name in ("ctld", *(f"d-{node}" for node in NODES)):
         (folder / name).mkdir(mode=0o755)
-    made = CONFIGURATION.format(host=host, folder=folder, cpus=CPUS, memory=MEMORY, kill_wait=KILL_WAIT)
+    port, *ports = _free_ports(1 + len(NODES))
+    given = {"host": host, "folder": folder, "cpus": CPUS, "memory": MEMORY, "kill_wait": KILL_WAIT}
+    made = CONFIGURATION.format(**given, port=port, ports=",".join(map(str, ports)))
     (folder / "slurm.conf").write_text(made)
     (folder / "cgroup.conf").write_text(OF_CGROUPS[2 if str(version).startswith("2") else 1])
     known = {**os.environ, "PATH": f"{folder}/bin:{PLACES}", "SLURM_CONF": str(folder / "slurm.conf")}
@@ -93,6 +95,15 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
             yield known
         finally:
             _end_jobs(known)
+
+
+def _free_ports(number: int) -> list[int]:
+    """Ports that nobody listens on."""
+    with contextlib.ExitStack() as opened:
+        sockets = [opened.enter_context(socket.socket()) for _ in range(number)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 @contextlib.contextmanager

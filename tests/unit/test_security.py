@@ -44,8 +44,6 @@ def is_quoted(script: ast.AST) -> bool:
         return script.id.isupper()
     if isinstance(script, ast.Attribute):
         return script.attr.isupper()
-    if isinstance(script, ast.Subscript):
-        return is_quoted(script.value)
     if not isinstance(script, ast.JoinedStr):
         return False
     filled = [part.value for part in script.values if isinstance(part, ast.FormattedValue)]
@@ -78,8 +76,8 @@ def test_what_is_refused_is_seen():
 HARMLESS = {
     *("wildcards.study", "wildcards.figure", "wildcards.table", "wildcards.image"),
     *("params.run", "params.wishes", "params.made_from", "wildcards.number"),
-    # Hosts have names of letters, digits, dots and dashes; the command of one is put together by shlex.join.
-    *("wildcards.one", "wildcards.other", "params.folder", "params.folders", "params.command"),
+    # Put together by shlex.
+    "params.command",
 }
 
 

@@ -59,7 +59,6 @@ IMAGES = 'cd "$1" && cat >images.new && mv images.new images.tar.gz'
 RESULTS = 'mkdir -p "$1/work" && tar --extract --gzip --directory "$1/work"'
 MEASURED = 'cd "$1" && shift && exec bash --login project/scripts/cluster/host.sh "$@"'
 FETCHED = 'cd "$1/work" && tar --create --gzip --exclude=host.lock *'
-SCRIPTS = {"look": LOOKED, "bring": BROUGHT, "images": IMAGES, "results": RESULTS, "measure": MEASURED, "fetch": FETCHED}
 
 
 class CutOff(PlimsollError):
@@ -74,9 +73,9 @@ class Reached:
     ssh: str
     folder: str
 
-    def command(self, what: str, *words: str) -> list[str]:
-        """The command that runs one of the SCRIPTS on the host, on its folder and some words."""
-        return [*SSH, self.ssh, shlex.join(["sh", "-c", SCRIPTS[what], "sh", self.folder, *words])]
+    def command(self, words: list[str]) -> list[str]:
+        """The command that runs another one on the host."""
+        return [*SSH, self.ssh, shlex.join(words)]
 
     def failed(self, what: str, status: int, said: str = "") -> PlimsollError:
         """What is to be said of a command that ended with a status, and `said` something."""
@@ -87,14 +86,15 @@ class Reached:
 
     def look(self) -> dict[str, str]:
         """What is there of an earlier time: `project` and `images` by their digests, and `results` if there are any."""
-        done = subprocess.run(self.command("look"), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        command = self.command(["sh", "-c", LOOKED, "sh", self.folder])
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise self.failed("looking into its folder", done.returncode, done.stderr)
         return {key: value for key, _, value in (line.partition(" ") for line in ours(done.stdout))}
 
-    def give(self, what: str, command: list[str], write: Callable[[BinaryIO], None]) -> None:
+    def give(self, what: str, words: list[str], write: Callable[[BinaryIO], None]) -> None:
         """Have a command on the host read what is written to it."""
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(self.command(words), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 write(process.stdin)
             said = process.stderr.read().decode(errors="replace")
@@ -140,15 +140,16 @@ def bring(host: Reached, here: Path, images: Path) -> None:
     if there.get("project") != wanted:
         _say(f"{host.name}: bringing the project")
         named = [(path, str(path.relative_to(paths.PROJECT))) for path in files]
-        host.give("bringing the project", host.command("bring", wanted), lambda stream: _pack(stream, named))
+        host.give("bringing the project", ["sh", "-c", BROUGHT, "sh", host.folder, wanted], lambda to: _pack(to, named))
     if there.get("images") != _sha256(images):
         _say(f"{host.name}: bringing {images}")
         with open(images, "rb") as file:
-            host.give("bringing the images", host.command("images"), lambda stream: shutil.copyfileobj(file, stream))
+            host.give("bringing the images", ["sh", "-c", IMAGES, "sh", host.folder], lambda to: shutil.copyfileobj(file, to))
     kept = [here / name for name in ("results", marker.STARTS) if (here / name).exists()]
     if "results" not in there and kept:
         _say(f"{host.name}: bringing what was measured there before")
-        host.give("bringing the results", host.command("results"), lambda stream: _pack(stream, [(p, p.name) for p in kept]))
+        named = [(path, path.name) for path in kept]
+        host.give("bringing the results", ["sh", "-c", RESULTS, "sh", host.folder], lambda to: _pack(to, named))
 
 
 def run(host: Reached, words: list[str]) -> int:
@@ -156,7 +157,8 @@ def run(host: Reached, words: list[str]) -> int:
     does. CutOff if the connection breaks."""
     _say(f"{host.name}: measuring there, in {host.folder}")
     process = subprocess.Popen(
-        host.command("measure", host.name, "work", "--set-up", "--while-open", *words), stdin=subprocess.PIPE
+        host.command(["sh", "-c", MEASURED, "sh", host.folder, host.name, "work", "--set-up", "--while-open", *words]),
+        stdin=subprocess.PIPE,
     )
     ended = threading.Event()
     beating = threading.Thread(target=_beat, args=(process.stdin, ended), daemon=True)
@@ -189,7 +191,8 @@ def fetch(host: Reached, here: Path) -> None:
     _say(f"{host.name}: fetching the results")
     here.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=here, prefix=".fetched-") as folder:
-        with subprocess.Popen(host.command("fetch"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        command = host.command(["sh", "-c", FETCHED, "sh", host.folder])
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             try:
                 with tarfile.open(fileobj=process.stdout, mode="r|gz") as archive:
                     archive.extractall(folder, filter=_plain)

@@ -3,7 +3,9 @@
 import json
 import time
 from pathlib import Path
+from typing import TypedDict
 
+from plimsoll import documents
 from plimsoll.measuring import record
 
 FILE, FORMAT = "done.json", 1
@@ -13,21 +15,51 @@ STARTS = "starts.jsonl"
 OF_HOST = ("cpu_model", "cores", "memory_bytes", "distribution")
 
 
+class Mark(TypedDict):
+    """What the mark says at least."""
+
+    host: str
+
+
+class Start(TypedDict):
+    """A start on a host: Slurm's names of the node and of the job, where there are any, and when it was (seconds since 1970)."""
+
+    node: str
+    job: str
+    moment: int
+
+
 def write(folder: Path, name: str) -> None:
     """Put the mark of the host `name` into its folder, in one step."""
     results = folder / "results"
-    host = _read(results / "host.json")
-    started = (folder / STARTS).read_text().splitlines() if (folder / STARTS).exists() else []
+    host = _host(results / "host.json")
     mark = {
         "format": FORMAT,
         "host": name,
         "ended": time.time(),
-        "starts": [json.loads(line) for line in started],
+        "starts": _starts(folder / STARTS),
         "machine": {key: host[key] for key in OF_HOST if key in host},
         "studies": sorted(path.parent.name for path in results.glob("*/claims.json")),
     }
     record.write(folder / FILE, mark)
 
 
-def _read(path: Path) -> dict:
-    return json.loads(path.read_text()) if path.exists() else {}
+def _host(path: Path) -> dict:
+    """What is known of the machine; nothing where it was not looked at."""
+    try:
+        return documents.of(path, dict)
+    except documents.Misfit:
+        return {}
+
+
+def _starts(path: Path) -> list[Start]:
+    """The starts; a line that was cut off is none."""
+    starts = []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            start = json.loads(line)
+            documents.fit(start, Start)
+        except (ValueError, documents.Misfit):
+            continue
+        starts.append(start)
+    return starts

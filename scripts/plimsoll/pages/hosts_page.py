@@ -3,22 +3,22 @@
 A host is a folder with results in it: that of a host of rules/cluster.smk, a project's, or one that somebody else has sent.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TypedDict
 
 import pandas as pd
 
-from plimsoll import paths
+from plimsoll import documents, paths
 from plimsoll.claims import across, book, findings, verdicts
 from plimsoll.cluster import marker
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 from plimsoll.pages import asked, formats, glossary, wording
 from plimsoll.pages.verdict_page import MARKS
 
@@ -29,6 +29,24 @@ OF_MACHINE = ("processor", "sockets, cores, hardware threads", "memory", "kernel
 NOT_MEASURED = "not measured"
 # Of a verdict, what the table has besides.
 NUMBERS = ("n_least", "n_most", "p_supports", "p_opposes")
+
+
+class Result(TypedDict):
+    """A verdict on a claim, as far as the page reads it (plimsoll.claims.findings has all of it)."""
+
+    id: str
+    study: str
+    verdict: str
+    in_part: bool
+    reason: str | None
+    whole: dict | None
+    comparisons: int
+    asked: dict | None
+    parts: list[dict]
+    paper_magnitude: dict | None
+    same_as: str | None
+    quantity: str | None
+    size: str
 
 
 @dataclass(frozen=True)
@@ -95,8 +113,8 @@ def _name(folder: Path) -> str:
     whole = folder.resolve()
     whole = whole.parent if whole.name == "results" else whole
     try:
-        return str(json.loads((whole / marker.FILE).read_text())["host"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return documents.of(whole / marker.FILE, marker.Mark)["host"]
+    except documents.Misfit:
         return whole.name
 
 
@@ -104,10 +122,12 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
     results, comparisons = {}, {}
     for path in files:
         try:
-            of_study = findings.of_table(path) if path.suffix == ".csv" else json.loads(path.read_text())
+            of_study = findings.of_table(path) if path.suffix == ".csv" else documents.of(path, list[Result], finite=False)
             results |= {result["id"]: result for result in of_study if result["study"] == path.parent.name}
             comparisons |= wording.by_claim(pd.read_csv(path.with_name("comparisons.csv")))
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+            if unknown := {result["verdict"] for result in of_study} - set(MARKS):
+                raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
+        except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
             raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json anew.") from problem
     return Column(name, results, comparisons, machines, page)
 
