@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.conftest import PROJECT
 from tests.faults import drawing
 from tests.faults.campaign import Campaign, summary
-from tests.faults.scenes import SCENES
+from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
 # Of a campaign there is a line of each fault.
@@ -26,24 +26,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--number", type=int, nargs="+", help="only these faults, whether they were made before or not")
     parser.add_argument("--hours", type=float, default=1.0)
-    parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES))
+    parser.add_argument("--scenes", nargs="+", choices=list(SCENES), help="only faults in these")
+    parser.add_argument("--short", action="store_true", help="the scene of the short form, in which faults are soon made")
     parser.add_argument("--victims", nargs="+", help="only faults on these")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _end)
     if reason := machine.missing():
         print(f"No faults can be made here: {reason}.", file=sys.stderr)
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"{options.seed}.jsonl"
+    known = SHORT if options.short else SCENES
+    path = RESULTS / f"{options.seed}{'-short' * options.short}.jsonl"
     made = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     wanted = iter(options.number or _from_where_it_stopped(made))
     end, results = time.monotonic() + 3600 * options.hours, []
-    with Campaign(Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE))) as campaign, open(path, "a") as file:
+    with Campaign(Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE)), known) as campaign, open(path, "a") as file:
         for number in wanted:
             if not options.number and time.monotonic() > end:
                 break
-            fault = drawing.draw(options.seed, number)
-            if fault.scene not in options.scenes or fault.victim not in (options.victims or [fault.victim]):
+            fault = drawing.draw(options.seed, number, known)
+            if fault.scene not in (options.scenes or known) or fault.victim not in (options.victims or [fault.victim]):
                 continue
             result = campaign.run(fault)
             results.append(json.loads(result.line()))
@@ -53,6 +55,12 @@ def main(arguments: list[str] | None = None) -> int:
     shown = results if options.number else [*made, *results]
     print(summary(shown))
     return int(any(one["problems"] or one["left"] for one in shown))
+
+
+def _end(*_: object) -> None:
+    """The machine is taken down before this ends."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
 
 
 def _from_where_it_stopped(made: list[dict]):

@@ -84,7 +84,7 @@ class Campaign:
         if self.machine is None:
             self.machine = Machine(self.folder / "machine")
         if fault.scene not in self.undisturbed:
-            self.undisturbed[fault.scene] = self._undisturbed(self.scenes[fault.scene])
+            self.undisturbed[fault.scene] = self._undisturbed(fault.scene)
         known, begun = self.undisturbed[fault.scene], time.monotonic()
         project, result = known.project.folder, Result(fault)
         _empty(project)
@@ -128,8 +128,9 @@ class Campaign:
         there = processes.below([int(self.machine.first)])
         return any(VICTIMS["snakemake"](one, "") for one in there)
 
-    def _undisturbed(self, scene: Scene) -> Undisturbed:
-        folder = self.folder / "scenes" / scene.study
+    def _undisturbed(self, name: str) -> Undisturbed:
+        scene = self.scenes[name]
+        folder = self.folder / "scenes" / name.replace(", ", "-")
         project = scene.prepare(folder)
         empty = leftovers.seen(self.machine, folder)
         # The image is brought into the engine beforehand: that takes as long as all the rest.
@@ -148,7 +149,7 @@ class Campaign:
         assert not wrong and known.wanted[0], wrong
         known.left = leftovers.seen(self.machine, folder)
         print(
-            f"{scene.study}: undisturbed {known.seconds:.0f} s, {len(known.wanted[0])} records; it leaves "
+            f"{name}: undisturbed {known.seconds:.0f} s, {len(known.wanted[0])} records; it leaves "
             f"{self._told(known.left - empty)}",
             file=sys.stderr,
             flush=True,
@@ -176,16 +177,16 @@ class Campaign:
             return process.wait(30)
 
     def _clean_up(self, known: Undisturbed, result: Result, everything: set[str]) -> None:
-        """What is left is removed as a user would; where that is not enough, by a new machine: the next fault is not blamed for
-        it."""
+        """What is left is removed as a user would; the next fault is not blamed for what is not. Where that hangs or fails there
+        is a new machine."""
         words = ("-m", "plimsoll", "clean-up")
         folder = known.project.folder
         done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
         if self._end(done, MORE_SECONDS, result, "make clean-up") == 0:
             stays = leftovers.left(self.machine, folder, everything)
-            if not stays:
-                return
             result.problems += [f"make clean-up leaves {what}" for what in stays]
+            known.left |= set(stays)
+            return
         self.machine.remove()
         self.machine = None
         self.undisturbed.clear()

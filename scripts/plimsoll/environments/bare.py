@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from plimsoll.environments import rootfs
+from plimsoll.environments import rootfs, segments
 from plimsoll.environments.base import HOST, LABEL, Environment, Node, binding_kept, hidden, join
 from plimsoll.environments.confined import confine, release
 from plimsoll.errors import Unavailable
@@ -51,7 +51,8 @@ class Bare(Environment):
         release(nodes)
 
     def sweep(self) -> None:
-        """Remove what was made on this host for a network, and cgroups. Unavailable, with the first problem, if one stays."""
+        """Remove what was made on this host for a network, memory of ranks, and cgroups. Unavailable, with the first problem,
+        if one stays."""
         from plimsoll.environments.networks import of_host  # here, because almost no start sweeps
 
         problems = []
@@ -61,6 +62,7 @@ class Bare(Environment):
                 network.sweep()
             except Unavailable as problem:
                 problems.append(problem)
+        segments.remove_unused()
         cgroup.remove(LABEL)
         if problems:
             raise problems[0]

@@ -6,19 +6,15 @@ its own by the number of the process that made it, and two containers have the s
 launcher by the loopback.
 """
 
-import contextlib
-import os
-from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, SHARED_MEMORY, Node, hidden
+from plimsoll.environments import segments
+from plimsoll.environments.base import HOST, LABEL, Node, hidden
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks.base import HostNetwork
 
 HANDS_ON = Path(__file__).with_name("exec-with-variables.sh")
-# Open MPI's segments of memory carry the host name of the rank that made them. A rank that is killed leaves its own.
-SEGMENTS = "vader_segment.{}*"
 
 
 class SharedNode(EngineNode):
@@ -45,12 +41,12 @@ class DockerSharedDaemon(Docker):
     def stop(self, nodes) -> None:
         """Remove the containers, and what their ranks left in the host's shared memory."""
         super().stop(nodes)
-        remove_segments([node.name for node in nodes])
+        segments.remove([node.name for node in nodes])
 
     def sweep(self) -> None:
         """The same for a killed run."""
         super().sweep()
-        remove_segments([f"{LABEL}-"])
+        segments.remove([f"{LABEL}-"])
 
 
 class DockerShared(DockerSharedDaemon):
@@ -79,16 +75,6 @@ class DockerSharedPtrace(DockerShared):
     colour, hatch = "#9fd8f5", "oo"
     capabilities = ("SYS_PTRACE",)
     variant_of = "docker-shared"
-
-
-def remove_segments(hosts: Sequence[str]) -> None:
-    """Remove Open MPI's segments of memory of ranks whose host names begin so: their containers are gone. Another user's are
-    left."""
-    for host in hosts:
-        for segment in SHARED_MEMORY.glob(SEGMENTS.format(host)):
-            with contextlib.suppress(OSError):
-                if os.geteuid() in (0, segment.lstat().st_uid):
-                    segment.unlink()
 
 
 ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon())

@@ -9,6 +9,7 @@ from plimsoll import environments, instruments, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.environments import segments
 from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable
 from plimsoll.instruments.base import Instrument
@@ -80,9 +81,10 @@ def launch(attempt: Attempt) -> dict[str, dict]:
                 break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or one.code for one in ended.values()):
+        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or one.code != 0 for one in ended.values()):
             # Ranks on this host outlive a launcher that was killed, and would be neighbours of the next attempt.
             lock.kill_run(attempt.identity)
+            segments.remove_unused()
     cells = {cell["path"]: cell for cell in attempt.cells}
     return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 
