@@ -177,8 +177,8 @@ class Campaign:
             return process.wait(30)
 
     def _clean_up(self, known: Undisturbed, result: Result, everything: set[str]) -> None:
-        """What is left is removed as a user would; the next fault is not blamed for what is not. Where that hangs or fails there
-        is a new machine."""
+        """What is left is removed as a user would; the next fault is not blamed for what is not. Where that hangs or fails
+        there is a new machine."""
         words = ("-m", "plimsoll", "clean-up")
         folder = known.project.folder
         done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")

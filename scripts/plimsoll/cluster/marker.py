@@ -22,7 +22,7 @@ class Mark(TypedDict):
 
 
 class Start(TypedDict):
-    """A start on a host: Slurm's names of the node and of the job, where there are any, and when it was (seconds since 1970)."""
+    """A start on a host: what Slurm calls node and job, where there are any, and when it was (seconds since 1970)."""
 
     node: str
     job: str
