@@ -20,6 +20,8 @@ CONTAINERS = (
     *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
     *("singularity-instance-host-network", "docker-shared", "docker-shared-daemon", "singularity-user", "singularity-sharens"),
 )
+# One of each kind that is swept in its own way.
+SWEPT = ("bare", "docker", "podman", "singularity", "singularity-instance", "singularity-cgroup", "docker-shared-daemon")
 # Those that start from the image's own form; the others run its unpacked files, as bare metal does.
 FROM_IMAGE = CONTAINERS[:-2]
 
@@ -208,8 +210,11 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
     assert found["reason"].startswith("the machine was not idle within") and f"process {neighbour.pid} of " in found["reason"]
 
 
-@pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
-@pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGKILL])
+# After SIGTERM each runtime clears up by itself; after SIGKILL the next run sweeps, by kind of runtime.
+KILLS = [(name, signal.SIGTERM) for name in ("bare", *CONTAINERS)] + [(name, signal.SIGKILL) for name in SWEPT]
+
+
+@pytest.mark.parametrize(("runtime", "with_signal"), KILLS)
 def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime, with_signal):
     working(runtime)
     before = set(lock.TEMPORARY.glob("*"))
