@@ -230,6 +230,9 @@ class Environment(ABC):
         if problem := unpacked_problem(image):
             raise gone(image, problem)
 
+    def wake(self) -> None:  # noqa: B027 - most environments have nothing that could be asleep
+        """Have what starts nodes answer, if it does not and that can be done from here; before anything is tried."""
+
     def revive(self) -> None:  # noqa: B027 - most environments have nothing that could be started
         """Start again, or make again, what runs need and `examine` did not find, if that can be done from here."""
 

@@ -107,14 +107,17 @@ class Docker(Engine):
         if not same:
             raise gone(image, "Docker does not have it as it was built")
 
-    def revive(self) -> None:
-        """Start the engine of this machine, if it can be ours to start, and make the network."""
+    def wake(self) -> None:
+        """Start the engine of this machine if it does not answer and can be ours to start."""
         try:
             self.refuse_silent()
         except Outage:
-            if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
-                return
-            start_engine()
+            if is_ours():
+                start_engine()
+
+    def revive(self) -> None:
+        """Start the engine of this machine, if it can be ours to start, and make the network."""
+        self.wake()
         super().revive()
 
     def refuse_silent(self) -> None:
@@ -138,6 +141,11 @@ class DockerPtrace(Docker):
     variant_of = "docker"
 
 
+def is_ours() -> bool:
+    """Whether the engine of this machine is ours to start: root's, and no other one is named."""
+    return not os.geteuid() and bool(shutil.which("dockerd")) and "DOCKER_HOST" not in os.environ
+
+
 def start_engine() -> None:
     """What set-up does; Unavailable if it does not answer in time."""
     from plimsoll.measuring import means  # here, because a run that ends well has no use for it
@@ -155,7 +163,7 @@ def start_engine() -> None:
 def restart_engine() -> None:
     """End the engine of this machine and start it again. Unavailable, with the reason, where it is not ours to end: for a user
     without root, an engine elsewhere, or one that runs others' containers; or if it does not start in time."""
-    if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
+    if not is_ours():
         raise Unavailable("only root can start the engine of this machine again")
     running = output(["docker", "ps", "--format", "{{.Names}}"], 30).split()
     if running:
@@ -174,10 +182,18 @@ def _end_engine() -> None:
         raise Unavailable(f"{PID_FILE} names no process")
     os.kill(int(process.name), signal.SIGTERM)
     end = time.monotonic() + END_SECONDS
-    while process.exists() and time.monotonic() < end:
+    while not _ended(process):
+        if time.monotonic() > end:
+            raise Unavailable(f"it did not end within {END_SECONDS:g} s")
         time.sleep(0.1)
-    if process.exists():
-        raise Unavailable(f"it did not end within {END_SECONDS:g} s")
+
+
+def _ended(process: Path) -> bool:
+    """Whether a process, by its folder in /proc, has ended; its number may stay until somebody has asked how."""
+    try:
+        return "\nState:\tZ" in (process / "status").read_text()
+    except OSError:
+        return True
 
 
 ENVIRONMENTS = (Docker(), DockerPtrace())

@@ -25,6 +25,7 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
                 continue
             environment = environments.find(name)
             try:
+                environment.wake()
                 version, features = environment.check(), observe(environment, image)
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}

@@ -17,6 +17,7 @@ def command() -> tuple[str, ...]:
     for name in ENGINES:
         environment = environments.find(name)
         try:
+            environment.wake()
             environment.check_building()
             return environment.command
         except Unavailable as reason:
