@@ -97,7 +97,7 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, t
     (tmp_path / "y").mkdir()
     script = tmp_path / "y/y-cruncher"
     times = "echo 'Total Computation Time:    0.5 seconds'; echo 'Start-to-End Wall Time:    0.6 seconds'"
-    script.write_text(f'#!/bin/sh\n[ "$2 $3" = "custom pi" ] || exit 1\n{times}\n')
+    script.write_text(f'#!/bin/sh\n[ "$2 $3" = "custom pi" ] || exit 1\nsleep 0.6\n{times}\n')
     script.chmod(0o755)
     with tarfile.open(tmp_path / "y.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "y", "y")

@@ -12,6 +12,15 @@ def sample(section: str) -> str:
     return (DATA / f"hpcc_{section}.txt").read_text()
 
 
+def test_a_transposition_of_no_processor_time_has_no_line_for_it():
+    """Of a coarse clock, a short one takes none."""
+    text = sample("ptrans")
+    lines = text.splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if line.startswith("CPU "))
+    without = "".join(lines[:last] + lines[last + 1 :])
+    assert without != text and hpcc.parse(without) == hpcc.parse(text)
+
+
 @pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
 def test_real_output_is_accepted(section, tmp_path):
     (tmp_path / "hpccoutf.txt").write_text(sample(section))
