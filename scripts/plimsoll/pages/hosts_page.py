@@ -46,7 +46,7 @@ class Result(TypedDict):
     paper_magnitude: dict | None
     same_as: str | None
     quantity: str | None
-    size: str
+    size: str | None
 
 
 @dataclass(frozen=True)
