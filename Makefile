@@ -118,7 +118,7 @@ test: setup lint
 	@bash scripts/setup/environments.sh all
 	@bash scripts/setup/tests.sh
 # What measures nothing runs side by side; the rest has the machine to itself.
-	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry
+	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry tests/fuzz
 	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow tests/faults
 
 setup:
