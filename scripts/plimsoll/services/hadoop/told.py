@@ -49,7 +49,7 @@ class Property(TypedDict):
     """A key of a job's configuration."""
 
     name: str
-    value: str
+    value: str | bool | int | float  # its JSON has no quotes around what looks like one of these
 
 
 def job(answer: dict) -> Job:
@@ -77,7 +77,7 @@ def counters(answer: dict) -> dict[str, dict[str, int]]:
     return counted
 
 
-def configuration(answer: dict) -> dict[str, str]:
+def configuration(answer: dict) -> dict[str, str | bool | int | float]:
     """The values of a job's configuration, by key. InvalidOutput if it is not what it should be."""
     properties = [_part({"property": one}, Property, "property") for one in _listed(answer, "conf", "property")]
     return {one["name"]: one["value"] for one in properties}
