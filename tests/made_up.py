@@ -66,7 +66,8 @@ def write(folder: Path, study: Study, plan: dict, session: int = 1) -> None:
     planner.write(plan, folder / "plan.json")
     for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text()), session):
         record.keep(record.path_of(folder / "runs", path, repetition), told)
-    (folder / "system.json").write_text(json.dumps({"identities": {}, "parts": {}, "seen": {}}))
+    seen = {"boot": f"of session {session}", "settings": {}, "programs": {}}
+    (folder / "system.json").write_text(json.dumps({"identities": {}, "parts": {}, "seen": seen}))
     tried = {name: {"works": True, "version": "1.0", "features": SEEN} for name in ("bare", "docker", "singularity")}
     (results / "images").mkdir(exist_ok=True)
     (results / f"images/{study['image']}.json").write_text(json.dumps(image_of(study)))

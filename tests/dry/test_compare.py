@@ -70,7 +70,13 @@ def test_what_cannot_be_compared_ends_with_2(project):
 
 def test_make_gives_the_command_what_it_is_told(project):
     words = ["A=one two", "B=b", "MARGIN=0.1", "ALL=1", "STRICT=0", "FORCE=1", "SESSION_BLOCKS=all", "OUT=out"]
-    done = subprocess.run(["make", "-n", "compare", *words], cwd=project.folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", "compare", *words],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.replace("\\\n", " ").split())
     assert told.endswith("plimsoll compare 'one two' 'b' --margin 0.1 --session-blocks all --out 'out' --all --force")

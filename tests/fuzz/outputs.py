@@ -24,7 +24,7 @@ from tests.conftest import DATA
 from tests.fuzz.documents import OF_JSON
 from tests.fuzz.mutations import OF_TEXT
 from tests.fuzz.reader import Reader
-from tests.fuzz.scratch import folder, put
+from tests.fuzz.scratch import folder, put, take_away
 
 OUTPUTS = DATA / "outputs"
 LOGGED = (
@@ -64,6 +64,7 @@ def _microservice(
     def read(data: bytes) -> dict:
         put("log.jsonl", log)
         put("1.out", data)
+        take_away("3.out")
         (made,) = iterations.judged(benchmark, parameters, 100.0, [folder()])
         if made["values"] is None:
             raise InvalidOutput(made["reason"])
@@ -89,7 +90,7 @@ def _loop(data: bytes) -> list[dict]:
         put(f"{number}.out", sample("hardinfo.txt"))
     # Of the iteration that was ended with the loop.
     put("4.out", b"")
-    (folder() / "5.out").unlink(missing_ok=True)
+    take_away("5.out")
     return iterations.judged(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
 
 

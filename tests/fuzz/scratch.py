@@ -29,3 +29,8 @@ def put(name: str, data: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
+
+
+def take_away(name: str) -> None:
+    """A file that another reader may have been given in this process."""
+    (folder() / name).unlink(missing_ok=True)

@@ -67,6 +67,9 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
         def __init__(self, name: str):
             self.name = name
 
+        def wake(self):
+            pass
+
         def check(self):
             raise Unavailable(reasons[self.name])
 
