@@ -6,7 +6,8 @@
 #   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
 #   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
-#   make archive STUDIES=liu2020    one file of all that was measured and made, plimsoll-liu2020.zip (FILE=..., RAW=1 with raw outputs)
+#   make archive STUDIES=liu2020    one file of all that was measured and made, plimsoll-liu2020.zip (FILE=..., RAW=1 with raw
+#                                   outputs, SMALL=1 without pictures and pages)
 #   make reproduce FROM=plimsoll-liu2020.zip      makes everything from it again, without containers and without measuring
 #                                   (CLAIMS=mine.yaml judges by claims of your own)
 #   make list                       what there is to make, how far it is, and the command for each part
@@ -14,7 +15,7 @@
 #   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
 #   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one
-#   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results (docs/hosts.md)
+#   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results and archives (docs/hosts.md)
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make session                    the same studies another time: engine started again, images unpacked again
 #   make compare A=results/reference/liu2020 B=results/liu2020   what changed from one set of results to another (docs/compare.md);
@@ -30,7 +31,8 @@ CLAIMS ?=
 RAW ?=
 PROFILE ?= quick
 DIRECTORY ?=
-HOSTS ?= $(sort $(patsubst %/done.json,%,$(wildcard hosts/*/done.json)))
+SMALL ?=
+HOSTS ?= $(sort $(patsubst %/done.json,%,$(wildcard hosts/*/done.json)) $(wildcard hosts/*.zip))
 # Set-up installs what these studies ask for, and what building their images takes unless they come from a file.
 export STUDIES IMAGE
 # What is made and measured lies in results/ there.
@@ -65,7 +67,8 @@ image: setup
 # Measures nothing, and needs no engine.
 archive:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll archive $(if $(FILE),--output $(FILE)) $(if $(filter-out 0,$(RAW)),--raw) $(settings)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll archive $(if $(FILE),--output $(FILE)) $(if $(filter-out 0,$(RAW)),--raw) \
+		$(if $(filter-out 0,$(SMALL)),--small) $(settings)
 
 # Quick, and without an engine: what is there, and what is not.
 list:

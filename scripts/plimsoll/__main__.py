@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     packed = stage(_archive)
     packed.add_argument("--output", type=Path, help="if it is not given: plimsoll-STUDY.zip")
     packed.add_argument("--raw", action="store_true", help="with the raw outputs of the runs, which are many times as large")
+    packed.add_argument("--small", action="store_true", help="without pictures and pages, which are made again from it")
     packed.add_argument("settings", nargs="*", help="the configuration, as after --config")
+    stage(_keep_reference).add_argument("settings", nargs="*", help="the configuration, as after --config")
     again = stage(_remake, paths=("file",))
     again.add_argument("--claims", nargs="*", type=Path, default=[], help="files of claims, in place of those of the archive")
     compared = stage(_compare, refused=2)
@@ -364,9 +366,20 @@ def _archive(options: argparse.Namespace) -> None:
         for name in (name for name in wanted if name not in there):
             say(f"{name}: nothing was measured of it, and it is left out.")
         target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
-        new = packing.pack(every, Path("results"), target, options.raw, say)
+        new = packing.pack(every, Path("results"), target, options.raw, not options.small, say)
     has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
     print(f"{target} ({size}) {has} {', '.join(there)}. make reproduce FROM={target} makes all of it again.")
+
+
+def _keep_reference(options: argparse.Namespace) -> None:
+    """make what was measured of the selected studies the reference measurements of the project"""
+    from plimsoll import paths, references
+    from plimsoll.config import configuration, studies
+
+    for name in sorted(studies.selected(configuration.read(options.settings)["studies"])):
+        print(
+            f"{references.keep(_study(name), Path('results'), paths.PROJECT / 'results/reference')} has what was measured here."
+        )
 
 
 def _remake(options: argparse.Namespace) -> None:

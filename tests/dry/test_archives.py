@@ -165,6 +165,22 @@ def test_earlier_sessions_are_in_an_archive_and_judged_again(remade):
     assert records and all(before[name][0] == after[name][0] for name in records)
 
 
+def test_reference_measurements_are_an_archive_and_its_tables(small):
+    done = small.run("plimsoll", "keep-reference", f"studies={SMALL}")
+    assert done.returncode == 0, done.stderr
+    kept = small.folder / f"results/reference/{SMALL}"
+    assert {path.name for path in kept.iterdir()} == {
+        *("answer.csv", "claims.csv", "comparisons.csv", "figures", "host.txt", "observations.csv", "runs.csv", "tables"),
+        f"reference-{SMALL}.zip",
+    }
+    again = small.remake(f"results/reference/{SMALL}/reference-{SMALL}.zip")
+    assert again.returncode == 0 and "were made again, byte for byte" in again.stdout, again.stderr
+    made = small.folder / f"results/from/reference-{SMALL}/results"
+    for name in ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv"):
+        assert (kept / name).read_bytes() == (made / SMALL / name).read_bytes()
+    assert (made / SMALL / "report.html").is_file()
+
+
 def test_tables_that_are_not_what_the_records_give_are_named(small):
     runs = small.folder / f"results/{SMALL}/runs.csv"
     content = runs.read_text()

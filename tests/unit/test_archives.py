@@ -14,13 +14,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from plimsoll import designs, paths, remake
+from plimsoll import designs, paths, references, remake
 from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, writing
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
 
 from tests import made_up
-from tests.conftest import PROJECT, built
+from tests.conftest import PROJECT, REFERENCE, built
 
 STUDY = "plimsoll2026"
 FOLDER = f"results/{STUDY}"
@@ -113,6 +113,18 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
     assert manifest["members"].keys() == contents.keys() - {layout.MANIFEST}
     schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
     assert schema["properties"]["format"]["const"] == formats.FORMAT
+
+
+def test_a_small_archive_lacks_pictures_and_pages_alone(results, archive, tmp_path):
+    own = tmp_path / "results"
+    shutil.copytree(results, own, symlinks=True)
+    for name in ("report.html", "figures/ladder.png", "figures/ladder.pdf", "figures/ladder.csv"):
+        (own / STUDY / name).parent.mkdir(exist_ok=True)
+        (own / STUDY / name).write_text("drawn")
+    assert pack(own, tmp_path / "small.zip", drawn=False)
+    whole = set(members(archive))
+    assert set(members(tmp_path / "small.zip")) == whole | {f"results/{STUDY}/figures/ladder.csv"}
+    unpacked(tmp_path / "small.zip", tmp_path / "new")
 
 
 def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_path):
@@ -548,3 +560,14 @@ def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, resu
     assert opening.folder_of(archive) == folder and (folder / STUDY / "plan.json").stat().st_mtime_ns == written
     assert [path.name for path in opening.PLACE.iterdir()] == [folder.parent.name]
     assert opening.folder_of(results) == results
+
+
+@pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/*.zip")), ids=lambda path: path.parent.name)
+def test_tables_of_the_reference_are_those_of_its_archive(path):
+    study = path.parent.name
+    assert path.name == references.archive_of(study)
+    contents = members(path)
+    for name in references.TABLES:
+        assert (path.parent / name).read_bytes() == contents[f"results/{study}/{name}"]
+    with reading.opened(path) as archive:
+        assert archive.manifest["studies"] == [study]

@@ -8,6 +8,7 @@ import pytest
 from plimsoll import __main__ as stages
 from plimsoll.claims import across, book, findings
 from plimsoll.cluster import marker
+from plimsoll.pages import hosts_page
 
 from tests import pages
 from tests.conftest import REFERENCE, built
@@ -102,6 +103,16 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
     assert own.to_dict() == {"reference": "reproduced", "n1": "reproduced", "copied": "contradicted"}
 
 
+def test_an_archive_is_a_host_with_its_name(host, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = host("n1")
+    opened = []
+    monkeypatch.setattr(hosts_page.opening, "folder_of", lambda path: opened.append(path) or folder / "results")
+    code, text, table = made(tmp_path, tmp_path / "sent.zip")
+    assert code == 0 and opened == [tmp_path / "sent.zip"]
+    assert set(table["host"]) == {"reference", "sent"} and "AMD EPYC, of a test" in text
+
+
 def test_every_choice_of_the_filter_has_a_finding(host, tmp_path):
     _, text, _ = made(tmp_path, host("n1"))
     page = pages.check(text, tmp_path / "out")
@@ -130,9 +141,9 @@ def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
     (damaged / f"results/{STUDY}/claims.json").write_text("[")
     for folders, sentence in (
         ([], "No host is named"),
-        ([tmp_path / "none"], "there is no such folder"),
+        ([tmp_path / "none"], "there is no such folder or archive"),
         ([empty], f"{empty} has no verdicts"),
-        ([twice, tmp_path / "other"], "Two of the folders are of a host n1"),
+        ([twice, tmp_path / "other"], "Two of them are of a host n1"),
         ([damaged], "has no whole verdicts"),
     ):
         assert made(tmp_path, *folders)[0] == 1

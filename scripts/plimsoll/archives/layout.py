@@ -11,6 +11,8 @@ GIVEN, MADE, ABOUT = "given", "made", "about"
 MANIFEST, METADATA, README = "archive.json", "ro-crate-metadata.json", "README.md"
 # The records of a session of a study, in its folder (plimsoll.archives.records).
 RECORDS = "records.jsonl"
+# What was made of measurements, and is no table or text.
+DRAWN = (".png", ".pdf", ".html")
 # Files of the configuration, of the project, of its results, and of a study's newest session besides its figures and tables.
 OF_CONFIG = {GIVEN: ("config.yaml", "local.yaml", "studies/*.yaml", "claims/*.yaml", "profiles/*.yaml", "reference/*.csv")}
 OF_PROJECT = {ABOUT: ("Snakefile", "rules/*.smk", "requirements.lock", "LICENSE")}

@@ -13,7 +13,7 @@ from plimsoll import documents
 from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
 from plimsoll.archives.gathering import Measured, Member
-from plimsoll.archives.layout import ABOUT, GIVEN, MADE, MANIFEST, METADATA, README, records_of
+from plimsoll.archives.layout import ABOUT, DRAWN, GIVEN, MADE, MANIFEST, METADATA, README, records_of
 from plimsoll.archives.ran import Ran
 from plimsoll.archives.writing import Source, Stated
 from plimsoll.config.studies import Study
@@ -38,10 +38,17 @@ class Records(NamedTuple):
     lacking: list[tuple[str, int]]
 
 
-def pack(every: Sequence[Measured], results: Path, target: Path, raw: bool = False, say: Callable[[str], None] = print) -> bool:
-    """Put sessions of studies (gathering.measured) into an archive, with the `raw` outputs only if they are wanted; False if
-    the same archive is there already. `say` is told what lacks. PlimsollError if a plan does not fit, or if the archive cannot
-    be written."""
+def pack(
+    every: Sequence[Measured],
+    results: Path,
+    target: Path,
+    raw: bool = False,
+    drawn: bool = True,
+    say: Callable[[str], None] = print,
+) -> bool:
+    """Put sessions of studies (gathering.measured) into an archive: with the `raw` outputs only if they are wanted, and what is
+    `drawn` (pictures and pages, which can be made again) unless it is not; False if the same archive is there already. `say` is
+    told what lacks. PlimsollError if a plan does not fit, or if the archive cannot be written."""
     members = gathering.files(every, results, raw) | _page(every, results)
     with contextlib.ExitStack() as space:
         packed = {one.name: _records(one, space) for one in every}
@@ -50,6 +57,8 @@ def pack(every: Sequence[Measured], results: Path, target: Path, raw: bool = Fal
             if one.lacking:
                 say(f"{name}: {len(one.lacking)} of {len(one.plan['order'])} planned runs have no record.")
         members |= {name: page for one in every for name, page in _report(one)}
+        if not drawn:
+            members = {name: member for name, member in members.items() if member.role != MADE or not name.endswith(DRAWN)}
         members[README] = Member(Path(__file__).with_name("about.md"), ABOUT)
         said = {name: (writing.stated(member.source), member.role) for name, member in sorted(members.items())}
         described = _described(every, packed, results, said).encode()

@@ -1,6 +1,6 @@
 """Which findings hold on which host: a page and a table, with what the papers say and the reference measurements beside them.
 
-A host is a folder with results in it: that of a host of rules/cluster.smk, a project's, or one that somebody else has sent.
+A host is a folder with results in it, that of a host of rules/cluster.smk or a project's, or an archive that somebody has sent.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import TypedDict
 import pandas as pd
 
 from plimsoll import documents, paths
+from plimsoll.archives import opening
 from plimsoll.claims import across, book, findings, verdicts
 from plimsoll.cluster import marker
 from plimsoll.config import studies
@@ -69,14 +70,16 @@ class Column:
 def write(folders: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
     """Put the verdicts of the hosts in some folders beside each other: a page for people, and a table for programs.
 
-    PlimsollError for a folder that has no verdicts, or not whole ones, and for two of one name.
+    PlimsollError for one that has no verdicts, or not whole ones, for an archive that cannot be used, and for two of one name.
     """
     if not folders:
-        raise PlimsollError("No host is named: make findings HOSTS='one two' takes folders with results in them.")
+        raise PlimsollError(
+            "No host is named: make findings HOSTS='one two.zip' takes folders with results in them, and archives."
+        )
     hosts = [read(folder) for folder in folders]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
     if twice:
-        raise PlimsollError(f"Two of the folders are of a host {twice[0]}: copy one of them to a folder with another name.")
+        raise PlimsollError(f"Two of them are of a host {twice[0]}: give one of them another name.")
     known = [name for name in book.names() if any(name in host.studies for host in hosts)]
     loaded = {name: studies.load(name, designs) for name in known}
     columns = [column for column in (reference(known), *hosts) if column.results]
@@ -88,10 +91,11 @@ def write(folders: Sequence[Path], page: Path, table: Path, designs: Mapping[str
 
 
 def read(folder: Path) -> Column:
-    """The host whose results are in a folder, or in the folder results in it."""
-    if not folder.is_dir():
-        raise PlimsollError(f"{folder}: there is no such folder.")
-    results = folder / "results" if (folder / "results").is_dir() else folder
+    """The host whose results are in a folder, in the folder results in it, or in an archive, which has the host's name."""
+    opened = opening.folder_of(folder)
+    if not opened.is_dir():
+        raise PlimsollError(f"{folder}: there is no such folder or archive.")
+    results = opened / "results" if (opened / "results").is_dir() else opened
     found = sorted(results.glob("*/claims.json"))
     if not found:
         raise PlimsollError(
@@ -99,7 +103,12 @@ def read(folder: Path) -> Column:
         )
     machine = _facts(results / "host.txt")
     page = results / "claims.html"
-    return _column(_name(folder), found, {"": machine} if machine else {}, page if page.is_file() else None)
+    return _column(
+        folder.stem if opened != folder else _name(folder),
+        found,
+        {"": machine} if machine else {},
+        page if page.is_file() else None,
+    )
 
 
 def reference(names: Iterable[str]) -> Column:

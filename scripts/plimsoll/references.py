@@ -1,0 +1,70 @@
+"""Reference measurements: those of one machine for each study, kept in results/reference/ to be compared with.
+
+The folder of a study there has an archive without pictures, from which everything can be made and judged again
+(docs/archives.md), and beside it what the README, the documentation and the notebooks show.
+"""
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from plimsoll.archives import gathering, packing
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError
+
+TABLES = ("answer.csv", "comparisons.csv", "observations.csv", "runs.csv")
+# Of all studies in an archive, which is one here.
+OF_ALL = ("results/host.txt", "results/claims.csv")
+RUNS_OF_FIGURE = ".observations.csv"
+
+
+def archive_of(study: str) -> str:
+    """The name of a study's archive, in its folder."""
+    return f"reference-{study}.zip"
+
+
+def keep(study: Study, results: Path, references: Path, say: Callable[[str], None] = print) -> Path:
+    """Make a study's results the reference, in place of what was; returns the folder. PlimsollError if the study was not
+    measured, judged and drawn to its end."""
+    name = study["id"]
+    folder, new = references / name, references / f".{name}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        _write(study, results, new, say)
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return folder
+
+
+def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -> None:
+    own = results / study["id"]
+    lacking = [
+        path for path in (*(own / table for table in TABLES), own / "claims.json", own / "report.html") if not path.is_file()
+    ]
+    if lacking:
+        raise PlimsollError(
+            f"{lacking[0]} is not there: make reproduce STUDIES={study['id']} makes it, and is to come to its end."
+        )
+    (new / "figures").mkdir(parents=True)
+    archive = new / archive_of(study["id"])
+    packing.pack(gathering.measured({study["id"]: study}, results), results, archive, drawn=False, say=say)
+    with zipfile.ZipFile(archive) as file:
+        for name in file.namelist():
+            place = PurePosixPath(name).relative_to("results") if name in OF_ALL else _shown(name, f"results/{study['id']}")
+            if place:
+                (new / place).parent.mkdir(exist_ok=True)
+                (new / place).write_bytes(file.read(name))
+    for path in (own / "figures").glob("*.png"):
+        shutil.copy(path, new / "figures")
+
+
+def _shown(name: str, folder: str) -> PurePosixPath | None:
+    """Where a member of the archive lies beside it, if it does."""
+    path = PurePosixPath(name)
+    if not path.is_relative_to(folder) or name.endswith(RUNS_OF_FIGURE):
+        return None
+    own = path.relative_to(folder)
+    return own if own.name in TABLES or own.parts[0] in ("figures", "tables") else None
