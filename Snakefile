@@ -64,6 +64,7 @@ rule all:
         [path for name in SELECTED for path in WORKFLOW.deleted_records(name)],
         [path for name in SELECTED for path in WORKFLOW.figures(name)],
         [f"results/{name}/complete.txt" for name in SELECTED],
+        sorted({bill_of(image_of(STUDIES[name])) for name in SELECTED}),
 
 
 # Only the measuring: what to leave running overnight.

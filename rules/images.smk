@@ -18,3 +18,17 @@ rule image:
         base=SETTINGS["base_image"],
     shell:
         "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"
+
+
+# Package by package, with versions and sources: docs/security.md.
+rule sbom:
+    input:
+        "results/images/{image}.json",
+    output:
+        "results/images/{image}.sbom.json",
+    log:
+        "results/logs/sbom.{image}.log",
+    conda:
+        "../envs/plimsoll.yaml"
+    shell:
+        "python -m plimsoll sbom --image {input} --output {output} 2> >(tee {log} >&2)"

@@ -72,6 +72,7 @@ def write(folder: Path, study: Study, plan: dict, session: int = 1) -> None:
     (results / "images").mkdir(exist_ok=True)
     (results / f"images/{study['image']}.json").write_text(json.dumps(image_of(study)))
     (results / f"images/{study['image']}.runtimes.json").write_text(json.dumps(tried))
+    (results / f"images/{study['image']}.sbom.json").write_text(json.dumps({"bomFormat": "CycloneDX"}))
     host = {**inventory.discover(tried, designs.known().values()), "cpu_model": "a processor"}
     (results / "host.json").write_text(json.dumps(host))
     (results / "host.txt").write_text(inventory.table(host))

@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
+    stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
     stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
     taken = stage(_take_images, paths=("file",))
     taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -163,6 +164,17 @@ def _image(options: argparse.Namespace) -> None:
     from plimsoll.images import builder
 
     options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
+
+
+def _sbom(options: argparse.Namespace) -> None:
+    """list what an image holds, as a software bill of materials"""
+    from plimsoll.images import saved, sbom, store
+    from plimsoll.measuring import planned
+
+    image = planned.image(options.image)
+    store.keep(image)
+    with saved.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
+        options.output.write_text(sbom.bill(whole, stages))
 
 
 def _image_file(options: argparse.Namespace) -> None:

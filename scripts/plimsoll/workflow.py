@@ -343,3 +343,8 @@ def tried(image: str) -> str:
 def image_of(study: dict) -> str:
     """Path of the description of the image that a study runs."""
     return f"results/images/{study['image']}.json"
+
+
+def bill_of(image: str) -> str:
+    """Path of the list of what an image holds."""
+    return image.replace(".json", ".sbom.json")

@@ -104,7 +104,12 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
     contents = members(archive)
     assert {layout.METADATA, layout.MANIFEST, layout.README, RECORDS, PLAN, "results/host.json", "Snakefile"} <= contents.keys()
     assert {f"config/studies/{STUDY}.yaml", f"config/claims/{STUDY}.yaml", "config/profiles/ci.yaml"} <= contents.keys()
-    assert {"containers/hpcc/Dockerfile", "results/images/hpcc.json", "requirements.lock"} <= contents.keys()
+    assert {
+        "containers/hpcc/Dockerfile",
+        "results/images/hpcc.json",
+        "results/images/hpcc.sbom.json",
+        "requirements.lock",
+    } <= contents.keys()
     assert not any(name.startswith(f"results/{STUDY}/raw") for name in contents)
     manifest = json.loads(contents[layout.MANIFEST])
     assert manifest["format"] == formats.FORMAT and manifest["made_by"] == code.made_by()

@@ -93,6 +93,7 @@ def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Memb
         wanted = {**OF_STUDY, MADE: [*OF_STUDY[MADE], *_made(study)]} if session.newest else OF_EARLIER
         found |= _of(prefix, session.folder, wanted)
         found |= _of("results/", results, {GIVEN: [f"images/{study['image']}.json", f"images/{study['image']}.runtimes.json"]})
+        found |= _of("results/", results, {ABOUT: [f"images/{study['image']}.sbom.json"]})
         recipe = [path.relative_to(paths.PROJECT).as_posix() for path in settings.sources(study["image"])]
         found |= _of("", paths.PROJECT, {ABOUT: recipe})
         if raw:

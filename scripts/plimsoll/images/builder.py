@@ -147,11 +147,11 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = client.asked(*LOOK, tag, "cat", "/opt/plimsoll/versions.txt")
+    noted = client.asked(*LOOK, tag, "cat", f"/{contents.NOTES}")
     return {
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
-        "versions": dict(line.split(": ", 1) for line in noted.splitlines()),
+        "versions": contents.noted(noted),
     }
 
 

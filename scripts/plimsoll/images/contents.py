@@ -1,6 +1,7 @@
 """What is in an image: what its folder states (containers/<image>/contents.yaml), looked up in its file system."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll import paths
@@ -11,12 +12,26 @@ from plimsoll.images import elf
 
 # No part of what the image is built from.
 FILE = "contents.yaml"
+# Where an image has what its build noted, and what Debian knows of its packages.
+NOTES, STATUS = "opt/plimsoll/versions.txt", "var/lib/dpkg/status"
 
 
 def stated(name: str) -> dict:
-    """What containers/<name>/ says of what is in its image: `programs` and `versions`; PlimsollError if it is misspelt."""
+    """What containers/<name>/ says of what is in its image: `programs`, `versions` and `built`; PlimsollError if it is
+    misspelt."""
     path = paths.PROJECT / "containers" / name / FILE
-    return {"programs": [], "versions": {}, **(yaml_files.load(path, "contents") if path.is_file() else {})}
+    return {"programs": [], "versions": {}, "built": {}, **(yaml_files.load(path, "contents") if path.is_file() else {})}
+
+
+def noted(text: str) -> dict[str, str]:
+    """What a build noted of itself in the file NOTES, by name."""
+    return dict(line.split(": ", 1) for line in text.splitlines())
+
+
+def paragraphs(status: str) -> Iterator[dict[str, str]]:
+    """What a list of packages has of each, as dpkg writes it: the fields of one line."""
+    for paragraph in status.split("\n\n"):
+        yield dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
 
 
 def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
@@ -24,14 +39,11 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
 
     Raises PlimsollError for one that is nowhere.
     """
-    noted = dict(line.split(": ", 1) for line in (rootfs / "opt/plimsoll/versions.txt").read_text().splitlines())
-    packages = {}
-    for paragraph in (rootfs / "var/lib/dpkg/status").read_text().split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
-        packages[fields.get("Package")] = fields.get("Version")
+    by_build = noted((rootfs / NOTES).read_text())
+    packages = {fields.get("Package"): fields.get("Version") for fields in paragraphs((rootfs / STATUS).read_text())}
     told = {}
     for name, source in named.items():
-        version = noted.get(source.get("noted")) or packages.get(source.get("package"))
+        version = by_build.get(source.get("noted")) or packages.get(source.get("package"))
         if version is None:
             raise PlimsollError(f"{FILE} names the version of {name}, and the image does not have it: {source}.")
         told[name] = f"{source['called']} {version}" if "called" in source else version

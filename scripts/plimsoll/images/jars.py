@@ -17,7 +17,8 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError, Unavailable
 
 # Maven's own default; a mirror of it can be named instead.
-REPOSITORY = os.environ.get("PLIMSOLL_MAVEN", "https://repo.maven.apache.org/maven2").rstrip("/")
+CENTRAL = "https://repo.maven.apache.org/maven2"
+REPOSITORY = os.environ.get("PLIMSOLL_MAVEN", CENTRAL).rstrip("/")
 # What takes longer does not answer (s); so many are fetched at once.
 ANSWER_SECONDS, AT_ONCE = 60, 8
 FOLDER = "jars"

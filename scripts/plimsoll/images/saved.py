@@ -1,0 +1,101 @@
+"""Images as a file of `docker save` or `podman save` has them: read without an engine, and without unpacking.
+
+Such a file has a list of its images, each with its configuration and its layers, which are tar archives. What a file system
+holds is its layers one over the other; a name that begins with .wh. takes away what a lower layer had.
+"""
+
+import contextlib
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from plimsoll.errors import PlimsollError
+from plimsoll.interchange import StageOfImage
+
+LIST, INDEX = "manifest.json", "index.json"
+TAKEN_AWAY, EMPTIED = ".wh.", ".wh..wh..opq"
+
+
+class Saved:
+    """An image of such a file: its `tag` and `id`, when it was `created` (as its configuration has it), and its `files`: the
+    paths of those that are plain ones."""
+
+    def __init__(self, image: StageOfImage, created: str, layers: list[tarfile.TarFile]):
+        self.tag, self.id, self.created = image["tag"], image["id"], created
+        self._places = _merged(layers)
+        self.files = frozenset(self._places)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._places
+
+    def open(self, path: str) -> BinaryIO:
+        """A file of the image, to be read. PlimsollError if it is not there."""
+        if path not in self._places:
+            raise PlimsollError(f"The image {self.tag} has no /{path}: it is none of Debian, or its copy is damaged.")
+        layer, member = self._places[path]
+        return layer.extractfile(member)
+
+    def text(self, path: str) -> str:
+        """What is in a file of the image."""
+        return self.open(path).read().decode(errors="replace")
+
+    def sha256(self, path: str) -> str:
+        """The checksum of a file of the image."""
+        return hashlib.file_digest(self.open(path), "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def opened(path: Path, wanted: list[StageOfImage]) -> Iterator[list[Saved]]:
+    """The images of a file that are wanted, in their order. PlimsollError if one is not in it, or if it is damaged."""
+    try:
+        with tarfile.open(path) as archive:
+            listed = json.load(archive.extractfile(LIST))
+            with contextlib.ExitStack() as layers:
+                yield [_of(archive, image, listed, layers, path) for image in wanted]
+    except (OSError, EOFError, KeyError, TypeError, ValueError, AttributeError, tarfile.TarError) as problem:
+        raise PlimsollError(f"{path} is damaged, or not there ({problem}): delete it, and it is made again.") from problem
+
+
+def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layers: contextlib.ExitStack, path: Path) -> Saved:
+    # Podman puts the name of a registry before a tag.
+    found = [one for one in listed if any(f"/{tag}".endswith(f"/{image['tag']}") for tag in one["RepoTags"] or ())]
+    if not found or image["id"] not in _digests(archive, found[0]):
+        raise PlimsollError(f"{path} has not the image {image['tag']} that is described: delete it, and it is made again.")
+    config = json.load(archive.extractfile(found[0]["Config"]))
+    opened = [layers.enter_context(tarfile.open(fileobj=archive.extractfile(name), mode="r:*")) for name in found[0]["Layers"]]
+    return Saved(image, config["created"], opened)
+
+
+def _digests(archive: tarfile.TarFile, entry: Mapping) -> set[str]:
+    """What an engine may call an image: the digest of its configuration, or of what leads to that."""
+    own = f"sha256:{hashlib.sha256(archive.extractfile(entry['Config']).read()).hexdigest()}"
+    if INDEX not in archive.getnames():
+        return {own}
+    return {own, *(one["digest"] for one in json.load(archive.extractfile(INDEX))["manifests"])}
+
+
+def _merged(layers: list[tarfile.TarFile]) -> dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]]:
+    """The plain files of layers one over the other, by path, each with the layer that has it."""
+    found: dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]] = {}
+    for layer in layers:
+        members = {PurePosixPath(member.name).as_posix(): member for member in layer}
+        for name in members:
+            folder, _, last = name.rpartition("/")
+            if last == EMPTIED:
+                _take_away(found, folder)
+            elif last.startswith(TAKEN_AWAY):
+                _take_away(found, f"{folder}/{last.removeprefix(TAKEN_AWAY)}".lstrip("/"))
+        for name, member in members.items():
+            if member.isfile() or member.islnk():
+                found[name] = layer, member
+            elif not member.isdir():
+                found.pop(name, None)
+    return found
+
+
+def _take_away(found: dict, path: str) -> None:
+    for name in [name for name in found if name == path or name.startswith(f"{path}/")]:
+        del found[name]

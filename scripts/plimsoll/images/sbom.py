@@ -1,0 +1,190 @@
+"""What is in an image, part by part, as a software bill of materials in CycloneDX (https://cyclonedx.org).
+
+It is about what the image holds and not about how that came there: packages are those of dpkg's own list in the image, jars and
+programs are its files with their checksums. What a recipe builds of a source that it fetches names that source, which the
+image does not tell (`built` of containers/<image>/contents.yaml).
+
+The same image gives the same bits: its serial number is made of its digest, and its time is the image's.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from importlib.metadata import version
+from uuid import NAMESPACE_URL, uuid5
+
+from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentType, Pedigree
+from cyclonedx.model.component_evidence import ComponentEvidence, Occurrence
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+
+from plimsoll import paths
+from plimsoll.environments.base import name_of
+from plimsoll.images import contents, jars, settings
+from plimsoll.images.saved import Saved
+
+RELEASE, DEBIAN_VERSION = "usr/lib/os-release", "etc/debian_version"
+# Where recipes put what is none of Debian's.
+OWN = ("opt/plimsoll/", "opt/hadoop/")
+# A package's source where its name or its version is another one.
+SOURCE = re.compile(r"(?P<name>\S+)(?: \((?P<version>\S+)\))?")
+
+
+def bill(image: Saved, stages: Iterable[Saved]) -> str:
+    """The bill of materials of an image and of those of its stages that are images too, as JSON. Its `dependencies` tell what
+    each of them holds. PlimsollError if one is none of Debian."""
+    name = name_of(image.tag)
+    bom = Bom(serial_number=uuid5(NAMESPACE_URL, image.id))
+    bom.metadata.timestamp = datetime.fromisoformat(image.created)
+    bom.metadata.tools.components.add(_component(ComponentType.APPLICATION, "plimsoll", version=version("plimsoll")))
+    bom.metadata.component = whole = _described(image)
+    for one, described in [(image, whole), *((stage, _described(stage)) for stage in stages)]:
+        if described is not whole:
+            bom.components.add(described)
+        parts = _parts(one, name)
+        bom.components.update(parts)
+        bom.register_dependency(described, parts)
+    return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
+
+
+def _parts(image: Saved, name: str) -> list[Component]:
+    own, locked = _own(image), _locked(name)
+    return [_system(image), *_packages(image), *_jars(own, locked), *_built(image, name), *_files(own, locked)]
+
+
+def _component(kind: ComponentType, name: str, **known: object) -> Component:
+    """A component whose reference is its package URL or, without one, its name and version."""
+    purl = known.get("purl")
+    reference = str(purl) if purl else f"{kind.value}:{name}@{known.get('version', '')}"
+    return Component(type=kind, name=name, bom_ref=reference, **known)
+
+
+def _sha256(checksum: str) -> list[HashType]:
+    return [HashType(alg=HashAlgorithm.SHA_256, content=checksum)]
+
+
+def _described(image: Saved) -> Component:
+    """An image by its digest, with what its build noted."""
+    noted = contents.noted(image.text(contents.NOTES)) if contents.NOTES in image else {}
+    name, _, identity = image.tag.rpartition(":")
+    return _component(
+        ComponentType.CONTAINER,
+        name,
+        version=identity,
+        purl=PackageURL("oci", None, name_of(image.tag), image.id, {"tag": identity}),
+        hashes=_sha256(image.id.removeprefix("sha256:")),
+        properties=[Property(name=f"plimsoll:noted:{what}", value=value) for what, value in noted.items()],
+    )
+
+
+def _release(image: Saved) -> dict[str, str]:
+    lines = (line.partition("=") for line in image.text(RELEASE).splitlines())
+    return {key: value.strip('"') for key, _, value in lines}
+
+
+def _system(image: Saved) -> Component:
+    """The distribution, by which scanners choose whose list of vulnerabilities they take."""
+    release = _release(image)
+    known = {"version": image.text(DEBIAN_VERSION).strip(), "description": release["PRETTY_NAME"]}
+    return _component(ComponentType.OPERATING_SYSTEM, release["ID"], **known)
+
+
+def _packages(image: Saved) -> Iterator[Component]:
+    """The packages that are installed in an image."""
+    release = _release(image)
+    distribution = f"{release['ID']}-{release['VERSION_ID']}"
+    for fields in contents.paragraphs(image.text(contents.STATUS)):
+        if fields.get("Status", "").endswith(" installed"):
+            name, number = fields["Package"], fields["Version"]
+            qualifiers = {"arch": fields["Architecture"], "distro": distribution, **_source(fields)}
+            purl = PackageURL("deb", release["ID"], name, number, qualifiers)
+            yield _component(ComponentType.LIBRARY, name, version=number, purl=purl)
+
+
+def _source(fields: dict[str, str]) -> dict[str, str]:
+    """The source of a package where that is called otherwise: Debian's list of vulnerabilities goes by sources."""
+    if not (found := SOURCE.fullmatch(fields.get("Source", ""))):
+        return {}
+    return {"upstream": f"{found['name']}@{found['version']}" if found["version"] else found["name"]}
+
+
+def _locked(name: str) -> dict[str, str]:
+    """The jars that an image is built from: the path in the repository, by SHA-256."""
+    lock = settings.of(name)["jars"]
+    listed = jars.listed(paths.PROJECT / "containers" / name / lock) if lock else {}
+    return {checksum: path for path, checksum in listed.items()}
+
+
+def _own(image: Saved) -> dict[str, str]:
+    """The checksum of each file that is none of Debian's, by path, but for what a build noted."""
+    found = (path for path in sorted(image.files) if path.startswith(OWN) and path != contents.NOTES)
+    return {path: image.sha256(path) for path in found}
+
+
+def _jars(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
+    """The jars of Maven Central in an image: files that have the checksum of one."""
+    for path, checksum in own.items():
+        if checksum in locked:
+            group, artifact, number, file = locked[checksum].rsplit("/", 3)
+            # What stands between the version and the ending tells two jars of one artifact apart.
+            classifier = file.removeprefix(f"{artifact}-{number}").removesuffix(".jar").lstrip("-")
+            purl = PackageURL(
+                "maven", group.replace("/", "."), artifact, number, {"classifier": classifier} if classifier else None
+            )
+            place = XsUri(f"{jars.CENTRAL}/{locked[checksum]}")
+            yield _component(
+                ComponentType.LIBRARY,
+                artifact,
+                group=group.replace("/", "."),
+                version=number,
+                purl=purl,
+                hashes=_sha256(checksum),
+                external_references=[ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=place)],
+                evidence=_found([path]),
+            )
+
+
+def _found(places: Iterable[str]) -> ComponentEvidence:
+    """Where files of a component are. Their references are given, as the library would draw others each time."""
+    return ComponentEvidence(occurrences=[Occurrence(location=f"/{path}", bom_ref=f"place:/{path}") for path in places])
+
+
+def _built(image: Saved, name: str) -> Iterator[Component]:
+    """What was built of sources that the recipe fetches, as far as it is in an image."""
+    for what, given in built(name).items():
+        if there := [path for path in given["files"] if path in image]:
+            named = {"download_url": given["archive"], "checksum": f"sha256:{given['sha256']}"}
+            source = ExternalReference(
+                type=ExternalReferenceType.SOURCE_DISTRIBUTION, url=XsUri(given["archive"]), hashes=_sha256(given["sha256"])
+            )
+            yield _component(
+                ComponentType.APPLICATION,
+                what,
+                version=given["version"],
+                purl=PackageURL("generic", None, what, given["version"], named),
+                external_references=[source],
+                pedigree=Pedigree(notes=f"changed: {given['changed']}") if "changed" in given else None,
+                evidence=_found(there),
+            )
+
+
+def built(name: str) -> dict[str, dict]:
+    """What the recipe of an image, and those of the images that it is built on, build of sources that they fetch: as stated,
+    with the source's `sha256` as the recipe has it."""
+    recipe = (paths.PROJECT / "containers" / name / "Dockerfile").read_text()
+    pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
+    own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.stated(name)["built"].items()}
+    below = settings.of(name)["from"]
+    return {**(built(below["image"]) if below else {}), **own}
+
+
+def _files(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
+    """Every other file that is none of Debian's: programs, libraries and scripts of the recipe."""
+    for path, checksum in own.items():
+        if checksum not in locked:
+            # Two images of one recipe have the same file; another one at the same path is another component.
+            yield Component(
+                type=ComponentType.FILE, name=f"/{path}", bom_ref=f"file:/{path}#{checksum}", hashes=_sha256(checksum)
+            )
