@@ -74,7 +74,7 @@ debian_mirror() {
         | awk '$1 == "Debian" && $2 == "main" {print $3; exit}'
 }
 
-# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches.
+# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches as it is locked.
 find_uv() {
     uv=$(command -v uv || true)
     [ -z "$uv" ] || return 0
@@ -84,5 +84,5 @@ find_uv() {
     say "fetching uv"
     rm -rf "$PROJECT/.cache/uv"
     "$1" -m venv "$PROJECT/.cache/uv"
-    "$PROJECT/.cache/uv/bin/python" -m pip -q install uv || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
+    "$PROJECT/.cache/uv/bin/python" -m pip -q install --require-hashes -r "$PROJECT/requirements-uv.lock" || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
 }

@@ -40,6 +40,17 @@ def test_the_plugin_for_slurm_is_locked_apart():
     assert not plugin & set(locked())
 
 
+def test_all_that_pip_and_uv_install_is_locked_with_checksums():
+    for file in PROJECT.glob("requirements*.lock"):
+        entries = [entry for entry in re.split(r"\n(?=[A-Za-z0-9])", file.read_text()) if "==" in entry]
+        assert entries and all("--hash=sha256:" in entry for entry in entries), file
+    said = "\n".join(path.read_text() for path in PROJECT.glob("scripts/setup/*.sh"))
+    commands = re.findall(r"(?:pip -q install|pip install|pip sync)(?:.*\\\n)*.*", said)
+    # This project itself, from its own folder, is the one that comes from nowhere.
+    assert len(commands) == 4
+    assert [command for command in commands if "--require-hashes" not in command and "--editable ." not in command] == []
+
+
 def test_shell_scripts_are_valid():
     scripts = [*PROJECT.glob("scripts/**/*.sh"), *PROJECT.glob("containers/**/*.sh"), PROJECT / ".ci/run"]
     assert len(scripts) >= 8
