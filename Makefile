@@ -10,6 +10,7 @@
 #                                   outputs, SMALL=1 without pictures and pages)
 #   make reproduce FROM=plimsoll-liu2020.zip      makes everything from it again, without containers and without measuring
 #                                   (CLAIMS=mine.yaml judges by claims of your own)
+#   make vulnerabilities            those of the images that Debian has fixed since they were made (docs/security.md)
 #   make list                       what there is to make, how far it is, and the command for each part
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make with RUNTIMES=podman-rootless            measure these too
@@ -44,7 +45,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),1)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: clean-up faults list image archive compare findings with without new-system session notebooks reproduce precise test setup \
+.PHONY: clean-up faults list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test setup \
 	lint bench
 
 ifneq ($(FROM),)
@@ -63,6 +64,11 @@ endif
 image: FILE ?= plimsoll-images.tar.gz
 image: setup
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(FILE) $(settings)
+
+# Of the images that were listed here. It takes Debian's package lists of the day.
+vulnerabilities:
+	@bash scripts/setup/python.sh
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) vulnerabilities
 
 # Measures nothing, and needs no engine.
 archive:

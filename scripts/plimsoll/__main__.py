@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
     stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
+    stage(_vulnerabilities)
     stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
     taken = stage(_take_images, paths=("file",))
     taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -175,6 +176,27 @@ def _sbom(options: argparse.Namespace) -> None:
     store.keep(image)
     with saved.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
         options.output.write_text(sbom.bill(whole, stages))
+
+
+def _vulnerabilities(options: argparse.Namespace) -> None:
+    """say which vulnerabilities of the images that are listed here Debian has fixed since they were made"""
+    import tempfile
+
+    from plimsoll.images import debian, fixes
+
+    bills = {path.name.partition(".")[0]: fixes.listed(path) for path in sorted(Path("results/images").glob("*.sbom.json"))}
+    if not bills:
+        raise PlimsollError(
+            "No image is listed here yet: snakemake --cores 1 results/images/hpcc.sbom.json lists that of liu2020."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        archives = {
+            release: debian.SecurityArchive(release, Path(folder, release))
+            for release in {bill.release for bill in bills.values()}
+        }
+        for name, bill in bills.items():
+            archive = archives[bill.release]
+            print(*fixes.sentences(name, bill, list(fixes.lacking(bill, archive)), archive.date), sep="\n")
 
 
 def _image_file(options: argparse.Namespace) -> None:
