@@ -8,7 +8,7 @@ import pytest
 from plimsoll import environments, paths
 from plimsoll.environments import apptainer, base
 from plimsoll.errors import ImageGone, PlimsollError
-from plimsoll.images import builder, comparing, contents, restore, settings
+from plimsoll.images import builder, client, comparing, contents, debian, restore, settings
 
 from tests.conftest import PROJECT
 
@@ -166,3 +166,23 @@ def test_a_form_of_an_image_from_before_there_were_checksums_is_looked_for_only(
     assert base.form_problem(made, "sif") is None
     (tmp_path / "image.sif").unlink()
     assert base.form_problem(made, "sif") == base.form_problem({**made, "sif": ""}, "sif") == "its sif is not there"
+
+
+@pytest.mark.parametrize(
+    ("there", "sources"),
+    [
+        ({"main": "http://m/", "security": "http://s/"}, ["http://m/", "deb http://s/ bookworm-security main"]),
+        ({"main": "http://m/"}, ["http://m/"]),
+        ({}, []),
+    ],
+)
+def test_a_base_has_the_security_archive_where_the_machine_has_it(tmp_path, monkeypatch, there, sources):
+    called = []
+    monkeypatch.setattr(debian, "mirrors", lambda: there)
+    monkeypatch.setattr(builder, "output", lambda words, seconds: called.append(words))
+    monkeypatch.setattr(builder.shutil, "which", lambda name: name)
+    monkeypatch.setattr(builder.paths, "image_store", lambda: tmp_path)
+    monkeypatch.setattr(client, "asked", lambda *words, **more: "")
+    builder._bootstrap()
+    (words,) = called
+    assert words[words.index(builder.SUITE) + 2 :] == sources

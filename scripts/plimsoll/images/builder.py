@@ -2,8 +2,8 @@
 
 containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
 of their own, which other image it is built `from`, and which file lists the `jars` that it needs.
-containers/<image>/contents.yaml says what is in one: `programs` whose checksums are recorded beside the libraries', and
-`versions` of what reports name.
+containers/<image>/contents.yaml says what is in one: `programs` whose checksums are recorded beside the libraries', `versions`
+of what reports name, and what is `built` of sources that the recipe fetches.
 
 The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.
@@ -23,7 +23,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import client, comparing, contents, forms, settings, store
+from plimsoll.images import client, comparing, contents, debian, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
 BOOTSTRAP_TAG = "plimsoll/base:bookworm"
@@ -228,7 +228,11 @@ def _bootstrap() -> None:
     if not shutil.which("mmdebstrap"):
         raise Unavailable("mmdebstrap is not installed (install it, or name an image of a registry as base_image)")
     _say(f"bootstrapping Debian {SUITE} from its packages")
-    sources = _apt_sources()
+    there = debian.mirrors()
+    sources = [there["main"]] if "main" in there else []
+    # mmdebstrap's own default, where this machine is no Debian, has it too.
+    if sources and "security" in there:
+        sources.append(f"deb {there['security']} {SUITE}-security main")
     temporary = paths.image_store() / f".base-{os.getpid()}.tar"
     temporary.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -237,13 +241,3 @@ def _bootstrap() -> None:
         client.asked("import", "--change", 'CMD ["/bin/sh"]', str(temporary), BOOTSTRAP_TAG, seconds=300)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _apt_sources() -> list[str]:
-    """This machine's Debian source as a line for mmdebstrap; none (mmdebstrap's own default) where it is no Debian."""
-    try:
-        targets = output(["apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)"])
-    except Unavailable:
-        return []
-    mirrors = [line.split()[2] for line in targets.splitlines() if line.startswith("Debian main ")]
-    return mirrors[:1]
