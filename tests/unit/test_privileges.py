@@ -1,0 +1,60 @@
+"""Containers get no more than docs/privileges.yaml says: what is asked of engines, and the table that people read."""
+
+import ast
+from itertools import pairwise
+
+import pytest
+from plimsoll import environments
+from plimsoll.environments import docker_nested
+from plimsoll.environments.docker_nested import PARENTS
+from plimsoll.environments.engine import Engine
+
+from tests.conftest import PROJECT
+from tests.privileges import ENVIRONMENTS, KNOWN, table
+
+# Of an engine: what gives a container more than its default does.
+NAMESPACES = ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")
+ENGINES = [name for name, one in environments.known().items() if isinstance(one, Engine) and not one.nested]
+
+
+def test_the_page_has_the_table():
+    assert table() in (PROJECT / "docs/security.md").read_text(), f"docs/security.md should have:\n{table()}"
+
+
+def test_every_environment_is_in_it():
+    assert {name.partition(" ")[0] for name in ENVIRONMENTS} == environments.known().keys()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_asked_for_nothing_more(name):
+    environment, said = environments.find(name), ENVIRONMENTS[name]
+    assert [f"CAP_{one}" for one in environment.capabilities] == said["capabilities"].get("added", [])
+    # Podman's limits are asked of the machine.
+    options = type(environment).__dict__.get("options", ()) if name.startswith("podman") else environment.options
+    words = list(options) if isinstance(options, tuple) else []
+    shared = {option.lstrip("-") for option, value in pairwise(words) if option in NAMESPACES and value == "host"}
+    if environment.network.name == "host":
+        shared.add("net")
+    assert shared == set(said["shares"]) - {"user"}
+    assert not {"--security-opt", "--volume", "--device", "--mount"} & set(words)
+
+
+def test_a_parent_is_asked_for_what_is_said():
+    said = ENVIRONMENTS["docker-nested (parent)"]
+    assert {f"CAP_{one}" for one in PARENTS.capabilities} == set(said["capabilities"]["added"])
+    assert docker_nested.GIVEN["capabilities"] == set(said["capabilities"]["added"])
+    assert "seccomp=unconfined" in PARENTS.options and said["seccomp"] == "none"
+    assert ("apparmor=unconfined" in PARENTS.options) == (said["apparmor"] == "none")
+    assert not docker_nested.USUAL["capabilities"] and docker_nested.USUAL["seccomp"] == "on"
+    volumes = {value.rpartition(":")[2] for option, value in pairwise(PARENTS.options) if option == "--volume"}
+    assert volumes == set(said["mounts"]) - {"FOLDER"}
+    held = {*KNOWN["of"]["docker"], *said["capabilities"]["added"]}
+    assert held == set(docker_nested.CAPABILITIES.values())
+
+
+def test_no_container_is_privileged_or_has_a_device():
+    for path in sorted((PROJECT / "scripts/plimsoll").rglob("*.py")):
+        words = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        assert not [word for word in words if isinstance(word, str) and word.split("=")[0] in ("--privileged", "--device")], (
+            path
+        )
