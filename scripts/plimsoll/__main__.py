@@ -175,7 +175,8 @@ def _sbom(options: argparse.Namespace) -> None:
     image = planned.image(options.image)
     store.keep(image)
     with saved.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
-        options.output.write_text(sbom.bill(whole, stages))
+        bill = sbom.bill(whole, stages)
+    options.output.write_text(bill)
 
 
 def _vulnerabilities(options: argparse.Namespace) -> None:

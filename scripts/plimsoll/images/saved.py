@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -17,6 +18,8 @@ from plimsoll.interchange import StageOfImage
 
 LIST, INDEX = "manifest.json", "index.json"
 TAKEN_AWAY, EMPTIED = ".wh.", ".wh..wh..opq"
+# What reading a file that is damaged ends with.
+UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError)
 
 
 class Saved:
@@ -49,14 +52,25 @@ class Saved:
 
 @contextlib.contextmanager
 def opened(path: Path, wanted: list[StageOfImage]) -> Iterator[list[Saved]]:
-    """The images of a file that are wanted, in their order. PlimsollError if one is not in it, or if it is damaged."""
+    """The images of a file that are wanted, in their order. PlimsollError if one is not in it, or if it is damaged, also where
+    that is found while they are read."""
     try:
-        with tarfile.open(path) as archive:
-            listed = json.load(archive.extractfile(LIST))
-            with contextlib.ExitStack() as layers:
-                yield [_of(archive, image, listed, layers, path) for image in wanted]
-    except (OSError, EOFError, KeyError, TypeError, ValueError, AttributeError, tarfile.TarError) as problem:
-        raise PlimsollError(f"{path} is damaged, or not there ({problem}): delete it, and it is made again.") from problem
+        with contextlib.ExitStack() as layers:
+            yield _all(layers.enter_context(tarfile.open(path)), wanted, layers, path)
+    except UNREADABLE as problem:
+        raise _damaged(path, problem) from problem
+
+
+def _damaged(path: Path, problem: Exception) -> PlimsollError:
+    return PlimsollError(f"{path} is damaged, or not there ({problem}): delete it, and it is made again.")
+
+
+def _all(archive: tarfile.TarFile, wanted: list[StageOfImage], layers: contextlib.ExitStack, path: Path) -> list[Saved]:
+    try:
+        listed = json.load(archive.extractfile(LIST))
+        return [_of(archive, image, listed, layers, path) for image in wanted]
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise _damaged(path, problem) from problem
 
 
 def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layers: contextlib.ExitStack, path: Path) -> Saved:
