@@ -30,7 +30,7 @@ LAYERS = (
     ("archives",),
     ("designs",),
     ("workflow", "rounds", "clean_up"),
-    ("hours", "given", "remake"),
+    ("hours", "given", "references", "remake"),
     ("measure", "__main__"),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}

@@ -13,7 +13,6 @@ from typing import TypedDict
 import pandas as pd
 
 from plimsoll import documents, paths
-from plimsoll.archives import opening
 from plimsoll.claims import across, book, findings, verdicts
 from plimsoll.cluster import marker
 from plimsoll.config import studies
@@ -67,16 +66,17 @@ class Column:
         return {result["study"] for result in self.results.values()}
 
 
-def write(folders: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
-    """Put the verdicts of the hosts in some folders beside each other: a page for people, and a table for programs.
+def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
+    """Put the verdicts of hosts beside each other: a page for people, and a table for programs. Hosts are given as they were
+    named, and by their folders: of an archive, where it is unpacked.
 
     PlimsollError for one that has no verdicts, or not whole ones, for an archive that cannot be used, and for two of one name.
     """
-    if not folders:
+    if not named:
         raise PlimsollError(
             "No host is named: make findings HOSTS='one two.zip' takes folders with results in them, and archives."
         )
-    hosts = [read(folder) for folder in folders]
+    hosts = [read(name, folder) for name, folder in zip(named, opened, strict=True)]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
     if twice:
         raise PlimsollError(f"Two of them are of a host {twice[0]}: give one of them another name.")
@@ -90,16 +90,15 @@ def write(folders: Sequence[Path], page: Path, table: Path, designs: Mapping[str
         new.replace(path)
 
 
-def read(folder: Path) -> Column:
+def read(named: Path, folder: Path) -> Column:
     """The host whose results are in a folder, in the folder results in it, or in an archive, which has the host's name."""
-    opened = opening.folder_of(folder)
-    if not opened.is_dir():
-        raise PlimsollError(f"{folder}: there is no such folder or archive.")
-    results = opened / "results" if (opened / "results").is_dir() else opened
+    if not folder.is_dir():
+        raise PlimsollError(f"{named}: there is no such folder or archive.")
+    results = folder / "results" if (folder / "results").is_dir() else folder
     found = sorted(results.glob("*/claims.json"))
     if not found:
         raise PlimsollError(
-            f"{folder} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
+            f"{named} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
         )
     machine = _facts(results / "host.txt")
     page = results / "claims.html"
