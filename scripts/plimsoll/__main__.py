@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     compared = stage(_compare_hosts, paths=("page", "table"))
-    compared.add_argument("folders", nargs="*", type=Path, help="folders of hosts, or of results")
+    compared.add_argument("folders", nargs="*", type=Path, help="folders of hosts or of results, and archives")
     reached = stage(_measure_by_ssh, "name", "ssh", "there", paths=("here", "images"))
     reached.add_argument("--hours", help="of measuring each study")
     reached.add_argument("--target", action="append", default=[], help="what is made there")
@@ -496,9 +496,11 @@ def _compare(options: argparse.Namespace) -> int:
 def _compare_hosts(options: argparse.Namespace) -> None:
     """set the verdicts of several hosts beside each other"""
     from plimsoll import designs
+    from plimsoll.archives import opening
     from plimsoll.pages import hosts_page
 
-    hosts_page.write(options.folders, options.page, options.table, designs.known())
+    opened = [opening.folder_of(path) for path in options.folders]
+    hosts_page.write(options.folders, opened, options.page, options.table, designs.known())
 
 
 def _measure_by_ssh(options: argparse.Namespace) -> None:

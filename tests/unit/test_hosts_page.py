@@ -6,9 +6,9 @@ import shutil
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
+from plimsoll.archives import opening
 from plimsoll.claims import across, book, findings
 from plimsoll.cluster import marker
-from plimsoll.pages import hosts_page
 
 from tests import pages
 from tests.conftest import REFERENCE, built
@@ -107,7 +107,7 @@ def test_an_archive_is_a_host_with_its_name(host, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = host("n1")
     opened = []
-    monkeypatch.setattr(hosts_page.opening, "folder_of", lambda path: opened.append(path) or folder / "results")
+    monkeypatch.setattr(opening, "folder_of", lambda path: opened.append(path) or folder / "results")
     code, text, table = made(tmp_path, tmp_path / "sent.zip")
     assert code == 0 and opened == [tmp_path / "sent.zip"]
     assert set(table["host"]) == {"reference", "sent"} and "AMD EPYC, of a test" in text

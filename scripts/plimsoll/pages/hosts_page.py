@@ -103,7 +103,7 @@ def read(named: Path, folder: Path) -> Column:
     machine = _facts(results / "host.txt")
     page = results / "claims.html"
     return _column(
-        folder.stem if opened != folder else _name(folder),
+        _name(folder) if named == folder else named.stem,
         found,
         {"": machine} if machine else {},
         page if page.is_file() else None,
