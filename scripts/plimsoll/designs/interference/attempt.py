@@ -103,8 +103,8 @@ class _Run:
                 self._pair()
             device_after = self._device_bytes()
         finally:
+            self.seconds["run"] = round(time.monotonic() - begun, 4)
             self.seconds["remove"] = lock.take_down(self.services.take_down, environments.known().values())
-        self.seconds["run"] = round(time.monotonic() - begun, 4)
         apart = self.services.counted
         during = noise.neighbours(self.spans, self.attempt.machine.processors, apart=apart, **self.attempt.limits)
         self.attempt.notes["noise"]["during"] = during

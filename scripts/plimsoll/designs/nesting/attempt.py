@@ -48,8 +48,8 @@ def attempt(attempt: Attempt) -> dict:
     except Unavailable as problem:
         return {"status": status.FAILED, "reason": str(problem)}
     finally:
-        attempt.notes["seconds"]["remove"] = lock.take_down(task.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+        attempt.notes["seconds"]["remove"] = lock.take_down(task.take_down, environments.known().values())
     during = noise.neighbours(task.spans, attempt.machine.processors, apart=task.counted, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}

@@ -61,8 +61,8 @@ def attempt(attempt: Attempt) -> dict:
     except Unavailable as problem:
         return {"status": status.FAILED, "reason": str(problem)}
     finally:
-        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
     apart = all_counted(run.services)
     during = noise.neighbours(run.spans, attempt.machine.processors, apart=apart, **attempt.limits)
     attempt.notes["noise"]["during"] = during

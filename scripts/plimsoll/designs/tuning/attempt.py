@@ -50,8 +50,8 @@ def attempt(attempt: Attempt) -> dict:
     except Unavailable as problem:
         return {**run.found(), "status": status.FAILED, "reason": str(problem)}
     finally:
-        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
     during = noise.neighbours(run.spans, attempt.machine.processors, apart=run.services.counted, **attempt.limits)
     attempt.notes["noise"]["during"] = during
     found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
