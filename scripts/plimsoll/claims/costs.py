@@ -16,36 +16,50 @@ def of(plan: Plan, runs: pd.DataFrame | None = None) -> Costs:
     cells = {path: cell for path, cell in plan["cells"].items() if cell["reason"] is None}
     launch_of = {path: cell.get("launch", path) for path, cell in cells.items()}
     per_block = {path: cell["per_block"] for path, cell in cells.items() if "per_block" in cell}
-    run = {path: cell["expected_seconds"] for path, cell in cells.items()}
+    planned = {path: cell["expected_seconds"] for path, cell in cells.items()}
     start = dict.fromkeys(launch_of.values(), 0.0)
-    if runs is not None and OWN in runs and runs[OWN].notna().any():
-        measured = _measured(plan, runs)
-        # A launch that was not measured yet starts as the others do.
-        usual = measured["start"].mean()
-        start = dict.fromkeys(start, usual) | measured.groupby("launch")["start"].mean().to_dict()
-        run |= {path: value for path, value in measured.groupby("cell")["run"].mean().items() if path in run}
+    if runs is None or OWN not in runs or not runs[OWN].notna().any():
+        return Costs(planned, start, launch_of, per_block)
+    table = _measured(plan, runs)
+    # A launch that was not measured yet starts as the others do.
+    start = dict.fromkeys(start, table["start"].mean()) | table.groupby("launch")["start"].mean().to_dict()
+    beside = _beside(table)
+    start = {launch: seconds + beside for launch, seconds in start.items()}
+    known = {path: seconds for path, seconds in table.groupby("cell")["run"].mean().items() if path in planned}
+    # Plans of other cells are as wrong as those of the cells that were measured.
+    wrong = sum(known.values()) / max(sum(planned[path] for path in known), 1e-9)
+    run = {path: known.get(path, wrong * seconds) for path, seconds in planned.items()}
     return Costs(run, start, launch_of, per_block)
 
 
 def _measured(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per run: its `cell`, its `launch`, seconds of its own (`run`), and those of its launch beside all runs (`start`),
-    with what passed from one launch to the next and is in no record."""
+    """One row per run: its `cell`, `launch` and `repetition`, when its last attempt `started`, seconds of its launch beside all
+    runs (`start`), and its own (`run`). A run that was tried several times took its own seconds as often, and as each further
+    attempt has a launch of its own, those of that too."""
     paths = cell_paths.of_table(runs, plan["factors"])
     launch = paths.map({path: cell.get("launch", path) for path, cell in plan["cells"].items()})
     shared = [column for column in runs if column.endswith("_seconds") and column != OWN]
-    table = pd.DataFrame(
+    attempts = (runs["attempts"] if "attempts" in runs else pd.Series(1, runs.index)).clip(lower=1)
+    own, start = runs[OWN].fillna(0), runs[shared].sum(axis=1)
+    return pd.DataFrame(
         {
-            "cell": paths,
-            "launch": launch,
-            "run": runs[OWN].fillna(0),
-            "start": runs[shared].sum(axis=1),
-            "started": runs["started"],
+            **{"cell": paths, "launch": launch, "repetition": runs["repetition"], "started": runs["started"]},
+            **{"run": attempts * own + (attempts - 1) * start, "start": start, "again": (attempts - 1) * (own + start)},
         }
     ).dropna()
-    each = table.groupby(["launch", "started"]).agg(run=("run", "sum"), start=("start", "mean")).reset_index()
-    each = each.sort_values("started")
-    gaps = each["started"].diff().shift(-1)
-    usable = gaps < PAUSE
-    beside = (gaps - each["run"] - each["start"])[usable]
-    table["start"] += max(0.0, beside.mean()) if usable.any() else 0.0
-    return table
+
+
+def _beside(table: pd.DataFrame) -> float:
+    """Seconds of a launch that are in no record: what passed from one to the next beside what both say."""
+    launches = table.groupby(["launch", "repetition", "started"]).agg(
+        run=("run", "sum"), start=("start", "mean"), again=("again", "sum")
+    )
+    launches = launches.reset_index().sort_values("started")
+    passed = launches["started"].diff().shift(-1)
+    # The next one's earlier attempts are part of what passed.
+    usable = passed - launches["again"].shift(-1) < PAUSE
+    if not usable.any():
+        return 0.0
+    made = launches[usable]
+    number = len(made.drop_duplicates(["launch", "repetition"]))
+    return max(0.0, float((passed[usable] - made["run"] - made["start"]).sum()) / number)
