@@ -18,7 +18,7 @@ COLUMNS = (
     *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "reference_a", "reference_b"),
     *("expected", "verdict", "size"),
     *("n", "n_a", "n_b", "mean_a", "mean_b", "test", "effect", "low", "high", "p", "p_supports", "p_opposes", "p_opposes_holm"),
-    *("margin", "detectable", "needed", "paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
+    *("margin", "deviation", "detectable", "needed", "paper_test", "paper_p", "paper_p_exact", "hedges_g", "cliffs_delta"),
     *("scale", "part", "arrangement"),
 )
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")

@@ -17,7 +17,8 @@ Asked = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
-    """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made."""
+    """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made; of what is
+    measured `brief` without bootstrap intervals."""
     asked = asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
@@ -26,7 +27,8 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
-    return results, compare.with_bootstrap(pd.DataFrame(rows, columns=list(compare.COLUMNS)), measured)
+    table = pd.DataFrame(rows, columns=list(compare.COLUMNS))
+    return results, table if measured.brief else compare.with_bootstrap(table, measured)
 
 
 def asking(plan: Plan, study: dict) -> Asked:

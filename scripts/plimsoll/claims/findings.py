@@ -84,8 +84,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
         whole["transferred"] = any(result["transferred"] for result in tested)
         # The size of a part that does not decide is not the sentence's.
         whole["size"] = _agreed({result["size"] for result in tested if result["size"] and result["verdict"] == verdict})
-        still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
-        whole["needed"] = max((result["needed"] for result in still_open if result.get("needed")), default=None)
+        whole["needed"] = _needed(tested)
     parts = [
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"]}
         for part, result in zip(claim["parts"], results, strict=True)
@@ -113,10 +112,18 @@ def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence
     whole = {**weakest, "verdict": verdict, "arrangements": arranged}
     if rows:
         whole.update(_summary_of(tested, rows))
+        whole["needed"] = _needed(tested)
         whole["size"] = _agreed({result["size"] for result in of_verdict})
     if verdict == verdicts.CONDITIONAL:
         whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
     return whole, rows
+
+
+def _needed(tested: list[dict]) -> float | None:
+    """Repetitions that the open ones of several results would take; of an average those of the average, and not of each of its
+    comparisons."""
+    still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
+    return max((result["needed"] for result in still_open if result.get("needed")), default=None)
 
 
 def _agreed(sizes: set[str]) -> str:

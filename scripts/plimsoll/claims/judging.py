@@ -15,7 +15,7 @@ OWN = {
     verdicts.INCONCLUSIVE: verdicts.NOTHING,
 }
 # What rows hold while they are judged, and tables do not show.
-INNER = ("shown", "deviation", "differences", "better", "pair", "mixed")
+INNER = ("shown", "differences", "better", "pair", "mixed")
 
 
 class Levels(NamedTuple):

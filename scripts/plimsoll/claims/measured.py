@@ -21,11 +21,17 @@ EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 
 class Measured:
     """What was observed of a study: samples by side, what carried the messages by cell, and the cells that are `unwatched`:
-    what neighbours used could not be told apart from a run of theirs."""
+    what neighbours used could not be told apart from a run of theirs.
+
+    `brief` leaves out what is told beside a comparison, takes most of the time, and decides nothing: the paper's own procedure,
+    and bootstrap intervals.
+    """
 
     unwatched: Set[str] = frozenset()
+    brief = False
 
-    def __init__(self, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame):
+    def __init__(self, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, brief: bool = False):
+        self.brief = brief
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = availability.metrics(plan, study, list(self.metrics))
         self._single: dict[tuple[str, str], Sample] = {}

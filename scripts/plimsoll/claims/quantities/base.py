@@ -26,6 +26,7 @@ class Observed(Protocol):
 
     metrics: dict[str, dict]
     transports: dict[str, list[str]]
+    brief: bool
 
     def values(self, metric: str, cell: str) -> Sample:
         """One value per block."""

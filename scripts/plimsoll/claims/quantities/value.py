@@ -38,7 +38,8 @@ class Value(Quantity):
         differences = self.differences(in_a, in_b)
         shared = np.intersect1d(a.blocks, b.blocks)
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
-        return {**row, **blocks.about_zero(differences, alpha, self.back), **self.by_the_paper(a, b, alpha)}
+        beside = {} if observed.brief else self.by_the_paper(a, b, alpha)
+        return {**row, **blocks.about_zero(differences, alpha, self.back), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
         """The row of two sides with runs that hit their limit: by ranks."""
