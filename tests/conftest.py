@@ -78,11 +78,16 @@ def paper_host() -> dict:
     return host_of(2, 18)
 
 
-@pytest.fixture
-def small_host() -> dict:
+def small() -> dict:
     """One socket of two cores, without hardware counters."""
     counted = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}
     return {**host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20), "events": {**dict.fromkeys(COUNTERS), **counted}}
+
+
+@pytest.fixture
+def small_host() -> dict:
+    """One socket of two cores, without hardware counters."""
+    return small()
 
 
 @pytest.fixture

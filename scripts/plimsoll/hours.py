@@ -1,10 +1,12 @@
-"""A study in a given time: a first stage of blocks of all cells, and a second that spends the rest where it decides findings.
+"""A study in a given time: a first stage, and a second that spends the rest where it decides findings.
 
-What the second stage measures is fixed when the first has ended (plimsoll.claims.needs says from what). Where the time is too
-short for a first stage, the cells are those of the findings that the study's reference measurements decided most easily.
+The first stage has blocks of everything, as far as these leave time for findings, and more of what the findings take that are
+settled soonest by the study's reference measurements. What the second stage measures is fixed when the first has ended
+(plimsoll.claims.needs says from what).
 """
 
 import math
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,25 +27,44 @@ from plimsoll.workflow import prepare
 
 # Stages that a killed workflow is in.
 UNFINISHED = ("first", "second")
-# Share of the time that the first stage may take, and its blocks: fewer give no intervals worth the name, and more are better
-# spent by the second.
-FIRST_SHARE, FEWEST, FIRST_BLOCKS = 0.55, 3, 5
+# Share of the time that the first stage may take, and blocks of everything in it: more are better spent by the second.
+FIRST_SHARE, FIRST_BLOCKS = 0.55, (5, 4, 3)
+# Where the time is too short for these, fewer blocks of everything are for figures, and for what other measurements are wrong
+# about. They may cost a tenth of the findings.
+FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
 # Cells that no testable finding is about are for figures and tables alone.
 FOR_FIGURES = 3
 # Figures and pages are made after the measuring, and some runs are repeated.
 FOR_MEASURING = 0.92
-# A finding that the reference measurements settled needs at least these.
+# A finding that other measurements say takes fewer blocks gets at least these.
 LEAST = 4
 
 
 class Judged(NamedTuple):
-    """A study as far as it is measured: `results` and comparisons (`rows`), and what findings need (`asked`)."""
+    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable finding with their
+    `noise`, and which findings are `clear`."""
 
     plan: Plan
     results: list[dict]
     rows: pd.DataFrame
     runs: pd.DataFrame
-    asked: needs.Asked
+    parts: dict[str, list[needs.Part]]
+    noise: needs.Noise
+    clear: list[str]
+    alpha: float
+
+    def asked(self, other: "Judged | None") -> needs.Asked:
+        """What findings need by the noise that was measured; of what was not measured, by that of `other` measurements."""
+        noise = self.noise.or_else(other.noise) if other else self.noise
+        return needs.of(self.parts, self.clear, noise, self.alpha)
+
+    def soonest(self, other: "Judged | None") -> list[Need]:
+        """What findings need if noise and differences are as `other` measurements found them: nothing is known without."""
+        if other is None:
+            return []
+        elsewhere = needs.Elsewhere(part for each in other.parts.values() for part in each)
+        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, elsewhere).needs
+        return [need.at_least(LEAST) for need in wanted]
 
 
 def spend(study: str, hours: float, settings: list[str]) -> None:
@@ -52,29 +73,31 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     config = configuration.read(settings)
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
-    folder = Path("results") / study
-    noted = _noted(folder, config["profile"])
+    folder, profile = Path("results") / study, config["profile"]
+    noted = repetitions.asked(folder, profile).hours or {}
     if noted.get("stage") not in UNFINISHED:
         spent = sum(noted.get("given", []))
         if hours <= spent:
             return
         noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
-        _ask(folder, config["profile"], plan, _begun(loaded, plan, hours * 3600, folder), noted)
+        _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
+    judged = None
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
-        blocks, chosen = _second(judged, noted["given"][-1], noted["before"])
+        blocks, chosen = second_stage(judged, reference(loaded, judged.plan), noted["given"][-1], noted["before"])
         if chosen:
             _foretell(folder, judged, sum(noted["given"]))
             print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
         noted |= {"stage": "second", "chosen": chosen}
-        _ask(folder, config["profile"], judged.plan, blocks, noted)
+        _ask(folder, profile, judged.plan, blocks, noted)
     if noted["chosen"]:
         _snakemake(folder, settings)
-    judged = judge(folder, loaded)
+        judged = None
+    judged = judged or judge(folder, loaded)
     _foretell(folder, judged, sum(noted["given"]))
     noted["stage"] = "done"
-    _ask(folder, config["profile"], judged.plan, _blocks(judged.plan), noted)
+    _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
 
 
@@ -86,82 +109,102 @@ def hours_of(text: str) -> float:
 def judge(folder: Path, study: Study) -> Judged:
     """Judge a study by what is in its results."""
     plan = planned.read(folder / "plan.json")
-    observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
-    return _judge(study, plan, observations, runs)
+    return of_tables(study, plan, *_tables(folder, plan))
 
 
-def _judge(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
-    measured, claims = Measured(study, plan, observations, runs), book.load(study["id"])
+def reference(study: Study, plan: Plan) -> Judged | None:
+    """Judge the reference measurements of a study, as far as they are of cells that this machine's plan has; None if there are
+    none."""
+    folder = paths.PROJECT / "results/reference" / study["id"]
+    return of_tables(study, plan, *_tables(folder, plan)) if _measured(folder) else None
+
+
+def of_nothing(study: Study, plan: Plan) -> Judged:
+    """Judge a study of which nothing is measured: its parts are all that can be tested here."""
+    nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
+    return of_tables(study, plan, nothing, pd.DataFrame())
+
+
+def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
+    """Judge a study by its tables of observations and of runs."""
+    measured, claims = Measured(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
-    return Judged(plan, results, rows, runs, needs.of(results, needs.clear(strictly), rows, plan, study["alpha"]))
+    parts = needs.parts_of(results, rows)
+    noise = needs.Noise([part for each in parts.values() for part in each], plan, study.design.factors.OF_NOISE)
+    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"])
+
+
+def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
+    return observations, runs
 
 
 def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
-    """Blocks by cell with which a time begins: what is measured, and of cells of which nothing is a first stage."""
-    there = _blocks(plan) if _measured(folder) else {}
+    """Blocks by cell with which a time begins: what is measured, and of cells of which nothing is a first stage. PlimsollError
+    if the time is too short for anything."""
+    there = blocks_of(plan) if _measured(folder) else {}
     if there and all(there.values()):
         return there
-    first = _first(study, plan, seconds)
-    return {path: max(first.get(path, 0), there.get(path, 0)) for path in {**there, **first}}
-
-
-def _first(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
-    """Blocks by cell of the first stage."""
-    usual = costs.of(plan)
-    asked = _asked(study, plan)
-    for blocks in range(FIRST_BLOCKS, FEWEST - 1, -1):
-        wanted = {path: blocks if path in asked else min(blocks, FOR_FIGURES) for path in usual.run}
-        if usual.seconds(wanted) <= FIRST_SHARE * seconds:
-            return wanted
-    return _by_reference(study, plan, usual, seconds)
-
-
-def _asked(study: Study, plan: Plan) -> set[str]:
-    """Cells that a finding which can be tested here is about."""
-    nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-    measured = Measured(study, plan, nothing, pd.DataFrame())
-    _, rows = evaluate.evaluate(book.load(study["id"]), measured, study["alpha"])
-    return set(needs.cells_of(rows))
-
-
-def _by_reference(study: Study, plan: Plan, usual: Costs, seconds: float) -> dict[str, int]:
-    """Blocks by cell of what the reference measurements settled for least. PlimsollError if the time is too short for any."""
-    reference = paths.PROJECT / "results/reference" / study["id"]
-    observations, runs = (collect.table(reference / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
-    judged = _judge(study, plan, observations, runs)
-    wanted = [Need(result["id"], _of_reference(result, judged.rows)) for result in judged.results if _clear(result)]
-    blocks, chosen = allocate({}, [need for need in wanted if need.blocks], usual, FOR_MEASURING * seconds)
-    if not chosen:
+    first = first_stage(study, plan, seconds)
+    begun = {path: max(first.get(path, 0), there.get(path, 0)) for path in {**there, **first}}
+    if not any(begun.values()):
+        usual, fewest = costs.of(plan), FIRST_BLOCKS[-1]
         raise PlimsollError(
-            f"HOURS={seconds / 3600:g} is too short for any finding of {study['id']} on this machine: {FEWEST} blocks of "
-            f"everything take some {usual.seconds(dict.fromkeys(usual.run, FEWEST)) / 3600:.1f} hours."
+            f"HOURS={seconds / 3600:g} is too short for any finding of {study['id']} on this machine: {fewest} blocks of "
+            f"everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
         )
-    print(f"plimsoll: {study['id']}: the time is for {len(chosen)} findings, those that other measurements settled first.")
+    return begun
+
+
+def first_stage(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
+    """Blocks by cell of the first stage of a time in which nothing is measured yet: of everything as many of FIRST_BLOCKS as
+    fit. Where none does, of what other measurements settled soonest; nothing where the time is too short for that."""
+    usual, nothing = costs.of(plan), of_nothing(study, plan)
+    asked = set(needs.cells_of(nothing.rows))
+    for blocks in FIRST_BLOCKS:
+        everything = _everything(usual, asked, blocks)
+        if usual.seconds(everything) <= FIRST_SHARE * seconds:
+            return everything
+    possible = [_everything(usual, asked, blocks) for blocks in FEWER_BLOCKS]
+    return _soonest(study, nothing.soonest(reference(study, plan)), possible, usual, seconds)
+
+
+def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
+    """So many blocks of each cell, and fewer of those that nothing which can be tested is about."""
+    wanted = {path: blocks if path in asked else min(blocks, FOR_FIGURES) for path in usual.run}
+    return {path: number for path, number in wanted.items() if number}
+
+
+def _soonest(
+    study: Study, soonest: Sequence[Need], possible: Sequence[dict[str, int]], usual: Costs, seconds: float
+) -> dict[str, int]:
+    """Blocks by cell of a first stage for the findings that take least: beside them the first of the `possible` blocks of
+    everything that leaves time for MOST_OF the findings which the whole time could be for."""
+
+    def bought(everything: dict[str, int], share: float) -> tuple[dict[str, int], list[str]]:
+        return allocate(everything, soonest, usual, share * seconds - usual.seconds(everything))
+
+    fitting = [everything for everything in possible if usual.seconds(everything) <= FIRST_SHARE * seconds]
+    numbers = [len(bought(everything, FOR_MEASURING)[1]) for everything in fitting]
+    everything = next(one for one, number in zip(fitting, numbers, strict=True) if number >= MOST_OF * max(numbers))
+    blocks, chosen = bought(everything, FIRST_SHARE)
+    if chosen:
+        foremost = f"the first stage is for {len(chosen)} findings, those that other measurements settled first"
+        print(f"plimsoll: {study['id']}: {foremost}.", flush=True)
     return blocks
 
 
-def _clear(result: dict) -> bool:
-    return result["verdict"] in verdicts.SETTLED
-
-
-def _of_reference(result: dict, rows: pd.DataFrame) -> dict[str, int]:
-    """Blocks by cell that a finding takes if all is as in the reference measurements."""
-    own = rows[rows["claim"] == result["id"]]
-    number = own["needed"].max()
-    blocks = LEAST if math.isnan(number) else max(LEAST, int(number) + 1)
-    return dict.fromkeys(needs.cells_of(own), blocks)
-
-
-def _second(judged: Judged, hours: float, before: float) -> tuple[dict[str, int], list[str]]:
+def second_stage(judged: Judged, other: Judged | None, hours: float, before: float) -> tuple[dict[str, int], list[str]]:
     """(blocks by cell, findings) of the second stage: what is left of the hours is for findings that are not clear."""
     measured = costs.of(judged.plan, judged.runs)
-    now = _blocks(judged.plan)
+    now = blocks_of(judged.plan)
     spent = measured.seconds(now) - before
-    return allocate(now, judged.asked.needs, measured, FOR_MEASURING * hours * 3600 - spent)
+    return allocate(now, judged.asked(other).needs, measured, FOR_MEASURING * hours * 3600 - spent)
 
 
-def _blocks(plan: Plan) -> dict[str, int]:
+def blocks_of(plan: Plan) -> dict[str, int]:
+    """Blocks that a plan has of each cell that can be measured."""
     return {
         path: math.ceil(cell["repetitions"] / cell.get("per_block", 1))
         for path, cell in plan["cells"].items()
@@ -174,7 +217,7 @@ def _seconds(folder: Path, study: Study) -> float:
     if not _measured(folder):
         return 0.0
     plan = planned.read(folder / "plan.json")
-    return costs.of(plan, collect.table(folder / "runs.csv", plan["factors"])).seconds(_blocks(plan))
+    return costs.of(plan, collect.table(folder / "runs.csv", plan["factors"])).seconds(blocks_of(plan))
 
 
 def _measured(folder: Path) -> bool:
@@ -183,13 +226,13 @@ def _measured(folder: Path) -> bool:
 
 def _foretell(folder: Path, judged: Judged, spent: float) -> None:
     """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
-    measured, now = costs.of(judged.plan, judged.runs), _blocks(judged.plan)
+    measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
     # Nothing is known of what was left out for want of time.
     known = forecasts.HOURS if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):
-        blocks, _ = allocate(now, judged.asked.needs, measured, (hours - spent) * 3600)
+        blocks, _ = allocate(now, judged.asked(None).needs, measured, (hours - spent) * 3600)
         reached = _within(judged, blocks)
         made.append({"hours": hours, "settled": settled + len(reached)})
     still = [result["id"] for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
@@ -215,14 +258,9 @@ def _said(judged: Judged) -> str:
     return f"{settled} of {testable} testable findings are settled"
 
 
-def _noted(folder: Path, profile: str) -> dict:
-    noted = repetitions.noted(folder, profile)
-    return dict(noted.get("hours", {})) if noted else {}
-
-
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
     wanted = {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
-    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True), hours=noted)
+    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True, hours=noted))
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:

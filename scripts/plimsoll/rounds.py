@@ -40,7 +40,8 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             f"plimsoll: {wide} of {len(intervals)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
-        repetitions.ask(folder, plan["profile"], repetitions.Asked(wanted))
+        hours = repetitions.asked(folder, plan["profile"]).hours
+        repetitions.ask(folder, plan["profile"], repetitions.Asked(wanted, hours=hours))
     reached = intervals.assign(
         reached=precision.cautious(intervals) <= target, target=target, repetitions=intervals["a"].map(now)
     )

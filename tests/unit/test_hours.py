@@ -7,36 +7,52 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from plimsoll import hours
-from plimsoll.analysis import collect
 from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning.allocation import Costs, Need
 from plimsoll.planning.repetitions import Asked
 
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, built, small
 
+STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds: it is done once.
-JUDGED = {}
+KNOWN: dict[tuple[str, str], object] = {}
 
 
 @pytest.fixture
-def plan(liu2020, small_host, config):
-    made = planner.make(liu2020, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {})
-    return {**made, "order": [tuple(run) for run in made["order"]]}
+def plan_of(config):
+    def plan_of(study, asked=repetitions.NOTHING):
+        made = planner.make(study, studies.profile("quick"), small(), {**config, "profile": "quick"}, {}, asked)
+        return {**made, "order": [tuple(run) for run in made["order"]]}
+
+    return plan_of
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch):
+    """The reference and what can be tested are judged once for all tests."""
+    for name in ("reference", "of_nothing"):
+        judge = getattr(hours, name)
+        monkeypatch.setattr(hours, name, lambda study, plan, name=name, judge=judge: _known(name, judge, study, plan))
+
+
+def _known(name, judge, study, plan):
+    if (name, study["id"]) not in KNOWN:
+        KNOWN[name, study["id"]] = judge(study, plan)
+    return KNOWN[name, study["id"]]
+
+
+@pytest.fixture(params=STUDIES)
+def study(request):
+    """A study of each design that has stages."""
+    return built(request.param)
 
 
 @pytest.fixture
-def judged(liu2020, plan):
-    if "liu2020" not in JUDGED:
-        JUDGED["liu2020"] = _of_reference(liu2020, plan)
-    return JUDGED["liu2020"]
-
-
-def _of_reference(liu2020, plan):
-    folder = PROJECT / "results/reference/liu2020"
-    tables = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
-    return hours._judge(liu2020, plan, *tables)
+def judged(study, plan_of):
+    return hours.reference(study, plan_of(study))
 
 
 def test_a_time_that_is_none_is_refused():
@@ -46,52 +62,129 @@ def test_a_time_that_is_none_is_refused():
             hours.hours_of(text)
 
 
-def test_an_hour_begins_with_blocks_of_everything(liu2020, plan):
-    blocks = hours._first(liu2020, plan, 3600)
+def test_an_hour_of_liu2020_begins_with_blocks_of_everything(liu2020, plan_of):
+    plan = plan_of(liu2020)
+    blocks = hours.first_stage(liu2020, plan, 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert set(blocks.values()) == {3, 4}
     # Fewer are of what no finding is about that can be tested with two ranks: profiles, say.
     fewer = {path for path, number in blocks.items() if number == 3}
-    assert fewer == set(blocks) - hours._asked(liu2020, plan)
+    assert fewer == set(blocks) - set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
     assert costs.of(plan).seconds(blocks) <= hours.FIRST_SHARE * 3600
 
 
-def test_ten_minutes_are_for_what_the_reference_settled_first(liu2020, plan):
-    blocks = hours._first(liu2020, plan, 540)
-    assert costs.of(plan).seconds(blocks) <= 540
-    assert 0 < len(blocks) < 150 and min(blocks.values()) >= hours.LEAST
+@pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 4), (2, 5)])
+def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, least):
+    study = built("jha2018")
+    plan = plan_of(study)
+    blocks = hours.first_stage(study, plan, given * 3600)
+    assert min(blocks.get(path, 0) for path, cell in plan["cells"].items() if cell["reason"] is None) == least
+    assert costs.of(plan).seconds(blocks) <= hours.FIRST_SHARE * given * 3600
 
 
-def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(liu2020, plan):
-    with pytest.raises(
-        PlimsollError, match=r"HOURS=0.001 is too short for any finding .* 3 blocks of everything take some 0\.\d"
-    ):
-        hours._first(liu2020, plan, 3.6)
+def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(jha2021, plan_of, capsys):
+    plan = plan_of(jha2021)
+    blocks = hours.first_stage(jha2021, plan, 0.67 * 3600)
+    assert "the first stage is for" in capsys.readouterr().out
+    assert min(blocks.values()) >= hours.LEAST and 10 < len(blocks) < len(plan["cells"]) / 2
+    usual = costs.of(plan)
+    assert 0.8 * hours.FIRST_SHARE < usual.seconds(blocks) / (0.67 * 3600) <= hours.FIRST_SHARE
+
+
+@pytest.mark.parametrize(("most_of", "everything"), [(0.0, 2), (0.9, 1), (1.0, 0)])
+def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monkeypatch, liu2020):
+    """100 cells of a second each, and ten findings that take 36 blocks of a cell, in 470 seconds: two blocks of everything
+    leave time for six of them, one for nine."""
+    monkeypatch.setattr(hours, "MOST_OF", most_of)
+    cells = [f"{number:02}" for number in range(100)]
+    usual = Costs(dict.fromkeys(cells, 1.0), dict.fromkeys(cells, 0.0), {cell: cell for cell in cells}, {})
+    soonest = [Need(f"c{cell}", {cell: 36}) for cell in cells[:10]]
+    possible = [*(dict.fromkeys(cells, blocks) for blocks in (2, 1)), {}]
+    blocks = hours._soonest(liu2020, soonest, possible, usual, 470)
+    assert min(blocks.get(cell, 0) for cell in cells) == everything
+
+
+def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
+    plan = plan_of(liu2020)
+    blocks = hours.first_stage(liu2020, plan, 4 * 3600)
+    asked = set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
+    # Profiles, say, with two ranks.
+    assert asked < set(blocks)
+    assert {blocks[path] for path in set(blocks) - asked} == {hours.FOR_FIGURES} and min(blocks[path] for path in asked) == 5
+
+
+def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
+    plan = plan_of(study)
+    blocks = hours.first_stage(study, plan, 540)
+    assert costs.of(plan).seconds(blocks) <= hours.FIRST_SHARE * 540
+    assert 0 < len(blocks) < len(plan["cells"]) / 4 and min(blocks.values()) >= hours.LEAST
+
+
+def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, plan_of, tmp_path):
+    plan = plan_of(study)
+    assert hours.first_stage(study, plan, 3.6) == {}
+    too_short = r"HOURS=0.001 is too short for any finding .*: 3 blocks of everything take some 0\.\d hours"
+    with pytest.raises(PlimsollError, match=too_short):
+        hours._begun(study, plan, 3.6, tmp_path)
+
+
+def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
+    monkeypatch.setattr(hours, "reference", lambda study, plan: None)
+    blocks = hours.first_stage(study, plan_of(study), 3 * 3600)
+    assert set(blocks.values()) <= {3, 5} and len(blocks) == len(costs.of(plan_of(study)).run)
 
 
 def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
-    asked = judged.asked
-    assert asked.clear and asked.needs
+    asked = judged.asked(None)
+    assert len(asked.needs) > 20 and len(asked.unknown) == 1
     assert not set(asked.clear) & {need.finding for need in asked.needs}
     settled = {result["id"] for result in judged.results if result["verdict"] in ("reproduced", "contradicted")}
     assert set(asked.clear) <= settled
     assert all(number >= 3 for need in asked.needs for number in need.blocks.values())
 
 
+def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
+    nothing = hours.of_nothing(study, plan_of(study))
+    known, margins = (
+        {need.finding: max(need.blocks.values()) for need in found}
+        for found in (nothing.soonest(judged), nothing._replace(noise=judged.noise).asked(None).needs)
+    )
+    # What is known can only be added: a finding whose needs are known without it has them with it too.
+    assert set(margins) <= set(known)
+    assert sum(known[name] < number for name, number in margins.items()) > len(margins) / 4
+    assert nothing.soonest(None) == [] and min(known.values()) >= hours.LEAST
+
+
+def test_the_second_stage_follows_from_noise_and_from_no_difference(judged):
+    """Other measurements lend their noise to what was not measured in these, and nothing else."""
+    elsewhere = judged._replace(results=[], rows=judged.rows.iloc[:0], parts={}, clear=[])
+    assert judged.asked(elsewhere) == judged.asked(judged) == judged.asked(None)
+    unmeasured = judged._replace(noise=needs.Noise([], judged.plan, ()))
+    assert unmeasured.asked(None).needs == [] and unmeasured.asked(judged).needs == judged.asked(None).needs
+
+
 def test_the_noise_of_a_comparison_is_that_of_many(judged):
-    noise = needs.Noise(judged.rows, judged.plan)
-    rows = judged.rows[(judged.rows["metric"] == "fft_gflops") & judged.rows["low"].notna()].to_dict("records")
-    by_runtimes: dict[frozenset, set[float]] = {}
-    for row in rows:
-        runtimes = frozenset(judged.plan["cells"][row[side]]["runtime"] for side in ("cell_a", "cell_b"))
-        by_runtimes.setdefault((runtimes, row["scale"], row["metric_b"]), set()).add(round(noise.of(row), 12))
-    assert len(by_runtimes) > 3 and all(len(found) == 1 for found in by_runtimes.values())
-    # From the interval back to the spread.
-    row = {"scale": "difference", "low": -1.0, "high": 1.0, "n": 5}
-    assert needs.deviation(row) == pytest.approx(5**0.5 / 2.776445, rel=1e-6)
+    noise = judged.noise
+    finest = [value for (*_, last), value in noise.pooled.items() if isinstance(last, frozenset)]
+    assert sum(number for _, number in finest) > 500 and any(number >= needs.ENOUGH for _, number in finest)
+    for part in (part for each in judged.parts.values() for part in each):
+        for row in part.rows:
+            key = next((key for key in noise._keys(part, row) if noise.pooled.get(key, (0, 0))[1] >= needs.ENOUGH), None)
+            if key:
+                assert noise.of(part, row) == noise.pooled[key][0]
 
 
-def test_more_hours_settle_more_and_what_never_comes_is_named(judged, tmp_path):
+def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
+    judged = hours.reference(jha2021, plan_of(jha2021))
+    # An average over 19 cells beside TCP_STREAM is three of seven: one for each placement.
+    parts = judged.parts["jha2021-c94"]
+    assert len(parts) == 3 and len({part.name[2] for part in parts}) == 3
+    assert all(part.average["cells"] == len(part.rows) for part in parts)
+    (linpack,) = judged.parts["jha2021-c01"]
+    assert linpack.name == ("jha2021-c01", 1, "") and linpack.number == linpack.judged == 1
+
+
+def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp_path):
     hours._foretell(tmp_path, judged, 0.5)
     (made,) = forecasts.read(tmp_path)
     numbers = [each["settled"] for each in made["forecasts"]]
@@ -102,82 +195,111 @@ def test_more_hours_settle_more_and_what_never_comes_is_named(judged, tmp_path):
     first, second = forecasts.rows(forecasts.read(tmp_path))
     assert (first["earlier"], second["earlier"]) == ([], [numbers[0]])
     assert second["foretold"][1] is None and second["foretold"][3] is not None
-    said = forecasts.sentence("liu2020", forecasts.read(tmp_path))
+    said = forecasts.sentence(study["id"], forecasts.read(tmp_path))
     assert f"{made['settled']} of {made['testable']} testable findings are settled after 1 hours" in said
 
 
-def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, small_host, config, tmp_path):
+def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, plan_of, tmp_path):
     path = "uma/exact/E1/bare/any/default/standard/plain/fft"
-    repetitions.ask(tmp_path, "quick", Asked({path: 10}, exact=True), hours={"stage": "first", "given": [1], "before": 0.0})
-    assert json.loads((tmp_path / repetitions.FILE).read_text())["hours"]["stage"] == "first"
+    noted = {"stage": "first", "given": [1], "before": 0.0}
+    repetitions.ask(tmp_path, "quick", Asked({path: 10}, exact=True, hours=noted))
     asked = repetitions.asked(tmp_path, "quick")
-    made = planner.make(liu2020, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {}, asked)
+    assert asked.hours == noted and repetitions.asked(tmp_path, "paper").hours is None
+    made = plan_of(liu2020, asked)
     assert {cell for cell, _ in made["order"]} == {path} and len(made["order"]) == 10
     assert made["cells"]["uma/exact/E1/bare/any/default/standard/plain/beff"]["repetitions"] == 0
 
 
-def test_a_launch_costs_what_passes_until_the_next_one(plan):
-    paths = [f"uma/exact/E1/docker/any/default/standard/plain/{section}" for section in ("fft", "beff")]
-    rows = [
+def runs_of(plan, paths, seconds, **more):
+    """A table of three runs of each path, with a launch every so many `seconds`."""
+    return pd.DataFrame(
         {**{factor: plan["cells"][path][factor] for factor in plan["factors"]}, "repetition": repetition}
-        | {"started": 100.0 + 3 * repetition, "run_seconds": 0.5, "deploy_seconds": 0.4, "remove_seconds": 0.2}
+        | {"started": 100.0 + seconds * repetition, "run_seconds": 0.5, "deploy_seconds": 0.4, "remove_seconds": 0.2, **more}
         for repetition in (1, 2, 3)
         for path in paths
-    ]
-    known = costs.of(plan, pd.DataFrame(rows))
+    )
+
+
+def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
+    plan = plan_of(liu2020)
+    paths = [f"uma/exact/E1/docker/any/default/standard/plain/{section}" for section in ("fft", "beff")]
+    known = costs.of(plan, runs_of(plan, paths, 3))
     # Three seconds from launch to launch: one of the two sections, and two beside them.
     assert known.run[paths[0]] == pytest.approx(0.5)
     assert known.start[known.launch_of[paths[0]]] == pytest.approx(2.0)
     assert known.seconds(dict.fromkeys(paths, 3)) == pytest.approx(9.0)
 
 
+def test_what_had_to_be_tried_again_costs_as_often(jha2021, plan_of):
+    plan, path = plan_of(jha2021), "2/stream+stream/docker/free"
+    known = costs.of(plan, runs_of(plan, [path], 5, attempts=4))
+    # Four attempts at 0.5 s with 0.6 s beside each, and 0.6 s to the next run.
+    assert known.seconds({path: 3}) == pytest.approx(15.0)
+    # Another cell takes as much longer than planned as this one.
+    other = "2/linpack+stream/docker/free"
+    longer = known.run[path] / plan["cells"][path]["expected_seconds"]
+    assert known.run[other] == pytest.approx(longer * plan["cells"][other]["expected_seconds"])
+
+
 @pytest.fixture
-def given(liu2020, small_host, config, judged, tmp_path, monkeypatch):
+def given(study, plan_of, judged, tmp_path, monkeypatch):
     """Spends hours on a study of which nothing is measured: the workflow only writes its plan, and what it would find is what
     the reference measurements found. The plans that it was given, in order."""
     monkeypatch.chdir(tmp_path)
-    planned, folder = [], tmp_path / "results/liu2020"
+    planned, folder = [], tmp_path / "results" / study["id"]
 
     def prepare(settings):
-        asked = repetitions.asked(folder, "quick")
-        made = planner.make(liu2020, studies.profile("quick"), small_host, {**config, "profile": "quick"}, {}, asked)
-        return SimpleNamespace(studies={"liu2020": liu2020}, plans={"liu2020": made})
+        made = plan_of(study, repetitions.asked(folder, "quick"))
+        return SimpleNamespace(studies={study["id"]: study}, plans={study["id"]: made})
 
     def run(folder, settings):
-        made = prepare(settings).plans["liu2020"]
+        made = prepare(settings).plans[study["id"]]
         planner.write(made, folder / "plan.json")
-        reference = PROJECT / "results/reference/liu2020"
+        reference = PROJECT / "results/reference" / study["id"]
         (folder / "runs.csv").write_text((reference / "runs.csv").read_text())
         planned.append(made)
 
     def judge(folder, study):
-        made = planned[-1]
-        return judged._replace(plan={**made, "order": [tuple(run) for run in made["order"]]})
+        judged_at.append(len(planned))
+        # Disturbed runs of the reference, and what passed between runs, would take the time of the second stage.
+        undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
+        return judged._replace(plan=planned[-1], runs=undisturbed)
 
+    judged_at = []
     for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
         monkeypatch.setattr(hours, name, replacement)
-    return planned
+    return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at)
 
 
-def stage(folder=Path("results/liu2020")):
-    return json.loads((folder / repetitions.FILE).read_text())["hours"]
+def stage(given):
+    return json.loads((Path("results") / given.study / repetitions.FILE).read_text())["hours"]
 
 
 def test_an_hour_has_two_stages_and_is_spent_once(given):
-    hours.spend("liu2020", 1.0, ["profile=quick"])
-    first, second = given
-    assert len(second["order"]) > len(first["order"]) > 1000
-    assert stage()["stage"] == "done" and stage()["given"] == [1.0]
+    hours.spend(given.study, 3.0, ["profile=quick"])
+    first, second = given.planned
+    assert len(second["order"]) > len(first["order"]) > 100 and given.judged_at == [1, 2]
+    assert stage(given)["stage"] == "done" and stage(given)["given"] == [3.0]
     # All cells have their first blocks, and those of what is bought have more.
     before, after = ({path: cell["repetitions"] for path, cell in made["cells"].items()} for made in (first, second))
     assert all(after[path] >= number for path, number in before.items())
-    assert any(after[path] > 2 * number > 0 for path, number in before.items())
-    hours.spend("liu2020", 1.0, ["profile=quick"])
-    assert len(given) == 2
-    hours.spend("liu2020", 3.0, ["profile=quick"])
-    assert stage()["given"] == [1.0, 2.0] and len(given) == 4 and len(given[-1]["order"]) > len(second["order"])
+    assert any(after[path] > 1.5 * number > 0 for path, number in before.items())
+    hours.spend(given.study, 3.0, ["profile=quick"])
+    assert len(given.planned) == 2
+    hours.spend(given.study, 9.0, ["profile=quick"])
+    assert stage(given)["given"] == [3.0, 6.0] and len(given.planned) == 4
+    assert len(given.planned[-1]["order"]) > len(second["order"])
 
 
+@pytest.mark.parametrize("study", ["jha2018"], indirect=True)
+def test_a_first_stage_after_which_nothing_can_be_bought_is_judged_once(given, monkeypatch):
+    monkeypatch.setattr(hours, "second_stage", lambda judged, other, hours_, before: (hours.blocks_of(judged.plan), []))
+    hours.spend(given.study, 1.0, ["profile=quick"])
+    assert len(given.planned) == 1 and given.judged_at == [1]
+    assert stage(given)["stage"] == "done" and stage(given)["chosen"] == []
+
+
+@pytest.mark.parametrize("study", ["jha2018"], indirect=True)
 def test_a_killed_stage_goes_on_where_it_was(given, monkeypatch):
     run = hours._snakemake
 
@@ -186,15 +308,16 @@ def test_a_killed_stage_goes_on_where_it_was(given, monkeypatch):
 
     monkeypatch.setattr(hours, "_snakemake", killed)
     with pytest.raises(KeyboardInterrupt):
-        hours.spend("liu2020", 1.0, ["profile=quick"])
-    assert stage()["stage"] == "first"
+        hours.spend(given.study, 1.0, ["profile=quick"])
+    assert stage(given)["stage"] == "first"
     monkeypatch.setattr(hours, "_snakemake", run)
-    hours.spend("liu2020", 1.0, ["profile=quick"])
-    assert stage() | {"chosen": None} == {"stage": "done", "given": [1.0], "before": 0.0, "chosen": None}
+    hours.spend(given.study, 1.0, ["profile=quick"])
+    assert stage(given) | {"chosen": None} == {"stage": "done", "given": [1.0], "before": 0.0, "chosen": None}
 
 
+@pytest.mark.parametrize("study", ["jha2018"], indirect=True)
 def test_what_ten_minutes_left_out_is_begun_when_there_is_more_time(given):
-    hours.spend("liu2020", 0.15, ["profile=quick"])
-    assert min(cell["repetitions"] for cell in given[-1]["cells"].values() if not cell["reason"]) == 0
-    hours.spend("liu2020", 2.0, ["profile=quick"])
-    assert min(cell["repetitions"] for cell in given[-1]["cells"].values() if not cell["reason"]) >= 3
+    hours.spend(given.study, 0.15, ["profile=quick"])
+    assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) == 0
+    hours.spend(given.study, 4.0, ["profile=quick"])
+    assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) >= 2

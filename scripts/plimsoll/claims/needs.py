@@ -1,14 +1,15 @@
 """What the findings of a study need to be decided, from the noise that was measured and never from what it seems to show.
 
 How many blocks a comparison is given follows from the spread of many comparisons of its metric together (`Noise`), from the
-margin of its claim, and from the size that the paper names. Neither its own mean nor, but for one part in many, its own spread
-has a say: so the usual tests of all blocks together keep their error rates (docs/verdicts.md). Findings that are clear already,
-by a thousandth, get no more (Haybittle 1971, Peto and others 1976).
+margin of its claim, from the size that the paper names, and from what other measurements found (`Elsewhere`). Neither its own
+mean nor, but for one part in many, its own spread has a say: so the usual tests of all blocks together keep their error rates
+(docs/verdicts.md). Findings that are clear already, by a thousandth, get no more (Haybittle 1971, Peto and others 1976).
 """
 
+import copy
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from scipy import special
 from plimsoll.analysis import blocks
 from plimsoll.claims import findings, quantities, verdicts
 from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.quantities.base import RATIO
 from plimsoll.interchange import Plan
-from plimsoll.planning import precision
 from plimsoll.planning.allocation import Need
 
 # What a comparison has in place of a cell where the other side is a number of the paper.
@@ -30,66 +31,169 @@ CLEAR = 0.001
 OF_THE_PAPER = 0.5
 # Fewer comparisons than these have no noise of their own: that of their metric counts.
 ENOUGH = 8
+# How surely a difference is as large as other measurements say: it only sets how often it is repeated.
+SURE = 0.8
+# Where a difference may lie of which nothing is known.
+NOWHERE = (-math.inf, math.inf)
+
+
+class Part(NamedTuple):
+    """What must come out for a finding: a part of it in one arrangement of what its paper leaves open, or all of it where there
+    are no parts and no arrangements. Its `name` is (finding, number of the part, arrangement in words), `result` is what was
+    found, and `rows` are its comparisons."""
+
+    name: tuple[str, int, str]
+    result: dict
+    rows: list[dict]
+
+    @property
+    def metrics(self) -> int:
+        """How many metrics are compared."""
+        return len({row["metric"] for row in self.rows})
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the average of its comparisons is judged. An order has one for each entry, and each must come out."""
+        return self.result["holds"] == verdicts.AVERAGE and "order" not in self.result["asked"]
+
+    @property
+    def average(self) -> dict | None:
+        """What was found of the average, if there are enough blocks for it."""
+        return self.result["whole"] if self.averaged else None
+
+    @property
+    def judged(self) -> int:
+        """How many are judged: its comparisons, or their average."""
+        return 1 if self.averaged else len(self.rows)
+
+    @property
+    def number(self) -> int:
+        """How many of these must come out."""
+        return {verdicts.MOST: self.judged // 2 + 1, verdicts.SOME: 1}.get(self.result["holds"], self.judged)
+
+
+def parts_of(results: Iterable[dict], rows: pd.DataFrame) -> dict[str, list[Part]]:
+    """The parts of each testable finding of `results`, by finding; `rows` are the comparisons."""
+    by_claim = {name: own.to_dict("records") for name, own in rows.groupby("claim")}
+    testable = [one for one in results if one["verdict"] != verdicts.NOT_TESTABLE and one["id"] in by_claim]
+    return {one["id"]: _parts(one, by_claim[one["id"]]) for one in testable}
+
+
+def _parts(result: dict, rows: list[dict]) -> list[Part]:
+    parts = []
+    for number, part in enumerate(result["parts"] or [result], start=1):
+        own = [row for row in rows if row["part"] == number]
+        for words, arranged in (part["arrangements"] or {"": {}}).items():
+            of_it = [row for row in own if not words or row["arrangement"] == words]
+            parts.append(Part((result["id"], number, words), {**part, **arranged}, of_it))
+    return [part for part in parts if part.rows and part.result["verdict"] != verdicts.NOT_TESTABLE]
 
 
 class Noise:
-    """Standard deviation of a difference within a block, on the scale of the test: pooled over all comparisons of a metric
-    between the same two runtimes, or over those of the metric where these are few."""
+    """Standard deviation of a difference within a block, on the scale of the test: pooled over all comparisons of a metric and
+    a quantity between cells of the same two kinds, or over all of the metric where these are few. A cell's kind is what it is
+    in the factors `kinds`, by which noise differs (plimsoll.design.Factors). `otherwise` is the noise of other measurements, of
+    what was not measured in these."""
 
-    def __init__(self, rows: pd.DataFrame, plan: Plan):
-        self.plan = plan
-        pooled: dict[tuple, list[tuple[float, int]]] = defaultdict(list)
-        usable = rows[rows["test"].isin(precision.WITHIN_BLOCKS) & rows["low"].notna() & (rows["n"] >= blocks.SMALLEST)]
-        for row in usable.drop_duplicates(["metric", "metric_b", *CELL_COLUMNS, "scale"]).to_dict("records"):
-            variance, degrees = deviation(row) ** 2, int(row["n"]) - 1
-            for key in self._keys(row):
-                pooled[key].append((variance, degrees))
-        self.pooled = {key: (math.sqrt(_pooled(found)), len(found)) for key, found in pooled.items()}
-
-    def of(self, row: Mapping) -> float:
-        """That of a comparison; NaN where nothing like it was measured."""
-        for key in self._keys(row):
-            value, number = self.pooled.get(key, (math.nan, 0))
-            if number >= ENOUGH:
-                return value
-        return next((self.pooled[key][0] for key in self._keys(row) if key in self.pooled), math.nan)
-
-    def in_common(self, parts: Iterable["Part"]) -> float:
-        """Correlation of two comparisons of the same metric within a block, from the averages of parts of many findings; 1 of
-        few, where nothing is known of it."""
-        found = []
+    def __init__(self, parts: Sequence[Part], plan: Plan, kinds: Sequence[str], otherwise: "Noise | None" = None):
+        self.plan, self.kinds, self.otherwise = plan, kinds, otherwise
+        pooled: dict[tuple, dict[tuple, tuple[float, int]]] = defaultdict(dict)
         for part in parts:
-            m, metrics, average = len(part.rows), part.metrics, part.average
-            single = [deviation(row) ** 2 for row in part.rows if math.isfinite(row["low"])]
-            if m > 1 and len(single) == m and average and math.isfinite(average.get("low") or math.nan):
-                share = deviation(average) ** 2 / float(np.mean(single))
-                found.append(metrics * (share - 1 / m) / (1 - 1 / m))
-        return float(np.clip(np.mean(found), 0.0, 1.0)) if len(found) >= ENOUGH else 1.0
+            for row in part.rows:
+                if math.isfinite(row["deviation"]) and row["n"] >= blocks.SMALLEST:
+                    for key in self._keys(part, row):
+                        # Many findings are about the same comparison.
+                        pooled[key].setdefault(_compared(row), (row["deviation"] ** 2, int(row["n"]) - 1))
+        self.pooled = {key: (math.sqrt(_pooled(found.values())), len(found)) for key, found in pooled.items()}
+        self._common = _in_common(parts)
 
-    def of_average(self, part: "Part", common: float) -> float:
-        """Standard deviation of the average of a part's comparisons, of which those of the same metric have noise in `common`
-        (`in_common`)."""
-        m, shared = len(part.rows), common / part.metrics
-        return math.sqrt(float(np.mean([self.of(row) ** 2 for row in part.rows])) * (shared + (1 - shared) / m))
+    def or_else(self, other: "Noise") -> "Noise":
+        """The same, with the noise of other measurements where nothing like a comparison was measured in these."""
+        both = copy.copy(self)
+        both.otherwise = other
+        return both
 
-    def _keys(self, row: Mapping) -> tuple[tuple, tuple]:
-        """The finer group that a comparison belongs to, and the coarser."""
-        runtimes = {
-            self.plan["cells"][row[side]]["runtime"] for side in ("cell_a", "cell_b") if row[side] in self.plan["cells"]
-        }
-        metric = (row["metric"], row["metric_b"], row["scale"])
-        return (*metric, frozenset(runtimes)), metric
+    @property
+    def common(self) -> float:
+        """Correlation of two comparisons of the same metric within a block; 1 where nothing is known of it."""
+        if self._common is not None:
+            return self._common
+        return self.otherwise.common if self.otherwise else 1.0
+
+    def of(self, part: Part, row: Mapping) -> float:
+        """That of a comparison of a part; NaN where nothing like it was measured."""
+        keys = [key for key in self._keys(part, row) if key in self.pooled]
+        for key in keys:
+            if self.pooled[key][1] >= ENOUGH:
+                return self.pooled[key][0]
+        if keys:
+            return self.pooled[keys[0]][0]
+        return self.otherwise.of(part, row) if self.otherwise else math.nan
+
+    def of_average(self, part: Part) -> float:
+        """That of the average of a part's comparisons, of which those of the same metric have noise in common."""
+        m, shared = len(part.rows), self.common / part.metrics
+        return math.sqrt(float(np.mean([self.of(part, row) ** 2 for row in part.rows])) * (shared + (1 - shared) / m))
+
+    def _keys(self, part: Part, row: Mapping) -> tuple[tuple, tuple]:
+        """The finer group that a comparison belongs to, and the coarser. Two statistics of one cell differ by less than two
+        cells: the label says so."""
+        cells = (self.plan["cells"].get(row[side]) for side in ("cell_a", "cell_b"))
+        kinds = frozenset(tuple(cell[factor] for factor in self.kinds) for cell in cells if cell)
+        metric = (row["metric"], row["metric_b"], row["label"], part.result["quantity"] or "")
+        return (*metric, kinds), metric
 
 
-def _pooled(variances: list[tuple[float, int]]) -> float:
+def _in_common(parts: Iterable[Part]) -> float | None:
+    """Correlation of two comparisons of the same metric within a block, from the averages of many parts; None of few."""
+    found = []
+    for part in parts:
+        m, metrics, average = len(part.rows), part.metrics, part.average
+        single = [row["deviation"] ** 2 for row in part.rows if math.isfinite(row["deviation"])]
+        if m > 1 and len(single) == m and average:
+            share = average["deviation"] ** 2 / max(float(np.mean(single)), blocks.ROUNDING)
+            found.append(metrics * (share - 1 / m) / (1 - 1 / m))
+    return float(np.clip(np.mean(found), 0.0, 1.0)) if len(found) >= ENOUGH else None
+
+
+def _pooled(variances: Iterable[tuple[float, int]]) -> float:
     """Mean of (variance, degrees of freedom), by these."""
-    return float(np.average([value for value, _ in variances], weights=[degrees for _, degrees in variances]))
+    values, degrees = zip(*variances, strict=True)
+    return float(np.average(values, weights=degrees))
 
 
-def deviation(row: Mapping) -> float:
-    """Standard deviation of the differences of a comparison, from its 95 % interval."""
-    low, high = (math.log1p(row[end]) if row["scale"] == "ratio" else row[end] for end in ("low", "high"))
-    return (high - low) / 2 / special.stdtrit(row["n"] - 1, 0.975) * math.sqrt(row["n"])
+def _compared(row: Mapping) -> tuple:
+    """What a comparison compares."""
+    cells = (row[column] for column in CELL_COLUMNS if isinstance(row[column], str))
+    return (row["metric"], row["metric_b"], row["label"], *cells)
+
+
+class Elsewhere:
+    """What other measurements of a study found: intervals of the differences, on the scale of the test."""
+
+    def __init__(self, parts: Iterable[Part] = ()):
+        self.intervals: dict[tuple, tuple[float, float]] = {}
+        for part in parts:
+            # What is set against a printed value is told as a difference of shares, and tested as one of log odds.
+            if quantities.find(part.result["quantity"] or None).printed:
+                continue
+            known = [(_compared(row), row) for row in part.rows] + [((), part.average)] * bool(part.average)
+            scale = part.rows[0]["scale"]
+            self.intervals |= {(part.name, what): _interval(one, scale) for what, one in known if _has_differences(part, one)}
+
+    def of(self, part: Part, row: Mapping | None) -> tuple[float, float]:
+        """The interval of a comparison of a part, or of its average (None); NOWHERE where nothing is known."""
+        return self.intervals.get((part.name, _compared(row) if row else ()), NOWHERE)
+
+
+def _interval(row: Mapping, scale: str) -> tuple[float, float]:
+    """Where a difference lies that was measured, on the scale of the test: above the lower end with a confidence of SURE, and
+    below the upper with as much."""
+    if row["n"] < blocks.SMALLEST or not math.isfinite(row["effect"]):
+        return NOWHERE
+    middle = math.log1p(row["effect"]) if scale == RATIO else row["effect"]
+    half = special.stdtrit(row["n"] - 1, SURE) * row["deviation"] / math.sqrt(row["n"])
+    return middle - half, middle + half
 
 
 class Asked(NamedTuple):
@@ -100,89 +204,118 @@ class Asked(NamedTuple):
     unknown: list[str]
 
 
-class Part(NamedTuple):
-    """A part of a finding that can be tested, or a finding that has no parts: its result and its comparisons."""
-
-    result: dict
-    rows: list[dict]
-
-    @property
-    def metrics(self) -> int:
-        """How many metrics are compared."""
-        return len({row["metric"] for row in self.rows})
-
-    @property
-    def average(self) -> dict | None:
-        """What was found of the average, if it is judged by that."""
-        whole = self.result["whole"]
-        return {**whole, "scale": self.rows[0]["scale"]} if self.result["holds"] == verdicts.AVERAGE and whole else None
-
-
-def of(results: Iterable[dict], clear: Iterable[str], rows: pd.DataFrame, plan: Plan, alpha: float) -> Asked:
-    """What the testable findings of `results` need; `clear` names those that need no more, `rows` are the comparisons."""
-    noise, settled = Noise(rows, plan), set(clear)
-    by_claim = {name: own.to_dict("records") for name, own in rows.groupby("claim")}
-    testable = [one for one in results if one["verdict"] != verdicts.NOT_TESTABLE and one["id"] in by_claim]
-    parts = {one["id"]: _parts(one, by_claim[one["id"]]) for one in testable}
-    common = noise.in_common(part for each in parts.values() for part in each)
-    asked = Asked([], [], [])
+def of(
+    parts: Mapping[str, Sequence[Part]], clear: Iterable[str], noise: Noise, alpha: float, elsewhere: Elsewhere | None = None
+) -> Asked:
+    """What findings need that have these `parts`; `clear` names those that need no more."""
+    asked, settled, known = Asked([], [], []), set(clear), elsewhere or Elsewhere()
     for name, own in parts.items():
         if name in settled:
             asked.clear.append(name)
-        elif wanted := _blocks(own, noise, common, alpha):
+        elif wanted := _blocks(own, noise, alpha, known):
             asked.needs.append(Need(name, wanted))
         else:
             asked.unknown.append(name)
     return asked
 
 
-def _parts(result: dict, rows: list[dict]) -> list[Part]:
-    of_result = result["parts"] or [result]
-    parts = [
-        Part(part, [row for row in rows if row["part"] == number or len(of_result) == 1])
-        for number, part in enumerate(of_result, start=1)
-    ]
-    return [part for part in parts if part.rows and part.result["verdict"] != verdicts.NOT_TESTABLE]
+def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: Elsewhere) -> dict[str, int]:
+    """Blocks by cell that decide a finding; none if that is not known.
+
+    All parts must come out, or one must be contradicted: where other measurements found one that is, that one is enough.
+    """
+    numbers = {part.name[1] for part in parts}
+    against = {part.name: _opposed(part, noise, alpha / len(numbers), known) for part in parts}
+    for number in sorted(numbers):
+        in_each_arrangement = [against[part.name] for part in parts if part.name[1] == number]
+        if all(in_each_arrangement):
+            return _merged(in_each_arrangement)
+    # Each gets what the power of all leaves to one.
+    power = blocks.POWER ** (1 / max(1, sum(part.number for part in parts)))
+    chosen = [against[part.name] or _supported(part, noise, alpha, power, known) for part in parts]
+    return _merged(chosen) if all(chosen) else {}
 
 
-def _blocks(parts: list[Part], noise: Noise, common: float, alpha: float) -> dict[str, int]:
-    """Blocks by cell that all parts of a finding take; none if that is not known of one of them."""
+# Cells of a comparison, and the blocks that decide it.
+Decides = tuple[set[str], int]
+
+
+def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
     wanted: dict[str, int] = {}
-    for part in parts:
-        if not (chosen := _of_part(part, noise, common, alpha)):
-            return {}
-        for cells, count in chosen:
-            wanted |= {cell: max(count, wanted.get(cell, 0)) for cell in cells}
+    for cells, count in (one for each in chosen for one in each):
+        wanted |= {cell: max(count, wanted.get(cell, 0)) for cell in cells}
     return wanted
 
 
-def _of_part(part: Part, noise: Noise, common: float, alpha: float) -> list[tuple[set[str], int]]:
-    """(cells, blocks) of each comparison that must come out; none if that is not known."""
-    holds, m = part.result["holds"], len(part.rows)
-    if average := part.average:
-        spread = noise.of_average(part, common)
-        count = _of_row(part.result, {**part.rows[0], "expected": average["expected"]}, spread, alpha, blocks.POWER)
-        return [] if count is None else [(set().union(*map(_cells, part.rows)), count)]
-    number = {verdicts.MOST: m // 2 + 1, verdicts.SOME: 1}.get(holds, m)
-    # All of them must come out: each with what the power of all leaves to one.
-    power = blocks.POWER ** (1 / number)
-    counts = [(_cells(row), _of_row(part.result, row, noise.of(row), alpha, power)) for row in part.rows]
-    known = sorted(((cells, count) for cells, count in counts if count is not None), key=lambda pair: pair[1])
-    return known[:number] if len(known) >= number else []
+def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Elsewhere) -> list[Decides]:
+    """What bears a part out: as many of its comparisons as must come out, or its average; none if that is not known."""
+    counts = []
+    for row, cells, spread, interval in _judged(part, noise, known):
+        # One that had as many is not as it was elsewhere, or would be clear: nothing is known of it then.
+        for one in (interval, NOWHERE):
+            if (count := _to_support(part, row, spread, alpha, power, one)) > row["n"]:
+                break
+        counts.append((cells, count))
+    return _cheapest(counts, part.number)
 
 
-def _of_row(part: dict, row: dict, spread: float, alpha: float, power: float) -> int | None:
-    if row["test"] not in precision.WITHIN_BLOCKS or not math.isfinite(spread):
-        return None
-    bounds = quantities.find(part["quantity"] or None).bounds(row["margin"])
-    room = min(bounds.upper, -bounds.lower)
-    if row["expected"] == "no_difference":
-        count = blocks.needed(spread, room, alpha, alike=True, power=power)
-    elif row["expected"] in verdicts.LIKENESS:
-        count = blocks.needed(spread, room, 2 * alpha, power=power)
+def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[Decides]:
+    """What contradicts a part, if other measurements contradict it: of m comparisons of which u must come out m - u + 1, each
+    with a p that is u times its own; none if they don't, or if as many blocks are there."""
+    counts = []
+    for row, cells, spread, interval in _judged(part, noise, known):
+        distance = _against(part, row, interval)
+        count = blocks.needed(spread, distance, alpha / part.number) if distance > 0 else 0
+        if count > row["n"]:
+            counts.append((cells, count))
+    return _cheapest(counts, part.judged - part.number + 1)
+
+
+def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
+    """So many of them, those that take least; none if there are fewer, or if they take more than anybody makes."""
+    chosen = sorted(counts, key=lambda one: one[1])[:number]
+    return chosen if len(chosen) == number and chosen[-1][1] <= blocks.MOST else []
+
+
+def _judged(part: Part, noise: Noise, known: Elsewhere) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
+    """What of a part is judged, its comparisons or their average: (comparison, cells, noise, interval elsewhere) of each whose
+    noise is known; nothing of an average of which one comparison is not tested."""
+    tested = [row for row in part.rows if _has_differences(part, row)]
+    if not part.averaged:
+        found = [(row, _cells(row), noise.of(part, row), known.of(part, row)) for row in tested]
+    elif len(tested) == len(part.rows):
+        row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
+        found = [(row, set().union(*map(_cells, part.rows)), noise.of_average(part), known.of(part, None))]
     else:
-        count = blocks.needed(spread, max(room, _of_paper(part, row)), alpha, power=power)
-    return None if count > blocks.MOST else count
+        found = []
+    return [one for one in found if math.isfinite(one[2])]
+
+
+def _has_differences(part: Part, row: Mapping) -> bool:
+    """Whether a comparison is tested by differences within blocks: a trend, counts and runs at their limit are not."""
+    return "along" not in part.result["asked"] and (math.isfinite(row["deviation"]) or row["n"] < blocks.SMALLEST)
+
+
+def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: float, interval: tuple[float, float]) -> int:
+    """Blocks that bear a comparison out whose difference lies in an interval: at the end of it at which it takes more."""
+    lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
+    low, high = interval
+    room, expected = min(upper, -lower), row["expected"]
+    if expected not in verdicts.LIKENESS:
+        found = low if expected == "higher" else -high
+        return blocks.needed(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
+    if expected == "no_difference":
+        return blocks.needed(spread, room, alpha, alike=True, power=power)
+    within = low - lower if expected == "not_lower" else upper - high
+    return blocks.needed(spread, max(room, within), 2 * alpha, power=power)
+
+
+def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
+    """How far the interval of a difference lies on the side that contradicts what is expected; below 0 if it does not."""
+    lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
+    low, high = interval
+    below, above = lower - high, low - upper
+    return {"higher": -high, "lower": low, "not_lower": below, "not_higher": above}.get(row["expected"], max(below, above))
 
 
 def _of_paper(part: dict, row: dict) -> float:
@@ -190,7 +323,7 @@ def _of_paper(part: dict, row: dict) -> float:
     named = part.get("paper_magnitude") or {}
     sizes = [abs(named[end]) for end in ("low", "high") if named.get(end)]
     size = OF_THE_PAPER * min(sizes, default=0.0)
-    return math.log1p(size) if row["scale"] == "ratio" else size
+    return math.log1p(size) if row["scale"] == RATIO else size
 
 
 def cells_of(rows: pd.DataFrame) -> list[str]:

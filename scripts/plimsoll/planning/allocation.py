@@ -19,6 +19,10 @@ class Need(NamedTuple):
     finding: str
     blocks: Mapping[str, int]
 
+    def at_least(self, number: int) -> "Need":
+        """The same with no fewer blocks than a number."""
+        return self._replace(blocks={cell: max(number, count) for cell, count in self.blocks.items()})
+
 
 class Costs(NamedTuple):
     """Seconds: of each cell's run (`run`), and of each launch beside its runs (`start`). `launch_of` says in which launch a
@@ -31,31 +35,40 @@ class Costs(NamedTuple):
 
     def seconds(self, blocks: Mapping[str, int]) -> float:
         """What it takes to measure so many blocks of each cell."""
-        launches: dict[str, int] = {}
-        total = 0.0
+        return self.beyond({}, {}, blocks)
+
+    def launches(self, blocks: Mapping[str, int]) -> dict[str, int]:
+        """How often each launch is made for so many blocks of each cell."""
+        made: dict[str, int] = {}
         for cell, number in blocks.items():
-            runs = number * self.per_block.get(cell, 1)
-            total += runs * self.run[cell]
-            launches[self.launch_of[cell]] = max(runs, launches.get(self.launch_of[cell], 0))
-        return total + sum(number * self.start[launch] for launch, number in launches.items())
+            launch = self.launch_of[cell]
+            made[launch] = max(number * self.per_block.get(cell, 1), made.get(launch, 0))
+        return made
+
+    def beyond(self, blocks: Mapping[str, int], launches: Mapping[str, int], wanted: Mapping[str, int]) -> float:
+        """Seconds that it takes to have at least the `wanted` blocks, beyond those that there are and their launches."""
+        dearer = {cell: number for cell, number in wanted.items() if number > blocks.get(cell, 0)}
+        more = {cell: number - blocks.get(cell, 0) for cell, number in dearer.items()}
+        own = sum(number * self.per_block.get(cell, 1) * self.run[cell] for cell, number in more.items())
+        of_launches = self.launches(dearer).items()
+        return own + sum(max(0, number - launches.get(launch, 0)) * self.start[launch] for launch, number in of_launches)
 
 
 def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget: float) -> tuple[dict[str, int], list[str]]:
     """(blocks by cell, findings that they are meant to decide): at least what there is `now`, and as much more as `budget`
     seconds pay for."""
-    blocks, bought = dict(now), []
-    limit = costs.seconds(now) + budget
+    blocks, bought, spent = dict(now), [], 0.0
     left = sorted(needs, key=lambda need: need.finding)
     while left:
-        spent = costs.seconds(blocks)
-        dearer = [(costs.seconds(_with(blocks, need.blocks)) - spent, need) for need in left]
+        launches = costs.launches(blocks)
+        dearer = [(costs.beyond(blocks, launches, need.blocks), need) for need in left]
         cheapest, need = min(dearer, key=lambda pair: pair[0])
-        if spent + cheapest > limit:
+        if spent + cheapest > budget:
             break
-        blocks = _with(blocks, need.blocks)
+        blocks, spent = _with(blocks, need.blocks), spent + cheapest
         bought.append(need)
         left.remove(need)
-    return _stretched(now, blocks, bought, costs, limit), [need.finding for need in bought]
+    return _stretched(now, blocks, bought, costs, costs.seconds(now) + budget), [need.finding for need in bought]
 
 
 def _with(blocks: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:

@@ -33,10 +33,11 @@ class Noted(TypedDict):
 
 class Asked(NamedTuple):
     """Repetitions by cell. They are the least that each gets; with `exact` there are no others, and a cell that is not named
-    has none."""
+    has none. `hours` is what the stages of a given time note with them (plimsoll.hours); nothing where nobody gave a time."""
 
     cells: dict[str, int]
     exact: bool = False
+    hours: Stages | None = None
 
 
 NOTHING = Asked({})
@@ -45,7 +46,7 @@ NOTHING = Asked({})
 def asked(results: Path, profile: str) -> Asked:
     """What was asked for of this profile. Damaged if the file is."""
     found = noted(results, profile)
-    return Asked(found["cells"], found.get("exact", False)) if found else NOTHING
+    return Asked(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
 
 
 def noted(results: Path, profile: str) -> Noted | None:
@@ -60,6 +61,7 @@ def noted(results: Path, profile: str) -> Noted | None:
     return found if found["profile"] == profile else None
 
 
-def ask(results: Path, profile: str, wanted: Asked, **more: object) -> None:
-    """Note what is asked for, with whatever `more` its asker wants to know later."""
-    record.write(results / FILE, {"profile": profile, "cells": wanted.cells, "exact": wanted.exact, **more})
+def ask(results: Path, profile: str, wanted: Asked) -> None:
+    """Note what is asked for."""
+    hours = {} if wanted.hours is None else {"hours": wanted.hours}
+    record.write(results / FILE, {"profile": profile, "cells": wanted.cells, "exact": wanted.exact, **hours})

@@ -17,7 +17,8 @@ SIZES: tuple[str, ...] = ()
 OF_OBSERVATION = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_seconds", "wall_seconds")
 OF_RUN = ("iterations", "counted", "share_counted")
 TRIES_ENVIRONMENTS = False
-STAGES = False
+STAGES = True
+OF_NOISE = ("case",)
 # What claims say of a co-runner without naming it.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"
 CO_RUNNERS = (REST, *SAME, *OTHERS)

@@ -33,6 +33,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("apart",)
 TRIES_ENVIRONMENTS = False
 STAGES = False
+OF_NOISE = ("runtime",)
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
 # at most as many, the smallest that is at least twice as many, and that largest one with all above it.
 UP_TO, ABOVE, CORES, TWICE, FROM = "up to the cores", "above the cores", "the cores", "twice the cores", "from the cores on"

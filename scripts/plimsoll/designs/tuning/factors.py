@@ -17,6 +17,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("jobs", "lost_workers")
 TRIES_ENVIRONMENTS = False
 STAGES = False
+OF_NOISE = ("runtime",)
 
 
 class TuningCell(interchange.Cell):
