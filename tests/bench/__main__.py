@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import agreement, analysis, creation, instruments, overhead, precise, starting, together, users
+from tests.bench import agreement, analysis, creation, instruments, overhead, precise, spending, starting, together, users
 from tests.bench.calibration import halves, known, rejudge, same, sessions, simulation, stages
 
 BENCHES = {
@@ -24,6 +24,7 @@ LONG = {
     "simulation": simulation.main,
     "stages": stages.main,
     "sessions": sessions.main,
+    "spending": spending.main,
 }
 
 if __name__ == "__main__":

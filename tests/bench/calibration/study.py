@@ -100,11 +100,16 @@ class Judged(NamedTuple):
     high: float
 
 
-def whole(claim: dict, measured: Measured) -> Judged:
-    """By the function that judges the papers' claims. The paper's own procedure is left out: it is told beside a comparison,
-    decides nothing, and would take most of the time."""
+def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
+    """The result of a claim, and its comparisons, by the function that judges the papers' claims. The paper's own procedure is
+    left out: it is told beside a comparison, decides nothing, and would take most of the time."""
     with mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
-        result, rows = evaluate.one(claim, measured, _asked(claim, measured), ALPHA)
+        return evaluate.one(claim, measured, _asked(claim, measured), alpha)
+
+
+def whole(claim: dict, measured: Measured) -> Judged:
+    """What came of it."""
+    result, rows = judged(claim, measured)
     if result["arrangements"]:
         # Each arrangement has an interval of its own.
         return Judged(result["verdict"], result["size"], np.nan, np.nan)

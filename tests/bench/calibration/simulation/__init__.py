@@ -74,14 +74,14 @@ def _row(world: World, claim: dict, found: list[Judged], agreeing: int) -> dict:
         low, high = (np.nan, np.nan) if sound[verdict] else wilson(given.count(verdict), draws)
         rate = np.nan if sound[verdict] else row[verdict]
         row |= {f"wrongly_{short}": rate, f"wrongly_{short}_low": low, f"wrongly_{short}_high": high}
-    row["nominal_found"] = _nominal(claim)
+    row["nominal_found"] = nominal(claim)
     row["nominal_refused"] = ALPHA / 2
     # It takes one wrong half of two.
     row["nominal_conditional"] = row["nominal_found"]
     return {**row, **_coverage(world, claim, found), **_sizes(found), "whole": min(WHOLE, draws), "agree": agreeing}
 
 
-def _nominal(claim: dict) -> float:
+def nominal(claim: dict) -> float:
     """How often a claim may be wrongly reproduced: alpha if it, or one of its parts, is of likeness; a difference has two
     directions."""
     expected = {part["expected"] for part in book.parts_of(claim) or [claim]}
