@@ -2,7 +2,7 @@
 #
 #   make reproduce                  the studies of config/config.yaml, on the quick profile
 #   make reproduce STUDIES=all      every study; or one by name
-#   make reproduce HOURS=10         ten hours in all; 1 if nothing is said, 0.15 for what ten minutes decide
+#   make reproduce HOURS=10         ten hours in all; 0.15 for what ten minutes decide; if nothing is said, 1 for liu2020
 #   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
 #   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
 #   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
@@ -40,8 +40,8 @@ export STUDIES IMAGE
 place = $(if $(DIRECTORY),--directory $(DIRECTORY))
 settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
 
-# The quick profile is for a given time; the others say how often everything is repeated.
-HOURS ?= $(if $(filter quick,$(PROFILE)),1)
+# The quick profile is for a given time, or for the usual one of a study; the others say how often everything is repeated.
+HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
@@ -146,4 +146,4 @@ bench: setup
 # Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped; NUMBER makes one again.
 SEED ?= 2026
 faults: setup
-	.venv/bin/python -m tests.faults --seed $(SEED) $(if $(NUMBER),--number $(NUMBER),--hours $(HOURS))
+	.venv/bin/python -m tests.faults --seed $(SEED) $(if $(NUMBER),--number $(NUMBER),--hours $(or $(filter-out usual,$(HOURS)),1))

@@ -342,8 +342,10 @@ def _hours(options: argparse.Namespace) -> None:
     given = hours.hours_of(options.hours)
     config = configuration.read(options.settings)
     for study in studies.selected(config["studies"]):
-        if studies.load(study, designs.known()).design.factors.STAGES:
-            hours.spend(study, given, options.settings)
+        factors = studies.load(study, designs.known()).design.factors
+        wanted = given or factors.USUAL_HOURS
+        if factors.STAGES and wanted:
+            hours.spend(study, wanted, options.settings)
 
 
 def _new_system(options: argparse.Namespace) -> None:

@@ -32,6 +32,7 @@ class Factors(Protocol):
     RECORD: type
     TRIES_ENVIRONMENTS: bool  # each environment is tried, and looked at from inside, before anything is measured
     STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
+    USUAL_HOURS: float | None  # the time where nobody gives one; None where the profile then says how often all is repeated
     OF_NOISE: tuple[str, ...]  # keys of a cell by which its noise differs most (plimsoll.claims.needs)
 
 

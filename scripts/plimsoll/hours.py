@@ -25,6 +25,8 @@ from plimsoll.planning import amounts, forecasts, repetitions
 from plimsoll.planning.allocation import Costs, Need, allocate
 from plimsoll.workflow import prepare
 
+# What `make reproduce` says where nobody gives a time: each design has its own.
+USUAL = "usual"
 # Stages that a killed workflow is in.
 UNFINISHED = ("first", "second")
 # Share of the time that the first stage may take, and blocks of everything in it: more are better spent by the second.
@@ -101,9 +103,9 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
 
 
-def hours_of(text: str) -> float:
-    """The time that is given. PlimsollError for a text that is no time."""
-    return amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
+def hours_of(text: str) -> float | None:
+    """The time that is given; None for USUAL. PlimsollError for a text that is no time."""
+    return None if text == USUAL else amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
 
 
 def judge(folder: Path, study: Study) -> Judged:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from plimsoll import __main__ as stages
 from plimsoll import hours
 from plimsoll.claims import costs, needs
 from plimsoll.config import studies
@@ -60,6 +61,15 @@ def test_a_time_that_is_none_is_refused():
     for text, said in (("soon", "is not a number"), ("0", "above 0"), ("inf", "finite")):
         with pytest.raises(PlimsollError, match=said):
             hours.hours_of(text)
+
+
+def test_where_nobody_gives_a_time_each_design_has_its_own(monkeypatch):
+    spent = []
+    monkeypatch.setattr(hours, "spend", lambda study, given, settings: spent.append((study, given)))
+    for given, expected in (("usual", [("liu2020", 1.0)]), ("0.67", [("liu2020", 0.67), ("jha2018", 0.67)])):
+        spent.clear()
+        assert stages.main(["hours", "--hours", given, "studies=liu2020,jha2018,li2018"]) == 0
+        assert spent == expected
 
 
 def test_an_hour_of_liu2020_begins_with_blocks_of_everything(liu2020, plan_of):
@@ -184,6 +194,26 @@ def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of
     assert linpack.name == ("jha2021-c01", 1, "") and linpack.number == linpack.judged == 1
 
 
+def test_both_stages_fit_in_the_time(study, plan_of, judged):
+    """Of undisturbed runs. What is bought has the blocks that it needs."""
+    first = hours.first_stage(study, plan_of(study), 2 * 3600)
+    undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
+    begun = judged._replace(plan=plan_of(study, Asked(_runs(plan_of(study), first), exact=True)), runs=undisturbed)
+    blocks, chosen = hours.second_stage(begun, None, 2.0, 0.0)
+    seconds = costs.of(begun.plan, undisturbed).seconds
+    assert seconds(first) < seconds(blocks) <= hours.FOR_MEASURING * 2 * 3600
+    bought = [need for need in begun.asked(None).needs if need.finding in chosen]
+    assert len(bought) == len(chosen) > 0
+    assert all(blocks[cell] >= number for need in bought for cell, number in need.blocks.items())
+    # Time that has gone buys less.
+    fewer, _ = hours.second_stage(begun, None, 1.5, 0.0)
+    assert seconds(fewer) < seconds(blocks)
+
+
+def _runs(plan, blocks):
+    return {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
+
+
 def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp_path):
     hours._foretell(tmp_path, judged, 0.5)
     (made,) = forecasts.read(tmp_path)
@@ -265,10 +295,11 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
         undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
         return judged._replace(plan=planned[-1], runs=undisturbed)
 
-    judged_at = []
+    judged_at, foretold = [], []
+    monkeypatch.setattr(hours, "_foretell", lambda folder, judged, spent: foretold.append(spent))
     for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
         monkeypatch.setattr(hours, name, replacement)
-    return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at)
+    return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at, foretold=foretold)
 
 
 def stage(given):
@@ -279,7 +310,7 @@ def test_an_hour_has_two_stages_and_is_spent_once(given):
     hours.spend(given.study, 3.0, ["profile=quick"])
     first, second = given.planned
     assert len(second["order"]) > len(first["order"]) > 100 and given.judged_at == [1, 2]
-    assert stage(given)["stage"] == "done" and stage(given)["given"] == [3.0]
+    assert stage(given)["stage"] == "done" and stage(given)["given"] == [3.0] == given.foretold[1:]
     # All cells have their first blocks, and those of what is bought have more.
     before, after = ({path: cell["repetitions"] for path, cell in made["cells"].items()} for made in (first, second))
     assert all(after[path] >= number for path, number in before.items())
@@ -287,7 +318,7 @@ def test_an_hour_has_two_stages_and_is_spent_once(given):
     hours.spend(given.study, 3.0, ["profile=quick"])
     assert len(given.planned) == 2
     hours.spend(given.study, 9.0, ["profile=quick"])
-    assert stage(given)["given"] == [3.0, 6.0] and len(given.planned) == 4
+    assert stage(given)["given"] == [3.0, 6.0] and len(given.planned) == 4 and given.foretold == [3.0, 3.0, 9.0, 9.0]
     assert len(given.planned[-1]["order"]) > len(second["order"])
 
 

@@ -18,6 +18,7 @@ OF_OBSERVATION = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_
 OF_RUN = ("iterations", "counted", "share_counted")
 TRIES_ENVIRONMENTS = False
 STAGES = True
+USUAL_HOURS = None
 OF_NOISE = ("case",)
 # What claims say of a co-runner without naming it.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"

@@ -33,6 +33,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("apart",)
 TRIES_ENVIRONMENTS = False
 STAGES = False
+USUAL_HOURS = None
 OF_NOISE = ("runtime",)
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
 # at most as many, the smallest that is at least twice as many, and that largest one with all above it.

@@ -18,6 +18,7 @@ OF_OBSERVATION = ("iteration", "moment", "wall_seconds")
 OF_RUN = ("iterations", "counted")
 TRIES_ENVIRONMENTS = False
 STAGES = False
+USUAL_HOURS = None
 OF_NOISE = ("runtime",)
 
 

@@ -13,6 +13,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("transport", "single_copy", "network_bytes")
 TRIES_ENVIRONMENTS = True
 STAGES = True
+USUAL_HOURS = 1.0
 OF_NOISE = ("runtime",)
 # Factors that an experiment names levels of.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")

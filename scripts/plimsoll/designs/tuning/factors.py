@@ -17,6 +17,7 @@ OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("jobs", "lost_workers")
 TRIES_ENVIRONMENTS = False
 STAGES = False
+USUAL_HOURS = None
 OF_NOISE = ("runtime",)
 
 
