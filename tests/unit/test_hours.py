@@ -1,13 +1,14 @@
 """A study in a given time, planned from the reference measurements: nothing is measured here."""
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import hours
+from plimsoll import hours, rounds
 from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
@@ -15,7 +16,7 @@ from plimsoll.planning import forecasts, planner, repetitions
 from plimsoll.planning.allocation import Costs, Need
 from plimsoll.planning.repetitions import Asked
 
-from tests.conftest import PROJECT, built, small
+from tests.conftest import PROJECT, REFERENCE, built, small
 
 STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds: it is done once.
@@ -238,6 +239,25 @@ def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, plan_of, tmp_path
     made = plan_of(liu2020, asked)
     assert {cell for cell, _ in made["order"]} == {path} and len(made["order"]) == 10
     assert made["cells"]["uma/exact/E1/bare/any/default/standard/plain/beff"]["repetitions"] == 0
+
+
+def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path, monkeypatch):
+    folder, noted = tmp_path / "results/jha2018", {"stage": "done", "given": [1.0], "before": 0.0}
+    shutil.copytree(REFERENCE / "jha2018", folder)
+    planner.write(plan_of(built("jha2018")), folder / "plan.json")
+    repetitions.ask(folder, "quick", Asked({}, hours=noted))
+    ends = iter((None, KeyboardInterrupt))
+
+    def make(targets, settings):
+        if problem := next(ends):
+            raise problem
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(rounds, "make", make)
+    with pytest.raises(KeyboardInterrupt):
+        rounds.reach("jha2018", 0.1, 30, [])
+    asked = repetitions.asked(folder, "quick")
+    assert asked.hours == noted and max(asked.cells.values()) == 10
 
 
 def runs_of(plan, paths, seconds, **more):
