@@ -94,10 +94,10 @@ def test_the_papers_host_has_what_its_containers_had(plan_of):
     assert 2 * 2**30 <= memory < 3.2 * 2**30
 
 
-def test_all_pairs_take_less_than_seventy_minutes_in_the_quick_profile(plan_of):
+def test_all_pairs_take_less_than_eighty_minutes_in_the_quick_profile(plan_of):
     made = plan_of()
     seconds = sum(cell["expected_seconds"] * cell["repetitions"] for cell in made["cells"].values())
-    assert seconds < 70 * 60
+    assert seconds < 80 * 60
 
 
 def test_problems_do_not_fit_the_caches_in_the_quick_profile(plan_of, small_host):
