@@ -1,8 +1,8 @@
 """A study in a given time: a first stage, and a second that spends the rest where it decides findings.
 
-The first stage has blocks of everything, as far as these leave time for findings, and more of what the findings take that are
-settled soonest by the study's reference measurements. What the second stage measures is fixed when the first has ended
-(plimsoll.claims.needs says from what).
+The first stage has three to five blocks of everything. Where the time is too short for three, it is for the findings that the
+study's reference measurements would settle soonest, with fewer blocks of everything if these leave time for it. What the second
+stage measures is fixed when the first has ended (plimsoll.claims.needs says from what).
 """
 
 import math

@@ -1,8 +1,8 @@
 """What hours buy of a study: both stages of a given time on its reference measurements, drawn again run by run.
 
 A drawn run of a cell is one of the reference's runs of it, with its deviation from their mean as large as five runs leave it to
-be. What is true of the drawn study is therefore what the reference estimates: the numbers say what hours would settle on a
-machine like that of the reference, and not what is so. Measures nothing.
+be. No neighbour disturbs it. What is true of the drawn study is therefore what the reference estimates: the numbers say what
+hours would settle on a machine like that of the reference, and not what is so. Measures nothing.
 """
 
 import math
@@ -21,7 +21,7 @@ from plimsoll.planning import planner
 from tests.conftest import PROJECT, small
 
 STUDIES = ("jha2021", "jha2018", "liu2020")
-HOURS = (0.15, 40 / 60, 1.0, 2.0)
+HOURS = (0.15, 0.67, 1.0, 2.0)
 DRAWS = 2
 # From the end of a run to the start of the next one.
 BETWEEN = 0.16
@@ -35,7 +35,7 @@ class Drawn:
         folder = paths.PROJECT / "results/reference" / study["id"]
         observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
         self.observations = {path: _spread_out(group) for path, group in _by_cell(observations, plan)}
-        self.runs = dict(iter(_by_cell(runs, plan)))
+        self.runs = dict(iter(_by_cell(runs.assign(attempts=1), plan)))
 
     def measured(self, blocks: dict[str, int]) -> hours.Judged:
         """What is judged when there are so many blocks of each cell."""
@@ -49,7 +49,7 @@ class Drawn:
                 of_run = self.observations[path]
                 observed.append(of_run[of_run["repetition"] == row["repetition"].iloc[0]].assign(repetition=block))
         table = pd.concat(made).sort_values("place", kind="stable")
-        seconds = table["attempts"] * table.filter(like="_seconds").sum(axis=1) + BETWEEN
+        seconds = table.filter(like="_seconds").sum(axis=1) + BETWEEN
         return hours.of_tables(
             self.study, _planned(self.plan, blocks), pd.concat(observed), table.assign(started=seconds.cumsum() - seconds)
         )
