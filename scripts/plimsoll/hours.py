@@ -192,8 +192,8 @@ def _soonest(
     everything = next(one for one, number in zip(fitting, numbers, strict=True) if number >= MOST_OF * max(numbers))
     blocks, chosen = bought(everything, FIRST_SHARE)
     if chosen:
-        foremost = f"the first stage is for {len(chosen)} findings, those that other measurements settled first"
-        print(f"plimsoll: {study['id']}: {foremost}.", flush=True)
+        foremost = f"{len(chosen)} findings, those that other measurements would settle soonest"
+        print(f"plimsoll: {study['id']}: the first stage is for {foremost}.", flush=True)
     return blocks
 
 
