@@ -56,8 +56,6 @@ def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
     for path in (folder, folder / "authorized_keys"):
         os.chown(path, 0, 0)
         path.chmod(0o700)
-    if Path(f"/run/netns/{NAMESPACE}").exists():  # a test was killed
-        _take_away()
     output(["ip", "netns", "add", NAMESPACE])
     try:
         output(["ip", "link", "add", NEAR, "type", "veth", "peer", "name", "eth0", "netns", NAMESPACE])
@@ -75,10 +73,13 @@ def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
         with _engine(folder) if engine else contextlib.nullcontext(), _served(folder):
             yield ("ssh", "-F", str(folder / "config"))
     finally:
-        _take_away()
+        take_away()
 
 
-def _take_away() -> None:
+def take_away() -> None:
+    """Remove it with all that runs there, if it is there: a test that was killed leaves it."""
+    if not Path(f"/run/netns/{NAMESPACE}").exists():
+        return
     # A server that has not heard that its link was cut keeps the namespace.
     output(["sh", "-c", f"ip netns pids {NAMESPACE} | xargs --no-run-if-empty kill -9"])
     output(["ip", "netns", "delete", NAMESPACE])
