@@ -25,7 +25,7 @@ class Engine:
         return {"Engine": self.version}
 
     def programs(self):
-        return (str(self.path), "a-program-that-is-not-there")
+        return (str(self.path), "a-program-that-is-not-there", str(self.path.with_name("settings.json")))
 
     def upgrade(self, version):
         self.version = version
@@ -80,6 +80,17 @@ def test_what_changes_while_it_measures_stops_it(folder, engine, host, change, s
     with pytest.raises(system.Another, match="liu2020 was measured on another system") as problem:
         system.identity(folder, engine)
     assert said in str(problem.value) and "make new-system" in str(problem.value)
+
+
+def test_settings_that_are_written_changed_or_deleted_have_the_engine_asked_again(folder, engine, host):
+    first = system.identity(folder, engine)
+    settings = engine.path.with_name("settings.json")
+    for number, text in enumerate(("{}", '{"seccomp-profile": "mine"}', None), start=2):
+        settings.unlink(missing_ok=True)
+        if text is not None:
+            settings.write_text(text)
+        assert system.identity(folder, engine) == first
+        assert engine.asked == number
 
 
 def test_another_kernel_is_seen_at_the_next_start(folder, engine, host):

@@ -195,7 +195,7 @@ class Environment(ABC):
         return {}
 
     def programs(self) -> tuple[str, ...]:
-        """Names or paths of these programs on this host."""
+        """Names or paths of these programs on this host, and paths of files with their settings."""
         return ()
 
     def refuse(self, features: Mapping) -> None:  # noqa: B027 - of most nothing is known beforehand

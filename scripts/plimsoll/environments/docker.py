@@ -53,16 +53,19 @@ class Docker(Engine):
         return f"Docker {self._version(30)}"
 
     def versions(self) -> dict[str, str]:
-        """Of the engine and its parts, with how it stores images and makes cgroups."""
+        """Of the engine and its parts, with how it stores images, makes cgroups and filters system calls."""
         parts = output(
             [*self.command, "version", "--format", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"], 30
         )
-        asked = "storage driver={{.Driver}}\ncgroup driver={{.CgroupDriver}}\ndefault runtime={{.DefaultRuntime}}"
+        asked = (
+            "storage driver={{.Driver}}\ncgroup driver={{.CgroupDriver}}\ndefault runtime={{.DefaultRuntime}}\n"
+            'security={{join .SecurityOptions "; "}}'
+        )
         settings = output([*self.command, "info", "--format", asked], 30)
         return dict(line.split("=", 1) for line in f"{parts}\n{settings}".splitlines() if line)
 
     def programs(self) -> tuple[str, ...]:
-        return ("docker", "dockerd", "containerd", "runc")
+        return ("docker", "dockerd", "containerd", "runc", "/etc/docker/daemon.json")
 
     def image_of(self, spec) -> str:
         """The image's digest: another user of the engine may give its tag to another one."""

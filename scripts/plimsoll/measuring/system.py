@@ -46,7 +46,7 @@ class Asked(Protocol):
         """The version of each program that its nodes depend on; Unavailable if one does not answer."""
 
     def programs(self) -> tuple[str, ...]:
-        """The names, or paths, of these programs."""
+        """The names, or paths, of these programs, and paths of their settings."""
 
 
 class Another(Outage):
@@ -131,7 +131,8 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
 
 
 def _paths(environment: Asked) -> list[str]:
-    return [path for name in environment.programs() if (path := shutil.which(name))]
+    found = [name if os.path.isabs(name) and os.path.exists(name) else shutil.which(name) for name in environment.programs()]
+    return [path for path in found if path]
 
 
 def _seen(programs: Iterable[str]) -> Seen:
