@@ -131,7 +131,8 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
 
 
 def _paths(environment: Asked) -> list[str]:
-    found = [name if os.path.isabs(name) and os.path.exists(name) else shutil.which(name) for name in environment.programs()]
+    """Of its programs, and of its settings whether they are there or not: they may come later."""
+    found = (name if os.path.isabs(name) else shutil.which(name) for name in environment.programs())
     return [path for path in found if path]
 
 
