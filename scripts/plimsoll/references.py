@@ -9,6 +9,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
+import pandas as pd
+
 from plimsoll.archives import gathering, packing
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
@@ -57,6 +59,9 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
             if place:
                 (new / place).parent.mkdir(exist_ok=True)
                 (new / place).write_bytes(file.read(name))
+    # The table has the claims of all studies there are.
+    claims = pd.read_csv(new / "claims.csv", dtype=str, keep_default_na=False)
+    claims[claims["study"] == study["id"]].to_csv(new / "claims.csv", index=False)
     for path in (own / "figures").glob("*.png"):
         shutil.copy(path, new / "figures")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 
+import pandas as pd
 import pytest
 import yaml
 from plimsoll.config import studies
@@ -179,6 +180,7 @@ def test_reference_measurements_are_an_archive_and_its_tables(small):
     for name in ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv"):
         assert (kept / name).read_bytes() == (made / SMALL / name).read_bytes()
     assert (made / SMALL / "report.html").is_file()
+    assert set(pd.read_csv(kept / "claims.csv")["study"]) == {SMALL}
 
 
 def test_tables_that_are_not_what_the_records_give_are_named(small):

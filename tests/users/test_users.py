@@ -37,6 +37,12 @@ def beff(deployments) -> list[str]:
     return [f"results/liu2020/runs/{cell}/1.json" for cell in cells]
 
 
+def neighbours_of(found: dict[str, dict]) -> dict[str, dict]:
+    """What was seen of others, of runs whose own ranks seem to be among them: those use nearly all that a run uses."""
+    during = {name: one["noise"]["during"] for name, one in found.items() if one["noise"]["during"]["apart"]}
+    return {name: seen for name, seen in during.items() if seen["neighbour_seconds"] > 0.5 * seen["own_seconds"]}
+
+
 def taken(user, file: Path) -> None:
     """Answer a user's question about Docker, and take the images of a file, unless they are there."""
     assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
@@ -94,11 +100,13 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
     with machine_lock.held(print):
         # Root's file is there.
         pass
-    done = with_docker.snakemake(TARGET)
+    done = with_docker.run("make", "reproduce", "PROFILE=ci")
     assert done.returncode == 0, done.stderr
+    assert {TARGET, "results/liu2020/report.html"} <= set(with_docker.project.files("results/liu2020/*.*"))
     found = records(with_docker)
     assert {name.split()[0] for name in found} == {"bare", "docker", "docker-ptrace"}
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    assert neighbours_of(found) == {}
     plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
     assert "kernel.perf_event_paranoid is" in plan["instruments"]["events"]["reason"] or plan["instruments"]["events"]["events"]
     assert with_docker.number not in machine_lock.marks()
@@ -149,6 +157,7 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     assert done.returncode == 0, done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    assert neighbours_of(found) == {}
     # Ranks of plain Singularity read each other's memory, as root's do; instances are nodes of their own.
     carried = {name: (one["transport"]["carried_by"], one["transport"]["single_copy"]) for name, one in found.items()}
     assert carried["singularity E2"] == carried["bare E1"] == ("shared memory", "allowed")
@@ -165,12 +174,16 @@ def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_use
     user, places = with_privileges, ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/etc", "/var/lib")
     there = [set(os.listdir(place)) for place in places]
     taken(user, file)
-    runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2")])
+    instance = "singularity-instance-host-network"
+    assert user.run("make", "with", f"RUNTIMES={instance}").returncode == 0
+    runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2"), (instance, "E2")])
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
     # From the unpacked image: Apptainer would convert the image file for each program anew.
     assert done.returncode == 0 and "temporary sandbox" not in done.stderr, done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
+    assert neighbours_of(found) == {}
+    assert found.pop(f"{instance} E2")["transport"]["carried_by"] == "TCP"
     carried = {(one["transport"]["carried_by"], one["transport"]["single_copy"]) for one in found.values()}
     assert len(found) == 3 and carried == {("shared memory", "allowed")}
     tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())["singularity"]
@@ -201,6 +214,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert found["podman-rootless E2"]["transport"]["carried_by"] == "TCP"
+    assert neighbours_of(found) == {}
     # The same programs in all, by what the ranks mapped. On version 1 nobody counts what is in a container without root.
     assert found["podman-rootless E2"]["bits"] == found["bare E1"]["bits"]
     assert found["bare E1"]["noise"]["during"]["apart"]
@@ -212,6 +226,31 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert (seen["file_system"], seen["seccomp"]) == ("overlay", "2")
     carried = r"bridge podman\d+, in the user's own network, (slirp4netns|pasta) to the outside"
     assert re.fullmatch(carried, seen["network"]), seen["network"]
+
+
+def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_run(with_podman):
+    user = with_podman
+    if missing := podman_lacks(user):
+        pytest.skip(missing)
+    # It has built its image.
+    assert "podman-rootless E2" in records(user)
+    run = beff([("podman-rootless", "E2")])[0].replace("/1.json", "/2.json")
+    words = {"config": ("profile=ci", "repetitions=2"), "PLIMSOLL_PREFIX": "/nonexistent"}
+    killed = user.start("env", "PLIMSOLL_PREFIX=/nonexistent", *user.workflow(run, config=words["config"]))
+    until(lambda: subprocess.run(["pgrep", "-U", str(user.number), "conmon"], capture_output=True).returncode == 0, killed)
+    user.kill()
+    killed.communicate()
+    assert user.number in machine_lock.marks() and not (user.project.folder / run).exists()
+    # Root measures, and sweeps what it can of everybody's.
+    with lock.machine(environments.known):
+        pass
+    done = user.snakemake(run, **words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((user.project.folder / run).read_text())
+    assert found["status"] == "valid", found["reason"]
+    done = user.python("-c", "from plimsoll import environments; print(environments.find('podman-rootless').left())")
+    assert done.returncode == 0 and done.stdout.strip() == "[]", done.stderr
+    assert user.number not in machine_lock.marks()
 
 
 def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
@@ -349,6 +388,21 @@ def test_a_user_of_docker_is_told_what_takes_root_and_measures_singularity(with_
     cpusets = "Singularity: processors of its containers' own take cpusets, which this user may not make"
     assert {reason for reason in told["singularity apart"] if "not defined here" not in reason} == {cpusets}
     assert None in told["docker apart"]
+
+
+def test_who_can_make_no_user_namespace_is_asked_and_measures_bare_metal(new_user, file):
+    user = new_user("closed", hidden=("podman", "unshare"))
+    taken(user, file)
+    (run,) = beff([("bare", "E1")])
+    done = user.snakemake(run, config=("profile=ci", "repetitions=1"))
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert "Required runtimes do not work here: singularity (this kernel or its settings allow no user namespace" in done.stderr
+    assert user.project.files("results/liu2020/runs/**/*.json") == []
+    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace singularity").returncode == 0
+    done = user.snakemake(run, config=("profile=ci", "repetitions=1"))
+    assert done.returncode == 0, done.stderr
+    found = records(user)
+    assert {name: one["status"] for name, one in found.items()} == {"bare E1": "valid"}, found["bare E1"]["reason"]
 
 
 def test_a_kernel_that_allows_no_user_namespace_is_found_out(worldwide):

@@ -324,6 +324,8 @@ def output(command: list[str], seconds: float = 60) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
         raise Unavailable(f"{command[0]} is not installed") from error
+    except PermissionError as error:
+        raise Unavailable(f"{command[0]} may not be run by this user") from error
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s") from error
     if done.returncode:
