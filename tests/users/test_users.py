@@ -163,6 +163,7 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     carried = {name: (one["transport"]["carried_by"], one["transport"]["single_copy"]) for name, one in found.items()}
     assert carried["singularity E2"] == carried["bare E1"] == ("shared memory", "allowed")
     assert carried["singularity-instance-host-network E2"][0] == "TCP"
+    assert not found["singularity-instance-host-network E2"]["noise"]["during"]["apart"]
     assert {one["image"]["id"] for one in found.values()} == {builder.build("hpcc", "bootstrap")["id"]}
     plan = json.loads((user.project.folder / "results/liu2020/plan.json").read_text())
     reasons = {

@@ -101,7 +101,11 @@ class SingularityInstance(Apptainer):
         # Without privileges an instance stays in the group of whoever starts it.
         groups = {name: cgroup.apart(pid, mounted) for name, pid in up.items()}
         seen = {spec.name: (spec.network or self.network).interface for spec in specs}
-        return [InstanceNode(spec, on, groups[spec.name], up[spec.name], seen[spec.name]) for spec in specs]
+        nodes = [InstanceNode(spec, on, groups[spec.name], up[spec.name], seen[spec.name]) for spec in specs]
+        for node in nodes:
+            # Its programs are no children of whoever starts them, and root alone has a group of the run around all.
+            node.uncounted = bool(os.geteuid()) and not node.groups
+        return nodes
 
     def _command(self, spec, more: list[str]) -> list[str]:
         options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
