@@ -414,9 +414,8 @@ def _keep_reference(options: argparse.Namespace) -> None:
     from plimsoll.config import configuration, studies
 
     for name in sorted(studies.selected(configuration.read(options.settings)["studies"])):
-        print(
-            f"{references.keep(_study(name), Path('results'), paths.PROJECT / 'results/reference')} has what was measured here."
-        )
+        folder = references.keep(_study(name), Path("results"), paths.REFERENCES)
+        print(f"{folder} has what was measured here.")
 
 
 def _remake(options: argparse.Namespace) -> None:

@@ -117,7 +117,7 @@ def judge(folder: Path, study: Study) -> Judged:
 def reference(study: Study, plan: Plan) -> Judged | None:
     """Judge the reference measurements of a study, as far as they are of cells that this machine's plan has; None if there are
     none."""
-    folder = paths.PROJECT / "results/reference" / study["id"]
+    folder = paths.REFERENCES / study["id"]
     return of_tables(study, plan, *_tables(folder, plan)) if _measured(folder) else None
 
 

@@ -9,6 +9,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 CONFIG = Path(os.environ.get("PLIMSOLL_CONFIG", PROJECT / "config"))
 # The tables of the papers, as printed.
 REFERENCE = CONFIG / "reference"
+# Measurements of one machine for each study, to be compared with.
+REFERENCES = PROJECT / "results/reference"
 
 
 def tool_prefix() -> Path:

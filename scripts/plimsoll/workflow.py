@@ -347,4 +347,4 @@ def image_of(study: dict) -> str:
 
 def bill_of(image: str) -> str:
     """Path of the list of what an image holds."""
-    return image.replace(".json", ".sbom.json")
+    return f"{image.removesuffix('.json')}.sbom.json"

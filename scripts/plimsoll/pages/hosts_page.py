@@ -23,7 +23,6 @@ from plimsoll.pages import asked, formats, glossary, wording
 from plimsoll.pages.verdict_page import MARKS
 
 REFERENCE = "reference"
-REFERENCES = paths.PROJECT / "results/reference"
 # What is told of a machine, by the names that host.txt has for it.
 OF_MACHINE = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution", "virtualisation")
 NOT_MEASURED = "not measured"
@@ -70,7 +69,7 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
     """Put the verdicts of hosts beside each other: a page for people, and a table for programs. Hosts are given as they were
     named, and by their folders: of an archive, where it is unpacked.
 
-    PlimsollError for one that has no verdicts, or not whole ones, for an archive that cannot be used, and for two of one name.
+    PlimsollError for one that has no verdicts, or not whole ones, and for two of one name.
     """
     if not named:
         raise PlimsollError(
@@ -91,7 +90,8 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
 
 
 def read(named: Path, folder: Path) -> Column:
-    """The host whose results are in a folder, in the folder results in it, or in an archive, which has the host's name."""
+    """The host whose results are in a folder, or in the folder results in it; what was `named` otherwise, an archive, gives it
+    its name."""
     if not folder.is_dir():
         raise PlimsollError(f"{named}: there is no such folder or archive.")
     results = folder / "results" if (folder / "results").is_dir() else folder
@@ -112,7 +112,7 @@ def read(named: Path, folder: Path) -> Column:
 
 def reference(names: Iterable[str]) -> Column:
     """The reference measurements of some studies. Each study may have been measured on another machine."""
-    found = [path for name in names if (path := REFERENCES / name / "claims.csv").is_file()]
+    found = [path for name in names if (path := paths.REFERENCES / name / "claims.csv").is_file()]
     return _column(REFERENCE, found, {path.parent.name: _facts(path.parent / "host.txt") for path in found})
 
 
