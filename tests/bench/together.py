@@ -65,7 +65,7 @@ def measured(runner: Runner, cells: list[str], way: str) -> list[tuple[str, floa
             target = record.path_of(folder / "runs", cell, repetition)
             known = measure.measure(folder / "plan.json", cell, repetition, target, folder / "image.json")
             if known["status"] == "valid":
-                found += runner.values(cell, known["values"]).items()
+                found += runner.values(known).items()
     return found
 
 

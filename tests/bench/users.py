@@ -21,11 +21,17 @@ from tests.users.conftest import User
 
 ROUNDS = 10
 LEVELS = (("bare", "E1"), ("docker", "E1"), ("docker", "E2"), ("docker-ptrace", "E1"), ("singularity", "E2"))
-CELLS = [
-    f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{section}"
-    for section in ("fft", "beff")
-    for runtime, scheme in LEVELS
-]
+# Where ranks have places: a user binds them, and Docker's containers, by other means than root, but makes no cpusets.
+PLACED = ("exact/E1/bare/pin/default", "exact/E2/docker/cpumem/default", "over/O1/bare/cpumem/enabled")
+# A microservice with limits, and pairs: containers without limits of their own, and with.
+COMPANY = ("1/linpack", "1/stream", "2/linpack+stream", "3b/linpack+stream")
+CELLS = {
+    "liu2020": [
+        *(f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{s}" for s in ("fft", "beff") for runtime, scheme in LEVELS),
+        *(f"uma/{placed}/standard/plain/fft" for placed in PLACED),
+    ],
+    "jha2021": [f"{company}/docker/free" for company in COMPANY],
+}
 ROOT, USER, UNPACKED = "root", "user", "root, unpacked"
 # What is compared, one over the other.
 RATIOS = ((USER, ROOT), (UNPACKED, ROOT), (USER, UNPACKED))
@@ -38,39 +44,52 @@ class Unpacked(Singularity):
     unpacked = True
 
 
-def main() -> None:
+def main(rounds: int = ROUNDS) -> None:
     """Print one row per cell and metric."""
-    values: dict[tuple[str, str], dict[str, list[float]]] = {}
     user = User("plimsoll-bench", ("docker",))
     try:
-        with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-            shared = Path(name)
-            shared.chmod(0o755)
-            runner = Runner(shared)
-            shutil.copytree(shared, user.home / "bench")
-            user.own(user.home / "bench")
-            for number in range(1, ROUNDS + 1):
-                for cell in random.sample(CELLS, len(CELLS)):
-                    ways = {
-                        ROOT: lambda cell=cell: runner.run(cell),
-                        USER: lambda cell=cell, number=number: _of_user(user, runner, cell, number),
-                    }
-                    if "/singularity/" in cell:
-                        ways[UNPACKED] = lambda cell=cell: runner.run(cell, Unpacked())
-                    found = {who: ways[who]() for who in random.sample(list(ways), len(ways))}
-                    if None in found.values():
-                        continue
-                    for who, of_run in found.items():
-                        for metric, value in of_run.items():
-                            values.setdefault((cell, metric), {}).setdefault(who, []).append(value)
+        for study, cells in CELLS.items():
+            with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+                shared = Path(name)
+                shared.chmod(0o755)
+                runner = Runner(shared, study=study)
+                shutil.copytree(shared, user.home / study)
+                plan = runner.planned(root=False, cpusets=False, limits=False)
+                (user.home / study / "plan.json").write_text(json.dumps(plan))
+                user.own(user.home / study)
+                _show(_measured(runner, cells, plan, user, user.home / study, rounds))
     finally:
         user.remove()
-    print(f"{'cell':<28} {'metric':<24} {'n':>3} {'ratio':<24} {'':>6}  95 % interval")
+
+
+def _measured(runner: Runner, cells: list[str], plan: dict, user: User, folder: Path, rounds: int) -> dict:
+    """The values of each cell and metric by who ran it: one of each in every round that all of its runs are valid in. The user
+    has a plan, which is in the folder."""
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for number in range(1, rounds + 1):
+        for cell in random.sample(cells, len(cells)):
+            ways = {
+                ROOT: lambda cell=cell: runner.run(cell),
+                USER: lambda cell=cell, number=number: _of_user(user, runner, folder, plan["cells"][cell], number),
+            }
+            if "/singularity/" in cell:
+                ways[UNPACKED] = lambda cell=cell: runner.run(cell, Unpacked())
+            found = {who: ways[who]() for who in random.sample(list(ways), len(ways))}
+            if None in found.values():
+                continue
+            for who, of_run in found.items():
+                for metric, value in of_run.items():
+                    values.setdefault((cell, metric), {}).setdefault(who, []).append(value)
+    return values
+
+
+def _show(values: dict) -> None:
+    print(f"{'cell':<38} {'metric':<24} {'n':>3} {'ratio':<24} {'':>6}  95 % interval")
     for (cell, metric), by in values.items():
-        short = cell.replace("uma/exact/", "").replace("/any/default/standard/plain", "")
+        short = cell.replace("uma/", "").replace("/standard/plain", "").replace("/any/default", "")
         for one, other in RATIOS:
             if one in by and other in by:
-                print(f"{short:<28} {metric:<24} {_ratio(by[one], by[other], f'{one} / {other}')}")
+                print(f"{short:<38} {metric:<24} {_ratio(by[one], by[other], f'{one} / {other}')}", flush=True)
 
 
 def _ratio(ours: list[float], theirs: list[float], named: str) -> str:
@@ -81,18 +100,17 @@ def _ratio(ours: list[float], theirs: list[float], named: str) -> str:
     return f"{len(ours):>3} {named:<24} {middle:>6.3f}  [{low:.3f}, {high:.3f}]"
 
 
-def _of_user(user: User, runner: Runner, cell: str, number: int) -> dict[str, float] | None:
-    """Values of the cell's metrics from one run of the user's."""
-    folder = user.home / "bench"
-    record = folder / f"{cell.replace('/', '-')}-{number}.json"
-    fingerprint = runner.plan["cells"][cell]["fingerprint"]
-    words = [str(folder / "plan.json"), str(folder / "image.json"), cell, "1", fingerprint, str(record)]
+def _of_user(user: User, runner: Runner, folder: Path, cell: dict, number: int) -> dict[str, float] | None:
+    """Values of the cell's metrics from one run of the user's, in a folder of the user's with the plan."""
+    path = cell["path"]
+    record = folder / f"{path.replace('/', '-')}-{number}.json"
+    words = [str(folder / "plan.json"), str(folder / "image.json"), path, "1", cell["fingerprint"], str(record)]
     done = user.python("-c", MEASURE, *words)
     if done.returncode or not record.is_file():
         print(done.stderr.strip().splitlines()[-1:] or "no record")
         return None
     found = json.loads(record.read_text())
     if found["status"] != status.VALID:
-        print(f"{cell}: {found['status']}: {found['reason']}")
+        print(f"{path}: {found['status']}: {found['reason']}")
         return None
-    return runner.values(cell, found["values"])
+    return runner.values(found)

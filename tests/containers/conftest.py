@@ -1,6 +1,8 @@
 """Real containers: the runtimes that work here, the image, and runs of a tiny HPC Challenge through the workflow's own code."""
 
 import contextlib
+import copy
+import functools
 import json
 import os
 from pathlib import Path
@@ -36,22 +38,41 @@ def image() -> Image:
     return built
 
 
+@functools.cache
+def problem(name: str) -> str | None:
+    """Why a runtime does not work here. It is asked once: one that stops working under the tests is no reason to skip any."""
+    try:
+        environments.find(name).check()
+    except Unavailable as reason:
+        return str(reason)
+    return None
+
+
 @pytest.fixture
-def working(request):
+def working():
     """Skips a test, with the reason, where one of its runtimes does not work."""
 
     def working(*names):
         for name in names:
-            try:
-                environments.find(name).check()
-            except Unavailable as reason:
+            if reason := problem(name):
                 pytest.skip(f"{name} does not work here: {reason}")
 
     return working
 
 
+@functools.cache
+def _here() -> dict:
+    return inventory.here()
+
+
 @pytest.fixture
-def workspace(tmp_path, image, liu2020, config):
+def here() -> dict:
+    """This machine. It is looked at once, as perf tries each counter."""
+    return copy.deepcopy(_here())
+
+
+@pytest.fixture
+def workspace(tmp_path, image, liu2020, config, here):
     """A study's results folder with the plan of the ci profile; `run` measures one run in it."""
 
     class Workspace:
@@ -62,7 +83,7 @@ def workspace(tmp_path, image, liu2020, config):
             self.folder.mkdir(parents=True)
             self.image_path.write_text(json.dumps(image))
             every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
-            self.plan = planner.make(liu2020, studies.profile("ci"), inventory.here(), {**config, **every}, {})
+            self.plan = planner.make(liu2020, studies.profile("ci"), here, {**config, **every}, {})
 
         def run(self, path, repetition=1, **changes):
             cell = self.plan["cells"][path]
@@ -107,11 +128,20 @@ def own_group() -> Path | None:
     return root and root / Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip().lstrip("/")
 
 
+def alike(method: str, *attributes: str) -> list:
+    """One environment of each kind: of those that have the same method and command, and attributes of the same class."""
+    kinds = {}
+    for environment in environments.known().values():
+        classes = [type(getattr(environment, name, None)) for name in attributes]
+        kinds[(getattr(type(environment), method), getattr(environment, "command", None), *classes)] = environment
+    return list(kinds.values())
+
+
 def leftovers() -> list[str]:
     found = []
-    for environment in environments.known().values():
+    # Those of one engine list the same containers.
+    for environment in alike("left"):
         with contextlib.suppress(Unavailable):
-            environment.check()
             found += environment.left()
     root = cgroup.cpu_root(cgroup.mounts())
     if root and (root / LABEL).is_dir():

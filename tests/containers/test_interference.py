@@ -16,7 +16,7 @@ from plimsoll.config import studies
 from plimsoll.designs.interference import attempt, placement
 from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.errors import Outage
-from plimsoll.host import cpulist, inventory
+from plimsoll.host import cpulist
 from plimsoll.images import builder, supplied
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
@@ -35,7 +35,7 @@ def image() -> dict:
 
 
 @pytest.fixture
-def workspace(tmp_path, image, config, jha2021, working):
+def workspace(tmp_path, image, config, jha2021, working, here):
     """A results folder of jha2021 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker")
 
@@ -46,7 +46,7 @@ def workspace(tmp_path, image, config, jha2021, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan = planner.make(self.loaded, studies.profile("ci"), inventory.here(), {**config, "profile": "ci"}, {})
+            self.plan = planner.make(self.loaded, studies.profile("ci"), here, {**config, "profile": "ci"}, {})
             self.plan["limits"].update(attempts=1)
 
         def run(self, path, **changes):
@@ -92,7 +92,7 @@ def test_each_microservice_runs_alone_with_its_limits(workspace, name):
     assert sources <= set(values) and all(values[source] > 0 for source in sources)
 
 
-def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, tmp_path):
+def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, here, tmp_path):
     # Not Y-Cruncher, which may not be shipped: a script that takes its arguments and prints what it prints.
     (tmp_path / "y").mkdir()
     script = tmp_path / "y/y-cruncher"
@@ -105,7 +105,7 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, t
     programs = {"y_cruncher": {"archive": str(tmp_path / "y.tar.gz"), "sha256": checksum}}
     supplied.prepare(programs)
     given = {**config, "profile": "ci", "programs": programs}
-    planned = planner.make(workspace.loaded, studies.profile("ci"), inventory.here(), given, {})
+    planned = planner.make(workspace.loaded, studies.profile("ci"), here, given, {})
     workspace.plan["cells"] = planned["cells"]
     found = workspace.run("1/y_cruncher/docker/free")
     shutil.rmtree(supplied.folder(checksum))

@@ -21,7 +21,7 @@ from plimsoll.measuring import lock
 from plimsoll.services.kept import Services
 
 from tests.conftest import PROJECT, unlike
-from tests.containers.conftest import alone, leftovers
+from tests.containers.conftest import alike, alone, leftovers
 
 # How long what a run has ended may take to be gone (s).
 SETTLES = 10.0
@@ -55,15 +55,15 @@ def unchanged():
     end = time.monotonic() + SETTLES
     with alone():
         # The kernel and the engine may still be at it.
-        while of_host() != before and time.monotonic() < end:
+        while (after := of_host()) != before and time.monotonic() < end:
             time.sleep(0.1)
-        assert of_host() == before and leftovers() == []
+        assert after == before and leftovers() == []
 
 
 def swept() -> None:
     """Remove what earlier tests left. Podman and iproute mount a folder of their own when they are first used, whatever for."""
     subprocess.run("ip netns add plimsoll-none && ip netns delete plimsoll-none", shell=True, check=True)
-    for environment in environments.known().values():
+    for environment in alike("sweep", "network"):
         environment.sweep()
 
 

@@ -22,7 +22,7 @@ from plimsoll.environments.guests import kernel, machine, running
 from plimsoll.environments.networks import far_host, second_host
 from plimsoll.environments.networks import of_host as of_host_networks
 from plimsoll.errors import Outage
-from plimsoll.host import cgroup, inventory
+from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.measuring import lock, means, record
 from plimsoll.planning import planner
@@ -67,7 +67,7 @@ def image() -> dict:
 
 
 @pytest.fixture
-def workspace(tmp_path, image, config, working):
+def workspace(tmp_path, image, config, working, here):
     """A results folder of amaral2015 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker", "docker-nested", "docker-open-vswitch")
     # Where a virtual machine boots with KVM, that is measured.
@@ -82,7 +82,7 @@ def workspace(tmp_path, image, config, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan_for(inventory.here())
+            self.plan_for(here)
 
         def plan_for(self, host):
             self.plan = planner.make(study, profile, host, {**config, "profile": "ci"}, unavailable)
@@ -212,7 +212,7 @@ def _shared(name: str, shared: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def second(workspace, as_before, tmp_path, monkeypatch):
+def second(workspace, as_before, tmp_path, monkeypatch, here):
     """The name of a second host that is another machine; the workspace's plan is with it."""
     if lacking := another.missing():
         pytest.skip(lacking)
@@ -221,7 +221,7 @@ def second(workspace, as_before, tmp_path, monkeypatch):
         monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
         # A kernel that has been started once for both is one machine.
         monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])
-        workspace.plan_for({**inventory.here(), "second_host": second_host.look(another.NAME)})
+        workspace.plan_for({**here, "second_host": second_host.look(another.NAME)})
         yield another.NAME
     shutil.rmtree("/var/cache/plimsoll/second-host", ignore_errors=True)
 

@@ -18,7 +18,7 @@ from plimsoll.environments.base import LABEL, Scratch, Spec, output
 from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import far_host
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, inventory
+from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
@@ -49,7 +49,7 @@ def image() -> dict:
 
 
 @pytest.fixture
-def workspace(tmp_path, image, config, working):
+def workspace(tmp_path, image, config, working, here):
     """A results folder of li2018 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker")
     unavailable = unavailable_here(dict.fromkeys(("vm", "vm-emulated"), "optional"))
@@ -62,7 +62,7 @@ def workspace(tmp_path, image, config, working):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
             config_ = {**config, "profile": "ci"}
-            self.plan = planner.make(study, studies.profile("ci"), inventory.here(), config_, unavailable)
+            self.plan = planner.make(study, studies.profile("ci"), here, config_, unavailable)
             self.plan["limits"].update(attempts=1)
             self.write()
 

@@ -16,7 +16,6 @@ from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.environments import docker_elsewhere
 from plimsoll.environments.base import LABEL, output
 from plimsoll.environments.networks import second_host
-from plimsoll.host import inventory
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
@@ -42,7 +41,7 @@ def image() -> dict:
 
 
 @pytest.fixture
-def workspace(tmp_path, image, config, working):
+def workspace(tmp_path, image, config, working, here):
     """A results folder of li2018-hadoop with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker")
     study = built("li2018-hadoop")
@@ -53,7 +52,7 @@ def workspace(tmp_path, image, config, working):
         def __init__(self):
             self.folder.mkdir(parents=True)
             (tmp_path / "image.json").write_text(json.dumps(image))
-            self.plan = planner.make(study, studies.profile("ci"), inventory.here(), {**config, "profile": "ci"}, {})
+            self.plan = planner.make(study, studies.profile("ci"), here, {**config, "profile": "ci"}, {})
             self.plan["limits"].update(attempts=1)
             self.write()
 

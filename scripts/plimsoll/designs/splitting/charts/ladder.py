@@ -50,7 +50,8 @@ class Ladder(Chart):
             part = bars.only(summary, {"metric": metric, "hardware": hardware}).set_index("runtime")
             _panel(axis, part, steps, data.options["steps"])
             described = data.metrics[metric]
-            words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n({described['better']} is better)"
+            # Three panels in a column: the words of each are to fit above it.
+            words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n({described['better']}\nis better)"
             axis.set_title(words, fontsize=style.SMALLEST)
         axes[0, len(panels) // 2].set_xlabel("ratio to bare metal (logarithmic)", fontsize=7)
         style.legend_below(figure, _legend(), ncols=1)
@@ -136,6 +137,7 @@ def _panel(axis: Axes, part: pd.DataFrame, steps: list[str], told: dict) -> None
     axis.grid(axis="x")
     axis.grid(visible=False, axis="y")
     axis.tick_params(axis="y", length=0)
+    axis.tick_params(axis="x", labelsize=style.SMALLEST)
     _scale(axis, part)
 
 
