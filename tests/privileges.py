@@ -1,4 +1,6 @@
-"""What nodes may do, as docs/privileges.yaml has it: read for tests, and as the table of docs/security.md."""
+"""What nodes may do, as docs/privileges.yaml has it: as the table of docs/security.md, and against what is seen in a node."""
+
+from pathlib import Path
 
 import yaml
 
@@ -18,6 +20,35 @@ HEADINGS = (
     "why",
 )
 USUAL = {"docker": "Docker's", "podman": "Podman's", "starter": "at most its starter's"}
+NAMESPACES = ("ipc", "mnt", "net", "pid", "user", "uts")
+# Prints its status, its namespaces, the devices that it sees, and what is mounted.
+LOOKING = """
+grep -E '^(CapEff|CapBnd|Seccomp|NoNewPrivs):' /proc/self/status
+echo "apparmor: $(cat /proc/self/attr/current 2>/dev/null)"
+for kind in ipc mnt net pid user uts; do echo "ns.$kind: $(readlink /proc/self/ns/$kind)"; done
+find /dev -path /dev/pts -prune -o \\( -type b -o -type c \\) -printf 'device: %p\\n' 2>/dev/null
+while read -r _ _ _ _ where options rest; do echo "mount: $where $options ${rest#*- }"; done </proc/self/mountinfo
+"""
+# File systems that hold no files of the host.
+OWN = {
+    *("proc", "sysfs", "devtmpfs", "devpts", "mqueue", "tmpfs", "cgroup", "cgroup2", "securityfs", "nsfs", "overlay"),
+    *("fuse.fuse-overlayfs", "squashfs"),
+}
+# What engines and Apptainer put into a node by themselves.
+FROM_STARTER = {
+    *("/etc/hostname", "/etc/hosts", "/etc/localtime", "/etc/resolv.conf", "/etc/passwd", "/etc/group"),
+    *("/run/.containerenv", "/run/secrets"),
+}
+APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
+# Of the header of Linux, by number.
+CAPABILITIES = [
+    *("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP"),
+    *("LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER"),
+    *("SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT", "SYS_PTRACE", "SYS_PACCT", "SYS_ADMIN", "SYS_BOOT", "SYS_NICE"),
+    *("SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "MKNOD", "LEASE", "AUDIT_WRITE", "AUDIT_CONTROL", "SETFCAP"),
+    *("MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ", "PERFMON", "BPF"),
+    "CHECKPOINT_RESTORE",
+]
 
 
 def row(name: str) -> str:
@@ -41,3 +72,46 @@ def allowed(name: str, starter: set[str]) -> set[str]:
     """The capabilities that a node of an environment may have, where whoever starts it has those of `starter`."""
     given = ENVIRONMENTS[name]["capabilities"]
     return {*KNOWN["of"].get(given["of"], starter), *given.get("added", [])}
+
+
+def told(printed: str) -> dict[str, list[str]]:
+    """What LOOKING has printed, by its keys."""
+    found: dict[str, list[str]] = {}
+    for line in printed.splitlines():
+        key, _, value = line.partition(":")
+        found.setdefault(key, []).append(value.strip())
+    return found
+
+
+def names(mask: str) -> set[str]:
+    """Capabilities of a mask, as /proc has it."""
+    number = int(mask, 16)
+    return {f"CAP_{name}" for bit, name in enumerate(CAPABILITIES) if number >> bit & 1}
+
+
+def written(mounts: list[str]) -> set[str]:
+    """Where files of the host are that can be written to."""
+    rows = [mount.split() for mount in mounts]
+    return {where for where, options, kind, *_ in rows if "rw" in options.split(",") and kind not in OWN}
+
+
+def compare(name: str, inside: dict, host: dict, places: dict[str, str]) -> None:
+    """AssertionError unless a node of an environment may do what the table says, and no more: `inside` and `host` are what was
+    told there and by whoever started it, and `places` says what the table's words for places are."""
+    said = ENVIRONMENTS[name]
+    starter = names(host["CapEff"][0])
+    for kind in ("CapEff", "CapBnd"):
+        held, may = names(inside[kind][0]), allowed(name, starter)
+        assert held <= may if said["capabilities"]["of"] == "starter" else held == may, (kind, held ^ may)
+    assert (inside["Seccomp"] == ["2"]) == (said["seccomp"] == "filter")
+    assert (inside["NoNewPrivs"] == ["0"]) == said["gains"]
+    if APPARMOR.is_file() and APPARMOR.read_text().strip() == "Y":
+        assert (inside["apparmor"] == ["unconfined"]) == (said["apparmor"] == "none")
+    shares = {kind for kind in NAMESPACES if inside[f"ns.{kind}"] == host[f"ns.{kind}"]}
+    assert shares == set(said["shares"])
+    devices = set(inside.get("device", []))
+    usual = set(KNOWN["usual"] if said["devices"] == "usual" else host["device"])
+    assert devices <= usual, devices - usual
+    if said["mounts"] != ["everything"]:
+        more = written(inside["mount"]) - FROM_STARTER - {places.get(place, place) for place in said["mounts"]}
+        assert not more, more

@@ -230,12 +230,13 @@ def _foretell(folder: Path, judged: Judged, spent: float) -> None:
     """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
     measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
-    made, reached = [], set()
+    made, reached = [], set[str]()
     # Nothing is known of what was left out for want of time.
     known = forecasts.HOURS if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):
         blocks, _ = allocate(now, judged.asked(None).needs, measured, (hours - spent) * 3600)
-        reached = _within(judged, blocks)
+        # More time is for more findings, and spends less on some of those that less time is for.
+        reached |= _within(judged, blocks)
         made.append({"hours": hours, "settled": settled + len(reached)})
     still = [result["id"] for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     never = [name for name in still if name not in reached] if known else []

@@ -3,7 +3,7 @@
 import sys
 
 from tests.bench import agreement, analysis, creation, instruments, overhead, precise, spending, starting, together, users
-from tests.bench.calibration import halves, known, rejudge, same, sessions, simulation, stages
+from tests.bench.calibration import halves, known, noise, rejudge, same, sessions, simulation, stages
 
 BENCHES = {
     "overhead": overhead.main,
@@ -20,6 +20,7 @@ LONG = {
     "halves": halves.main,
     "same": same.main,
     "known": known.main,
+    "noise": noise.main,
     "rejudge": rejudge.main,
     "simulation": simulation.main,
     "stages": stages.main,

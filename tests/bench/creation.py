@@ -38,16 +38,19 @@ class Arm:
 
     def command(self, tag: str, number: int) -> str:
         """The script that creates so many containers."""
-        words = ["docker", "run", "--init", "--name", f"{NAME}NUMBER", "--label", "plimsoll", *self.options, tag, *self.program]
+        words = ["docker", "run", "--name", f"{NAME}NUMBER", *self.options, tag, *self.program]
         return AT_ONCE.format(number=number, one=shlex.join(words).replace("NUMBER", "$number"))
 
 
 def arms(program: list[str], folder: Path) -> dict[str, Arm]:
-    """The ways to type it, by what each adds: a folder of the host, the network of runs, a cgroup of a run's own, and the loop
-    around the program, whose log goes into the container. The last one has all."""
+    """The ways to type it, by what each adds to a name, by which it is removed: an init process, a label, a folder of the host,
+    the network of runs, a cgroup of a run's own, and the loop around the program, whose log goes into the container. The last
+    one has all."""
     docker = environments.find("docker")
     docker.network.set_up()
     added = {
+        "init": ["--init"],
+        "label": ["--label", "plimsoll"],
         "folder": ["--volume", f"{folder}:{folder}"],
         "network": ["--network", docker.network.name],
         "cgroup": ["--cgroup-parent", docker.group_of("bench")],

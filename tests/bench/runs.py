@@ -24,7 +24,7 @@ class Runner:
         self.study, self.profile = studies.load(study, designs.known()), profile
         self.plan = self.planned()
         self.folder, self.number, self.last = folder, 0, {}
-        (folder / "plan.json").write_text(json.dumps(self.plan))
+        self.limit()
         self.image = builder.build(self.study["image"], "bootstrap")
         (folder / "image.json").write_text(json.dumps(self.image))
 
@@ -33,6 +33,11 @@ class Runner:
         config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
         host = {**inventory.here(), **may}
         return planner.make(self.study, studies.profile(self.profile), host, {**config, "profile": self.profile}, {})
+
+    def limit(self, **limits: object) -> None:
+        """Write the plan, with other limits of runs than the profile's."""
+        self.plan["limits"].update(limits)
+        (self.folder / "plan.json").write_text(json.dumps(self.plan))
 
     def measured(self, cell: str, environment: Environment | None = None) -> dict | None:
         """Values of one run, None if it is not valid; `environment` starts it in place of the cell's."""

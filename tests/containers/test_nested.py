@@ -25,6 +25,9 @@ from tests.containers.conftest import alike, alone, leftovers
 
 # How long what a run has ended may take to be gone (s).
 SETTLES = 10.0
+# Containers' cgroups of version 1 and of version 2, without systemd and with it.
+GROUPS = ("*/docker/*", "docker/*", "system.slice/docker-*")
+FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
 # Ends at once.
 DUMMY = ("sysbench", "cpu", "--cpu-max-prime=1", "--events=1", "--time=0", "run")
 
@@ -77,19 +80,21 @@ def of_host() -> dict[str, list]:
 
 
 def _of_host() -> dict[str, list]:
-    rules = output(["iptables-save"]).splitlines()
+    rules = [line for tool in ("iptables-save", "ip6tables-save") for line in output([tool]).splitlines()]
     interfaces = json.loads(output(["ip", "-json", "address"]))
     return {
         "containers": output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split(),
         "volumes": output(["docker", "volume", "ls", "--quiet"]).split(),
         # Counters of packets are in brackets, and what has no rule of its own is in comments.
         "rules": [line.partition(" [")[0] for line in rules if not line.startswith("#")],
+        "forwarding": [Path(f"/proc/sys/net/{one}").read_text() for one in FORWARDING if Path(f"/proc/sys/net/{one}").exists()],
         "interfaces": sorted(
-            [each["ifname"], *(a["local"] for a in each["addr_info"] if a["family"] == "inet")] for each in interfaces
+            [each["ifname"], each.get("master"), *(a["local"] for a in each["addr_info"] if a["family"] == "inet")]
+            for each in interfaces
         ),
         "namespaces": sorted(output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split()),
         "mounts": sorted(line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()),
-        "cgroups": sorted(str(path) for path in Path("/sys/fs/cgroup").glob("*/docker/*") if path.is_dir()),
+        "cgroups": sorted(str(path) for form in GROUPS for path in Path("/sys/fs/cgroup").glob(form) if path.is_dir()),
     }
 
 

@@ -496,5 +496,6 @@ def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    assert len(output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()) == 2
     assert workspace.run(CREATION[3])["status"] == "valid"
     assert output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]) == ""

@@ -35,8 +35,8 @@ def missing() -> str | None:
     return None if any(map(shutil.which, VIRTIOFSD)) else "virtiofsd is not installed"
 
 
-def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], list[dict]]:
-    """(accelerator, memory nodes, records) of a guest that measures `inputs["cells"]`."""
+def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], list[dict], dict]:
+    """(accelerator, memory nodes, records, what became of a switch) of a guest that measures `inputs["cells"]`."""
     (folder / "inputs.json").write_text(json.dumps(inputs))
     words = {
         "FOLDER": folder,
@@ -61,7 +61,8 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
     assert "GUEST done" in said and nodes, said[-2000:]
     records = [json.loads(text) for word, text in lines if word == "RECORD"]
     assert len(records) == len(inputs["cells"]), said[-2000:]
-    return accelerator, nodes[0], records
+    (switch,) = (json.loads(text) for word, text in lines if word == "SWITCH")
+    return accelerator, nodes[0], records, switch
 
 
 def _disk(folder: Path, tag: str) -> None:

@@ -20,5 +20,7 @@ until docker info >/dev/null 2>&1 || [ $tries -gt 300 ]; do
     sleep 0.2
 done
 PYTHONPATH=PROJECT/scripts PYTHON PROJECT/tests/guest/inside.py INPUTS
+modprobe openvswitch
+PYTHONPATH=PROJECT/scripts PYTHON PROJECT/tests/guest/switch.py
 echo "GUEST done"
 busybox poweroff -f

@@ -74,9 +74,15 @@ def test_what_is_cut_says_why(plan_of):
     assert made["cpu/bare/16/0"]["reason"] == "the profile ends at 8 instances, to save time"
     assert made["creation/docker-nested/2/4"]["reason"] == "the profile ends at 4 nested containers, to save time"
     reason = made["creation/docker-nested/256/1"]["reason"]
-    assert reason == "256 children in 256 parents would need 26 GiB of this host's 24 GiB of memory"
+    assert (
+        reason
+        == "256 children in 256 parents would need 26.2 GiB, and runs may have 16.8 GiB of this host's 24.0 GiB of memory"
+    )
     small = plan_of("paper", host_of(1, 2, memory=2 * 2**30))["cells"]
-    assert small["creation/docker/64/0"]["reason"] == "64 instances would need 2 GiB of this host's 2 GiB of memory"
+    assert (
+        small["creation/docker/64/0"]["reason"]
+        == "64 instances would need 1.6 GiB, and runs may have 1.4 GiB of this host's 2.0 GiB of memory"
+    )
     assert small["creation/docker-nested/1/1"]["reason"] is None
 
 
@@ -215,6 +221,8 @@ def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
     # A virtual machine on a virtual machine boots, and says nothing about virtual machines on a host.
     nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
     assert set(nested) == {"hardware_virtualisation", "two_machines"}
+    # On so many cores 16 parents are not more than there are cores.
+    assert contrasts.lacks(plan_of(host=host_of(1, 16)))["cores_below_16"] == "a host with fewer cores than 16, and here are 16"
 
 
 def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):
@@ -227,7 +235,7 @@ def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):
     assert {cell["reason"] for cell in without["cells"].values() if "vm" in (cell["runtime"], cell["server"])} == {NO_KVM["vm"]}
     emulated = [cell for path, cell in without["cells"].items() if "vm-emulated" in path]
     reasons = {cell["reason"] for path, cell in without["cells"].items() if path.startswith(("cpu/vm-e", "creation/vm-e"))}
-    cut, too_many = "the profile ends at 2 emulated virtual machines, to save time", "64 virtual machines would need 22 GiB"
+    cut, too_many = "the profile ends at 2 emulated virtual machines, to save time", "64 virtual machines would need 22.2 GiB"
     assert {reason and (reason if reason == cut else reason[: len(too_many)]) for reason in reasons} == {None, cut, too_many}
     # They are not repeated as often as what is judged; but as often as somebody asks for.
     assert {cell["repetitions"] for cell in emulated if not cell["reason"]} == {1}
@@ -239,7 +247,10 @@ def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):
 def test_machines_that_the_memory_cannot_hold_are_refused(plan_of):
     made = plan_of("paper", host_of(1, 2, memory=24 * 2**30))["cells"]
     assert made["cpu/vm/32/0"]["reason"] is None
-    assert made["cpu/vm/64/0"]["reason"] == "64 virtual machines would need 22 GiB of this host's 24 GiB of memory"
+    assert (
+        made["cpu/vm/64/0"]["reason"]
+        == "64 virtual machines would need 22.2 GiB, and runs may have 16.8 GiB of this host's 24.0 GiB of memory"
+    )
     assert made["network/vm/bare/bridge/one"]["reason"] is None
 
 

@@ -16,6 +16,7 @@ from plimsoll.host import cgroup, machine_lock
 from plimsoll.images import builder
 from plimsoll.measuring import lock
 
+from tests import privileges
 from tests.conftest import PROJECT
 from tests.users.conftest import SET_USER_ID
 
@@ -114,15 +115,19 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
 
 
 def test_a_user_of_docker_measures_microservices_but_where_a_group_is_needed(with_docker):
-    cells = ("1/stream", "2/stream+stream", "3b/stream+stream", "1/netperf_tcp_rr")
-    runs = [f"results/jha2021/runs/{cell}/docker/free/1.json" for cell in cells]
-    done = with_docker.snakemake(*runs, config=("profile=ci", "repetitions=1", "studies=jha2021"))
+    cells = {
+        "jha2021": ("1/stream", "2/stream+stream", "3b/stream+stream", "1/netperf_tcp_rr"),
+        "jha2018": ("2/stream+stream",),
+    }
+    runs = [f"results/{study}/runs/{cell}/docker/free/1.json" for study in cells for cell in cells[study]]
+    done = with_docker.snakemake(*runs, config=("profile=ci", "repetitions=1", "studies=[jha2018, jha2021]"))
     assert done.returncode == 0, done.stderr
     found = {path: json.loads((with_docker.project.folder / path).read_text()) for path in runs}
     assert {one["status"] for one in found.values()} == {"valid"}, {path: one["reason"] for path, one in found.items()}
-    plan = json.loads((with_docker.project.folder / "results/jha2021/plan.json").read_text())
-    reasons = {path.split("/")[0]: cell["reason"] for path, cell in plan["cells"].items() if cell["reason"]}
-    assert set(reasons) == {"3a"} and "which this user may not make" in reasons["3a"]
+    for study in cells:
+        plan = json.loads((with_docker.project.folder / f"results/{study}/plan.json").read_text())
+        reasons = {path.split("/")[0]: cell["reason"] for path, cell in plan["cells"].items() if cell["reason"]}
+        assert set(reasons) == {"3a"} and "which this user may not make" in reasons["3a"]
     # Both have the limits that root's containers have together.
     seen = found[runs[1]]["limits_seen"][0]
     assert seen["memory_bytes"] == found[runs[1]]["cell"]["host_limits"]["memory_bytes"]
@@ -228,6 +233,40 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert (seen["file_system"], seen["seccomp"]) == ("overlay", "2")
     carried = r"bridge podman\d+, in the user's own network, (slirp4netns|pasta) to the outside"
     assert re.fullmatch(carried, seen["network"]), seen["network"]
+
+
+def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(with_podman):
+    user = with_podman
+    if missing := podman_lacks(user):
+        pytest.skip(missing)
+    assert "podman-rootless E2" in records(user)  # it has built its image
+    done = user.python("-c", LOOK, privileges.LOOKING)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    inside, host = privileges.told(seen["inside"]), privileges.told(seen["host"])
+    privileges.compare("podman-rootless", inside, host, {"FOLDER": seen["folder"]})
+
+
+LOOK = """
+import json, shutil, sys
+from plimsoll import environments
+from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll.measuring import lock
+words, podman = ["sh", "-c", sys.argv[1]], environments.find("podman-rootless")
+with open("results/images/hpcc.json") as file:
+    image = json.load(file)
+with lock.run("look"):
+    folder = lock.temporary_folder("look")
+    try:
+        nodes = podman.start([Spec("look", f"{LABEL}-look-c0", image, folder)])
+        try:
+            inside = output(nodes[0].inside(words))
+        finally:
+            podman.stop(nodes)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+print(json.dumps({"inside": inside, "host": output(words), "folder": str(folder)}))
+"""
 
 
 def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_run(with_podman):

@@ -168,32 +168,47 @@ def _compared(row: Mapping) -> tuple:
     return (row["metric"], row["metric_b"], row["label"], *cells)
 
 
+class Estimate(NamedTuple):
+    """A difference that was measured, on the scale of the test, with its standard error and degrees of freedom."""
+
+    middle: float
+    error: float
+    degrees: int
+
+    def interval(self, sure: float) -> tuple[float, float]:
+        """Where the difference lies: above the lower end with a confidence of `sure`, and below the upper with as much."""
+        half = special.stdtrit(self.degrees, sure) * self.error
+        return self.middle - half, self.middle + half
+
+
 class Elsewhere:
-    """What other measurements of a study found: intervals of the differences, on the scale of the test."""
+    """What other measurements of a study found of its differences."""
 
     def __init__(self, parts: Iterable[Part] = ()):
-        self.intervals: dict[tuple, tuple[float, float]] = {}
+        self.estimates: dict[tuple, Estimate] = {}
         for part in parts:
             # What is set against a printed value is told as a difference of shares, and tested as one of log odds.
             if quantities.find(part.result["quantity"] or None).printed:
                 continue
             known = [(_compared(row), row) for row in part.rows] + [((), part.average)] * bool(part.average)
             scale = part.rows[0]["scale"]
-            self.intervals |= {(part.name, what): _interval(one, scale) for what, one in known if _has_differences(part, one)}
+            own = {what: one for what, one in known if _has_differences(part, one) and _is_measured(one)}
+            self.estimates |= {(part.name, what): _estimate(one, scale) for what, one in own.items()}
 
-    def of(self, part: Part, row: Mapping | None) -> tuple[float, float]:
-        """The interval of a comparison of a part, or of its average (None); NOWHERE where nothing is known."""
-        return self.intervals.get((part.name, _compared(row) if row else ()), NOWHERE)
+    def of(self, part: Part, row: Mapping | None, among: int = 1) -> tuple[float, float]:
+        """The interval of a comparison of a part, or of its average (None); NOWHERE where nothing is known. It is wider for the
+        most telling one `among` several, which is as far off as it is by chance too."""
+        estimate = self.estimates.get((part.name, _compared(row) if row else ()))
+        return estimate.interval(1 - (1 - SURE) / among) if estimate else NOWHERE
 
 
-def _interval(row: Mapping, scale: str) -> tuple[float, float]:
-    """Where a difference lies that was measured, on the scale of the test: above the lower end with a confidence of SURE, and
-    below the upper with as much."""
-    if row["n"] < blocks.SMALLEST or not math.isfinite(row["effect"]):
-        return NOWHERE
+def _is_measured(row: Mapping) -> bool:
+    return row["n"] >= blocks.SMALLEST and math.isfinite(row["effect"])
+
+
+def _estimate(row: Mapping, scale: str) -> Estimate:
     middle = math.log1p(row["effect"]) if scale == RATIO else row["effect"]
-    half = special.stdtrit(row["n"] - 1, SURE) * row["deviation"] / math.sqrt(row["n"])
-    return middle - half, middle + half
+    return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(row["n"]) - 1)
 
 
 class Asked(NamedTuple):
@@ -263,7 +278,7 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[D
     """What contradicts a part, if other measurements contradict it: of m comparisons of which u must come out m - u + 1, each
     with a p that is u times its own; none if they don't, or if as many blocks are there."""
     counts = []
-    for row, cells, spread, interval in _judged(part, noise, known):
+    for row, cells, spread, interval in _judged(part, noise, known, part.judged):
         distance = _against(part, row, interval)
         count = blocks.needed(spread, distance, alpha / part.number) if distance > 0 else 0
         if count > row["n"]:
@@ -277,15 +292,18 @@ def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
     return chosen if len(chosen) == number and chosen[-1][1] <= blocks.MOST else []
 
 
-def _judged(part: Part, noise: Noise, known: Elsewhere) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
+def _judged(
+    part: Part, noise: Noise, known: Elsewhere, among: int = 1
+) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
     """What of a part is judged, its comparisons or their average: (comparison, cells, noise, interval elsewhere) of each whose
-    noise is known; nothing of an average of which one comparison is not tested."""
+    noise is known; nothing of an average of which one comparison is not tested. The intervals are those of one `among` so many
+    of which the most telling ones are chosen."""
     tested = [row for row in part.rows if _has_differences(part, row)]
     if not part.averaged:
-        found = [(row, _cells(row), noise.of(part, row), known.of(part, row)) for row in tested]
+        found = [(row, _cells(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
     elif len(tested) == len(part.rows):
         row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
-        found = [(row, set().union(*map(_cells, part.rows)), noise.of_average(part), known.of(part, None))]
+        found = [(row, set().union(*map(_cells, part.rows)), noise.of_average(part), known.of(part, None, among))]
     else:
         found = []
     return [one for one in found if math.isfinite(one[2])]

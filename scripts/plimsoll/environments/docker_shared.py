@@ -32,7 +32,7 @@ class DockerSharedDaemon(Docker):
     """Docker with the host's IPC, processes and network; Open MPI has a daemon in each container, as in default Docker."""
 
     name = "docker-shared-daemon"
-    label = "Docker sharing IPC, a daemon each"
+    label = "Docker sharing IPC/PID/net, daemons"
     colour, hatch = "#2f6f9f", "--"
     network = HostNetwork()
     options = ("--ipc", "host", "--pid", "host")
@@ -53,7 +53,7 @@ class DockerShared(DockerSharedDaemon):
     """The same with one launcher, outside, for all ranks: they are neighbours."""
 
     name = "docker-shared"
-    label = "Docker sharing IPC"
+    label = "Docker sharing IPC/PID/net"
     colour, hatch = "#4d94c7", "++"
     variant_of = "docker-shared-daemon"
 
@@ -71,7 +71,7 @@ class DockerSharedPtrace(DockerShared):
     """The same, and ranks may read each other's memory."""
 
     name = "docker-shared-ptrace"
-    label = "Docker sharing IPC, with CAP_SYS_PTRACE"
+    label = "Docker sharing IPC/PID/net, ptrace"
     colour, hatch = "#9fd8f5", "oo"
     capabilities = ("SYS_PTRACE",)
     variant_of = "docker-shared"

@@ -251,7 +251,10 @@ def _too_many(cell: NestingCell, host: Topology) -> str | None:
     there = host["memory_bytes"]
     if needed <= MEMORY_SHARE * there:
         return None
-    return f"{_words(cell)} would need {needed / 2**30:.0f} GiB of this host's {there / 2**30:.0f} GiB of memory"
+    return (
+        f"{_words(cell)} would need {needed / 2**30:.1f} GiB, and runs may have {MEMORY_SHARE * there / 2**30:.1f} GiB of this "
+        f"host's {there / 2**30:.1f} GiB of memory"
+    )
 
 
 def _cut(experiment: dict, cell: NestingCell, sizes: dict, host: Topology) -> str | None:

@@ -246,6 +246,8 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
     elif plan["second_host"].get("megabits", math.inf) > FILLED:
         missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
     missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
+    if cores >= 16:
+        missing["cores_below_16"] = f"a host with fewer cores than 16, and here are {cores}"
     return missing
 
 

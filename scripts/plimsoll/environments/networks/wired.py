@@ -4,6 +4,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -21,6 +22,8 @@ FIRST = 227
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # The device of Open vSwitch in user space itself.
 NETDEV = "ovs-netdev"
+# What the kernel switches by, with the ports that `ovs-dpctl` lists in it.
+DATAPATH, PORT = "ovs-system", re.compile(r"^\s*port \d+: (?P<device>\S+)", re.MULTILINE)
 # Has the kernel answer no question for an address on a device (arp_ignore).
 SILENT = ("sh", "-c", 'echo 8 >"/proc/sys/net/ipv4/conf/$0/arp_ignore"')
 # How long a switch may take to be there, and to end (s).
@@ -154,6 +157,16 @@ class OpenVSwitch(Wired):
         # It outlives the daemon that made it. Another one on this host may have its own.
         if device.exists(NETDEV) and not any_runs():
             output(["ip", "link", "delete", NETDEV])
+        if in_kernel() and device.exists(self.device):
+            self._leave_kernel()
+
+    def _leave_kernel(self) -> None:
+        """Remove what a daemon that was killed has left in the kernel, where a device of the switch is no link that can be
+        deleted: this switch, and the datapath unless others have something in it."""
+        output(["ovs-dpctl", "del-if", DATAPATH, self.device])
+        others = [port for port in PORT.findall(output(["ovs-dpctl", "show", DATAPATH])) if not port.startswith(self.device)]
+        if others == [DATAPATH] and not any_runs():
+            output(["ovs-dpctl", "del-dp", DATAPATH])
 
     def _start(self, program: str, *words: str) -> None:
         """Start a daemon, whose words are in its folder."""

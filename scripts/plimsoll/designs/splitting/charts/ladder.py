@@ -50,8 +50,7 @@ class Ladder(Chart):
             part = bars.only(summary, {"metric": metric, "hardware": hardware}).set_index("runtime")
             _panel(axis, part, steps, data.options["steps"])
             described = data.metrics[metric]
-            # Three panels in a column: the words of each are to fit above it.
-            words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n({described['better']}\nis better)"
+            words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n{described['better']} is better"
             axis.set_title(words, fontsize=style.SMALLEST)
         axes[0, len(panels) // 2].set_xlabel("ratio to bare metal (logarithmic)", fontsize=7)
         style.legend_below(figure, _legend(), ncols=1)

@@ -1,4 +1,5 @@
-"""The NUMA setting for real: two sockets and two memory nodes, the project's own deployment code, containers, HPC Challenge."""
+"""What takes another machine than this one: two sockets and two memory nodes, with the project's own deployment code,
+containers and HPC Challenge; and a kernel that switches for Open vSwitch."""
 
 import json
 from pathlib import Path
@@ -47,14 +48,13 @@ def booted(tmp_path_factory):
         "experiments": EXPERIMENTS,
         "cells": CELLS,
     }
-    accelerator, nodes, records = guest.run(tmp_path_factory.mktemp("guest"), inputs, SECONDS)
+    accelerator, nodes, records, switch = guest.run(tmp_path_factory.mktemp("guest"), inputs, SECONDS)
     print(f"accelerator {accelerator}, {len(records)} records")
-    return nodes, {record["path"]: record for record in records}
+    return nodes, {record["path"]: record for record in records}, switch
 
 
 def test_the_guest_has_two_nodes(booted):
-    nodes, _ = booted
-    assert nodes == [{"cpus": [0, 1], "distances": [10, 21]}, {"cpus": [2, 3], "distances": [21, 10]}]
+    assert booted[0] == [{"cpus": [0, 1], "distances": [10, 21]}, {"cpus": [2, 3], "distances": [21, 10]}]
 
 
 @pytest.mark.parametrize("path", CELLS)
@@ -66,3 +66,10 @@ def test_ranks_are_where_the_design_says(booted, path):
     if "/over/" in path:
         wanted = [place for place in wanted for _ in range(2)]
     assert [tuple(rank) for rank in found["ranks"]] == wanted
+
+
+def test_a_switch_in_the_kernel_goes_with_its_run_and_after_a_kill(booted):
+    switch = booted[2]
+    assert switch["in_kernel"] and switch["offloads"]
+    assert switch["made"] == ["ovs-system", "plimsoll-ovs"] == switch["after the kill"]
+    assert switch["left"] == [[], []]
