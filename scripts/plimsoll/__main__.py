@@ -405,7 +405,9 @@ def _archive(options: argparse.Namespace) -> None:
         target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
         new = packing.pack(every, Path("results"), target, options.raw, not options.small, say)
     has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
-    print(f"{target} ({size}) {has} {', '.join(there)}. make reproduce FROM={target} makes all of it again.")
+    # Where it is for whoever has typed the command, in another folder perhaps.
+    named = (options.directory or Path()) / target
+    print(f"{named} ({size}) {has} {', '.join(there)}. make reproduce FROM={named} makes all of it again.")
 
 
 def _keep_reference(options: argparse.Namespace) -> None:
@@ -418,11 +420,13 @@ def _keep_reference(options: argparse.Namespace) -> None:
         print(f"{folder} has what was measured here.")
 
 
-def _remake(options: argparse.Namespace) -> None:
-    """make everything from an archive again, without measuring, in a folder of its own"""
+def _remake(options: argparse.Namespace) -> int:
+    """make everything from an archive again, without measuring, in a folder of its own: 1 if a table is not the archive's"""
     from plimsoll import remake
 
-    print(remake.remake(options.file, options.claims, Path("results")))
+    made = remake.remake(options.file, options.claims, Path("results"))
+    print(made.words)
+    return made.status
 
 
 def _clean_up(options: argparse.Namespace) -> None:
