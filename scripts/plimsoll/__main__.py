@@ -496,7 +496,7 @@ def _compare(options: argparse.Namespace) -> int:
     names = asked.shared(a, b)
     what = asked.Asked(terms, options.force, options.strict, len(names))
     each = {name: studies.compare(_study(name), a[name], b[name], what) for name in names}
-    ended = studies.ended(each, options.strict)
+    ended = studies.ended(each, options.strict, [name for name in a if name not in b])
     written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))
     screen.tell(lambda width: compared.text(each, paths, terms, options.all, written, ended, width))
     if ended.status == studies.NOT_COMPARABLE:

@@ -436,7 +436,7 @@ def test_the_reference_is_compared_with_results_of_another_machine(folders, tmp_
     status, out = compare({"a": reference, "b": folders["b"]}, tmp_path)
     assert status == 0 and len(rows_of(out)) > 50 and set(rows_of(out)["answer"]) <= {"alike", "undecided"}
     # A folder with those of several studies has them in the same way.
-    assert compare({"a": reference.parent, "b": folders["b"]}, tmp_path)[0] == 0
+    assert sets.read(reference.parent, opening.reference_of)[STUDY].folders == (there,)
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -508,6 +508,16 @@ def test_a_study_that_cannot_be_compared_hides_nothing_of_another(two, tmp_path,
     assert status == 1 and set(rows_of(out)["study"]) == {"li2018"}
     assert f"comparisons are worse in B; {STUDY}: Nothing can be compared: " in last and last.endswith("(exit 1)")
     assert json.loads((out / "compare.json").read_text())["status"] == 1
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_study_that_only_a_has_is_told_and_counts_where_it_is_strict(two, tmp_path, capsys):
+    shutil.rmtree(two["b"] / STUDY)
+    assert compare(two, tmp_path)[0] == 0
+    assert f"and B lacks all of {STUDY} (exit 0)" in " ".join(capsys.readouterr().out.split())
+    # Bits of the other study are not known, and nothing of it is undecided within such a margin.
+    assert compare(two, tmp_path, "--strict", "--force", "--margin", "100000")[0] == 1
+    assert f"and B lacks all of {STUDY} (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_every_study_of_the_reference_can_be_compared_with_itself():
@@ -648,7 +658,8 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
         for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")
         if case.get("name").startswith(f"{sure['claim']}: ")
     )
-    assert "1 different" in case.find("system-out").text
+    told = case.find("system-out").text
+    assert "1 different" in told and "; different " in told and " [" in told
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,11 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(by=rows["answer"].map(ANSWERS.index)).sort_values(["by", "p"], kind="stable")[list(rows)]
 
 
+def behind(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The effects that a finding rests on."""
+    return rows[[name in names for names in rows["claims"].str.split()]]
+
+
 def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Of each finding, how many of the effects that it rests on have which answer."""
     each = rows.assign(claims=rows["claims"].str.split()).explode("claims")

@@ -1,6 +1,6 @@
 """One study in two sets of results: its cells, averages over them, and findings with the effects that these rest on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -163,20 +163,21 @@ class Ended(NamedTuple):
     reason: str
 
 
-def ended(compared: Mapping[str, Compared], strict: bool) -> Ended:
+def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
     """1 if something is worse, whatever else there is; otherwise 2 if a study could not be compared; otherwise 1 if it is
-    `strict` and something is undecided or lacking in B; otherwise 0."""
+    `strict` and something is undecided or lacking in B; otherwise 0. Studies that are `gone` are those that only A has."""
     refused = [f"{name}: {one.refusal.removesuffix('.')}" for name, one in compared.items() if one.refusal]
     rows = pd.concat([one.deciding for one in compared.values()], ignore_index=True)
     bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
-    lacking = sum(one.lacking for one in compared.values() if not one.refusal)
+    cells = sum(one.lacking for one in compared.values() if not one.refusal)
+    lacking = [*([f"{cells} cells of A"] if cells else []), *([f"all of {', '.join(gone)}"] if gone else [])]
     of_all = f"of {len(rows)} comparisons"
     if bad:
         return Ended(SOMETHING_WORSE, "; ".join([f"{bad} {of_all} are worse in B", *refused]))
     if refused:
         return Ended(NOT_COMPARABLE, "; ".join(refused))
     left = f"{undecided} {of_all} are undecided"
-    also = f", and B lacks {lacking} cells of A" if lacking else ""
+    also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
     if strict and (undecided or lacking):
         return Ended(SOMETHING_WORSE, f"nothing is worse in B, and {left}{also} (STRICT=1)")
     return Ended(NOTHING_WORSE, f"nothing is worse in B; {left}{also}")

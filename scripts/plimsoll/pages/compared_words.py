@@ -139,11 +139,14 @@ def _effects(found: effects.Effects) -> list[str]:
 
 def effect(row: Mapping, study: Study) -> str:
     """What an effect is of, for people, with the findings that rest on it."""
+    return f"{', '.join(row['claims'].split())}: {comparison(row, study)}"
+
+
+def comparison(row: Mapping, study: Study) -> str:
+    """What an effect is of: a comparison, or the average of some."""
     if row["cells"] > 1:
-        named = f"{row['label']}: average of {int(row['cells'])} comparisons"
-    else:
-        named = comparison_rows.name(row, study, study.design.report.short)
-    return f"{', '.join(row['claims'].split())}: {named}"
+        return f"{row['label']}: average of {int(row['cells'])} comparisons"
+    return comparison_rows.name(row, study, study.design.report.short)
 
 
 def of_effect(row: Mapping, side: str) -> str:

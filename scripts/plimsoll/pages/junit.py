@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
 from plimsoll.analysis.two_sets import DIFFERENT, UNDECIDED, WORSE
-from plimsoll.comparing import findings
+from plimsoll.comparing import effects, findings
 from plimsoll.comparing.comparable import ONLY_A, ONLY_B, OTHER_SIZES
 from plimsoll.comparing.studies import FAILED, Compared
 from plimsoll.config.studies import Study
@@ -15,6 +15,8 @@ from plimsoll.pages.formats import p_value
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 OUTCOMES = {WORSE: FAILURE, FAILED: FAILURE, UNDECIDED: SKIPPED}
 COUNTED = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
+# Of the effects behind a finding at most so many are told, those that differ first.
+NAMED = 3
 # Cells that only one set has are no fault of the other's.
 OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, OTHER_SIZES: ERROR}
 
@@ -44,19 +46,25 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
         )
     for cell, reason in one.left_out.items():
         outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), OF_LEFT_OUT[reason], reason, reason))
-    outcomes += [_finding(suite, name, finding) for finding in one.findings]
+    outcomes += [_finding(suite, name, finding, one) for finding in one.findings]
     suite.set("tests", str(len(outcomes)))
     for outcome, attribute in COUNTED.items():
         suite.set(attribute, str(outcomes.count(outcome)))
 
 
-def _finding(suite: ET.Element, name: str, finding: Mapping) -> str | None:
+def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> str | None:
     """A finding: it is passed where all that can be said of it is told, as neither verdicts nor effects are better or worse."""
-    told = f"{finding['standing']}: {words.of_finding(finding)}"
     known = finding["standing"] in (*findings.CHANGES, findings.ALIKE) or DIFFERENT in finding["effects"]
-    outcome = None if known else SKIPPED
     said = f"{finding['id']}: {finding['statement']}"
-    return _case(suite, f"{name}.findings", said, outcome, told, finding["standing"])
+    behind = effects.behind(effects.in_order(one.effects.rows), finding["id"]).to_dict("records")
+    told = [f"{finding['standing']}: {words.of_finding(finding)}", *(_effect(row, one.study) for row in behind[:NAMED])]
+    return _case(suite, f"{name}.findings", said, None if known else SKIPPED, "; ".join(told), finding["standing"])
+
+
+def _effect(row: Mapping, study: Study) -> str:
+    """An effect behind a finding: how much it differs, and what would decide it."""
+    told = ", ".join(filter(None, (words.effect_changed(row), words.undecided(row))))
+    return f"{row['answer']} {told} ({words.comparison(row, study)})"
 
 
 def cell_name(cell: str, study: Study) -> str:
