@@ -27,7 +27,11 @@ PLACED = ("exact/E1/bare/pin/default", "exact/E2/docker/cpumem/default", "over/O
 COMPANY = ("1/linpack", "1/stream", "2/linpack+stream", "3b/linpack+stream")
 CELLS = {
     "liu2020": [
-        *(f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{s}" for s in ("fft", "beff") for runtime, scheme in LEVELS),
+        *(
+            f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/{s}"
+            for s in ("fft", "beff")
+            for runtime, scheme in LEVELS
+        ),
         *(f"uma/{placed}/standard/plain/fft" for placed in PLACED),
     ],
     "jha2021": [f"{company}/docker/free" for company in COMPANY],
