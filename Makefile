@@ -15,7 +15,7 @@
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
-#   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one
+#   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one; make archive DIRECTORY=... archives them
 #   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results and archives (docs/hosts.md)
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
 #   make session                    the same studies another time: engine started again, images unpacked again
@@ -73,7 +73,8 @@ vulnerabilities:
 # Measures nothing, and needs no engine.
 archive:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll archive $(if $(FILE),--output $(FILE)) $(if $(filter-out 0,$(RAW)),--raw) \
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) archive $(if $(FILE),--output $(if $(DIRECTORY),$(abspath $(FILE)),$(FILE))) \
+		$(if $(filter-out 0,$(RAW)),--raw) \
 		$(if $(filter-out 0,$(SMALL)),--small) $(settings)
 
 # Quick, and without an engine: what is there, and what is not.

@@ -110,7 +110,9 @@ def _parser() -> argparse.ArgumentParser:
     compared.add_argument("--session-blocks", default="10", help="blocks that a session is worth at most (10), or all")
     compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
     compared.add_argument("--all", action="store_true", help="tell what is alike and what is undecided too")
-    compared.add_argument("--strict", action="store_true", help="end with 1 if anything is undecided")
+    compared.add_argument(
+        "--strict", action="store_true", help="end with 1 if anything is undecided or lacks in B, with 2 if bits are not known"
+    )
     compared.add_argument("--force", action="store_true", help="compare although bits or sizes differ")
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
@@ -405,7 +407,9 @@ def _archive(options: argparse.Namespace) -> None:
         target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
         new = packing.pack(every, Path("results"), target, options.raw, not options.small, say)
     has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
-    print(f"{target} ({size}) {has} {', '.join(there)}. make reproduce FROM={target} makes all of it again.")
+    # Where it is for whoever has typed the command, in another folder perhaps.
+    named = (options.directory or Path()) / target
+    print(f"{named} ({size}) {has} {', '.join(there)}. make reproduce FROM={named} makes all of it again.")
 
 
 def _keep_reference(options: argparse.Namespace) -> None:
@@ -418,11 +422,13 @@ def _keep_reference(options: argparse.Namespace) -> None:
         print(f"{folder} has what was measured here.")
 
 
-def _remake(options: argparse.Namespace) -> None:
-    """make everything from an archive again, without measuring, in a folder of its own"""
+def _remake(options: argparse.Namespace) -> int:
+    """make everything from an archive again, without measuring, in a folder of its own: 1 if a table is not the archive's"""
     from plimsoll import remake
 
-    print(remake.remake(options.file, options.claims, Path("results")))
+    made = remake.remake(options.file, options.claims, Path("results"))
+    print(made.words)
+    return made.status
 
 
 def _clean_up(options: argparse.Namespace) -> None:
@@ -484,13 +490,17 @@ def _compare(options: argparse.Namespace) -> int:
     from plimsoll.terminal import compared, screen
 
     terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
-    a, b = (sets.read(opening.folder_of(path)) for path in paths)
-    each = {name: studies.compare(_study(name), a[name], b[name], terms, options.force) for name in asked.shared(a, b)}
-    ended = studies.ended(each, options.strict)
+    # Both are there before the archives in one of them are unpacked.
+    folders = [sets.opened(opening.folder_of(path)) for path in paths]
+    a, b = (sets.read(folder, opening.reference_of) for folder in folders)
+    names = asked.shared(a, b)
+    what = asked.Asked(terms, options.force, options.strict, len(names))
+    each = {name: studies.compare(_study(name), a[name], b[name], what) for name in names}
+    ended = studies.ended(each, options.strict, [name for name in a if name not in b])
     written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))
     screen.tell(lambda width: compared.text(each, paths, terms, options.all, written, ended, width))
-    if ended.status == 2:
-        raise PlimsollError(ended.reason)
+    if ended.status == studies.NOT_COMPARABLE:
+        raise PlimsollError(f"{ended.reason}.")
     return ended.status
 
 

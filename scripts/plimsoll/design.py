@@ -156,7 +156,8 @@ class Report(Protocol):
         (plimsoll.pages.report.Sources)."""
 
     def short(self, path: str, metric: dict) -> str:
-        """A cell for people, in a comparison of a metric: parts that are separated by a comma and a space."""
+        """A cell for people, in a comparison of a metric: parts that are separated by a comma and a space. The metric is empty
+        where the cell as a whole is named."""
 
     def level(self, factor: str, name: str) -> str:
         """A level of a factor for people, also one that only claims name."""

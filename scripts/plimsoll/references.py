@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from plimsoll.archives import gathering, packing
+from plimsoll.archives import gathering, layout, packing
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 
@@ -21,24 +21,31 @@ OF_ALL = ("results/host.txt", "results/claims.csv")
 RUNS_OF_FIGURE = ".observations.csv"
 
 
-def archive_of(study: str) -> str:
-    """The name of a study's archive, in its folder."""
-    return f"reference-{study}.zip"
-
-
 def keep(study: Study, results: Path, references: Path, say: Callable[[str], None] = print) -> Path:
     """Make a study's results the reference, in place of what was; returns the folder. PlimsollError if the study was not
-    measured, judged and drawn to its end."""
+    measured, judged and drawn to its end. At each moment the old reference or the new one is there: a killed call has perhaps
+    left the old one under another name, and the next call gives it its own."""
     name = study["id"]
-    folder, new = references / name, references / f".{name}.new"
+    folder, new, old = (references / part for part in (name, f".{name}.new", f".{name}.old"))
     shutil.rmtree(new, ignore_errors=True)
+    _put_back(old, folder)
     try:
         _write(study, results, new, say)
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            folder.rename(old)
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        _put_back(old, folder)
     return folder
+
+
+def _put_back(old: Path, folder: Path) -> None:
+    """Give what was moved aside its name again, unless another has taken it; then it is no longer needed."""
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    elif old.exists():
+        old.rename(folder)
 
 
 def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -> None:
@@ -51,7 +58,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
             f"{lacking[0]} is not there: make reproduce STUDIES={study['id']} makes it, and is to come to its end."
         )
     (new / "figures").mkdir(parents=True)
-    archive = new / archive_of(study["id"])
+    archive = new / layout.reference(study["id"])
     packing.pack(gathering.measured({study["id"]: study}, results), results, archive, drawn=False, say=say)
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():

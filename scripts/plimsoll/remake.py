@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll import paths
 from plimsoll.archives import code, reading
@@ -31,14 +32,22 @@ OF_CLAIMS = (
     *("/claims.html", "/report.html"),
 )
 # What is compared.
-MADE = "tables, texts, pictures and pages"
+MADE, TABLE = "tables, texts, pictures and pages", ".csv"
 # The sentence names at most this many files.
 NAMED = 3
 
 
-def remake(source: Path, claims: list[Path], results: Path) -> str:
+class Remade(NamedTuple):
+    """How what was made again compares with what is in an archive, in words, and the exit status: 1 if a table is another, of
+    the same version of the code."""
+
+    words: str
+    status: int = 0
+
+
+def remake(source: Path, claims: list[Path], results: Path) -> Remade:
     """Make everything from an archive, with other claims where files of `claims` are given; how it compares with what is in the
-    archive, in words. `results` is the folder of this machine's results. PlimsollError for an archive that cannot be used,
+    archive. `results` is the folder of this machine's results. PlimsollError for an archive that cannot be used,
     claims that are none of its studies', or if something cannot be made."""
     own = {yaml_files.load(path, "claims")["study"]: path for path in claims}
     place = results / PLACE
@@ -128,18 +137,20 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
 
 
-def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> str:
-    """In words: whether what was made in a folder is what the archive has; `but` are ends of paths that are meant to differ."""
+def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
+    """Whether what was made in a folder is what the archive has; `but` are ends of paths that are meant to differ."""
     same, other = reading.compared(archive, folder, but)
     whole, where = len(same) + len(other), f"Everything is in {folder}."
     if not whole:
-        return f"The archive has no {MADE} to compare with. {where}"
+        return Remade(f"The archive has no {MADE} to compare with. {where}")
     if not other:
-        return f"All {whole} {MADE} of the archive were made again, byte for byte. {where}"
+        return Remade(f"All {whole} {MADE} of the archive were made again, byte for byte. {where}")
     named = ", ".join([*other[:NAMED], *([f"{len(other) - NAMED} more"] if len(other) > NAMED else [])])
+    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {named}"
     by, here = archive.manifest["made_by"], code.made_by()
-    why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
     if by != here:
         versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
-        why = f"another version wrote the archive ({versions[0]}; here {versions[1]})"
-    return f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {named}: {why}. {where}"
+        return Remade(f"{told}: another version wrote the archive ({versions[0]}; here {versions[1]}). {where}")
+    why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
+    # The same code makes the same tables of the same records; libraries that draw may differ from machine to machine.
+    return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))

@@ -11,9 +11,12 @@ import zipfile
 import pandas as pd
 import pytest
 import yaml
+from plimsoll import references
+from plimsoll.archives import layout, reading
 from plimsoll.config import studies
 
-from tests import crates
+from tests import crates, made_up
+from tests.conftest import REFERENCE
 from tests.project import Project
 
 FIGURES = 1
@@ -116,12 +119,41 @@ def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, st
     assert (project.folder / f"results/from/{study}/results/claims.html").stat().st_size > 10_000
 
 
+# Those of the project that are archives too; large ones take too long here.
+ARCHIVED = sorted(path.parent.name for path in REFERENCE.glob("*/reference-*.zip"))
+
+
+@pytest.mark.parametrize("study", [name for name in ARCHIVED if name not in LARGE])
+def test_reference_measurements_are_made_again_on_another_checkout(project, study):
+    """Of the project's own archives: what today's code makes of their records is what is shown of them. Figures and pages are
+    left out, which take most of the time."""
+    folder = project.folder / f"results/from/tables-of-{study}"
+    folder.mkdir(parents=True)
+    with reading.opened(project.folder / f"results/reference/{study}/{layout.reference(study)}") as archive:
+        reading.unpack(archive, folder)
+        (folder / layout.MANIFEST).write_bytes(archive.file.read(layout.MANIFEST))
+    words = ["--snakefile", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", str(folder)]
+    tables = [f"results/{study}/{name}" for name in references.TABLES]
+    done = project.run("snakemake", *words, "--cores", "2", *tables, **NOTHING)
+    assert done.returncode == 0, done.stderr
+    for name in references.TABLES:
+        assert (folder / f"results/{study}/{name}").read_bytes() == (REFERENCE / study / name).read_bytes(), name
+
+
 def test_an_archive_is_a_workflow_run_crate(small):
-    """One whose cells measure a program, and one with cells that measure none."""
+    """One whose cells measure a program, and one with cells that measure none: small, and both in one with raw outputs."""
     small.make_up("amaral2015", 0)
-    small.archive("amaral2015")
-    for name in (ARCHIVE, "plimsoll-amaral2015.zip"):
-        assert crates.issues(small.folder / name) == []
+    raw = small.folder / f"results/{SMALL}/raw/a/1-1/stdout.txt"
+    raw.parent.mkdir(parents=True)
+    raw.write_text("it said this\n")
+    kinds = {"small.zip": ("amaral2015", "--small"), "both.zip": (f"{SMALL},amaral2015", "--raw")}
+    for name, (studies_of, *words) in kinds.items():
+        small.archive(studies_of, "--output", name, *words)
+    shutil.rmtree(raw.parents[2])
+    with zipfile.ZipFile(small.folder / "both.zip") as file:
+        assert f"results/{SMALL}/raw/a/1-1/stdout.txt" in file.namelist()
+    for name in kinds:
+        assert crates.issues(small.folder / name) == [], name
 
 
 def test_a_crate_that_lacks_what_is_required_is_found(small):
@@ -190,7 +222,7 @@ def test_tables_that_are_not_what_the_records_give_are_named(small):
     small.archive(SMALL, "--output", "unlike.zip")
     runs.write_text(content)
     done = small.remake("unlike.zip")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert f"Not so results/{SMALL}/runs.csv: they were made by another version before" in done.stdout
 
 
@@ -231,6 +263,71 @@ def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
         file.writestr("hello.txt", "hello")
     assert "foreign.zip cannot be used: it has no archive.json" in one_sentence(empty.remake("foreign.zip"))
     assert not empty.files("results/from/*/")
+
+
+def test_two_archives_are_compared(small):
+    """Of what was measured before and after a change: told, with the exit status of a guard."""
+    observations = small.folder / f"results/{SMALL}/observations.csv"
+    content = observations.read_bytes()
+    table = pd.read_csv(observations, keep_default_na=False)
+    own = (table["runtime"] == "docker") & table["metric"].str.endswith("bandwidth")
+    table.loc[own, "value"] /= 3
+    table.to_csv(observations, index=False)
+    small.archive(SMALL, "--output", "after.zip")
+    observations.write_bytes(content)
+    before = small.contents(f"results/{SMALL}")
+    same = small.run("plimsoll", "compare", ARCHIVE, ARCHIVE, "--out", "same", **NOTHING)
+    assert same.returncode == 0, same.stderr
+    done = small.run("plimsoll", "compare", ARCHIVE, "after.zip", "--out", "changed", COLUMNS="100", **NOTHING)
+    assert done.returncode == 1, done.stderr
+    rows = pd.read_csv(small.folder / "changed/compare.csv")
+    worse = rows[rows["answer"] == "worse"]
+    assert set(worse["runtime"]) == {"docker"} and worse["metric"].str.endswith("bandwidth").all() and len(worse) > 1
+    # Both have records: the bits are known, and findings are compared with their effects.
+    assert f"Both ran the same bits ({len(made_up.BITS)} programs and libraries)." in " ".join(done.stdout.split())
+    assert (rows["kind"] == "effect").sum() > 10 and "−67 % [" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("comparisons are worse in B (exit 1)")
+    assert len(small.files("results/compare/archives/*/results")) == 2 and small.contents(f"results/{SMALL}") == before
+
+
+def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_path):
+    """As those of a host of rules/cluster.smk are; the file is the same."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "plimsoll",
+            "--directory",
+            str(small.folder),
+            "archive",
+            "--output",
+            "host.zip",
+            f"studies={SMALL}",
+        ],
+        cwd=tmp_path,
+        env=small.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{small.folder}/host.zip (") and list(tmp_path.iterdir()) == []
+    small.archive(SMALL, "--output", "here.zip")
+    assert (small.folder / "host.zip").read_bytes() == (small.folder / "here.zip").read_bytes()
+
+
+def test_make_archives_the_folder_that_it_is_told(project):
+    for given, words in (
+        (["DIRECTORY=hosts/n1", "FILE=n1.zip"], f"-m plimsoll --directory hosts/n1 archive --output {project.folder}/n1.zip"),
+        (["FILE=n1.zip", "SMALL=1"], "-m plimsoll archive --output n1.zip --small"),
+    ):
+        done = subprocess.run(
+            ["make", "-n", "archive", *given],
+            cwd=project.folder,
+            env={**os.environ, "MAKEFLAGS": ""},
+            capture_output=True,
+            text=True,
+        )
+        assert words in " ".join(done.stdout.replace("\\\n", " ").split()), done.stdout
 
 
 def test_making_again_needs_no_set_up_but_python(project):

@@ -2,30 +2,27 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import built
-from tests.project import Project
+from tests.project import PROJECT, Project
 
 STUDY, SETTINGS = "liu2020", Project.settings
 # A figure that takes no run, as one socket cannot measure what it shows.
 DRAWN = "fig16"
-MODULE = """
-module plimsoll:
-    snakefile: "{project}/Snakefile"
-    config: {config}
-
-
-use rule * from plimsoll{names}
-
-
-onstart:
-    plimsoll.onstart()
-"""
+# The same settings in a file: what is nested in one that is given by --config is text.
+OF_MODULE = {
+    **{"profile": "ci", "repetitions": 1},
+    "runtimes": dict.fromkeys(("singularity", "singularity-instance", "singularity-cgroup"), "off"),
+}
+# The module as the documentation shows it, in the place of whose clone another one is put.
+DOCUMENTED, CLONE = PROJECT / "docs/hosts.md", "/path/to/plimsoll"
 
 
 def snakemake(project: Project, folder: Path, *words: str, settings: tuple[str, ...] = SETTINGS) -> subprocess.CompletedProcess:
@@ -109,30 +106,47 @@ def test_a_file_of_the_configuration_may_lie_in_the_project(project, elsewhere):
     assert "numa" in there.stderr
 
 
-def module(project: Project, folder: Path, names: str = "", config: str = "config") -> list[str]:
-    """Put a workflow into a folder that has the project as a module; what Snakemake is told besides."""
-    (folder / "Snakefile").write_text(MODULE.format(project=project.folder, names=names, config=config))
-    return ["--workflow-profile", str(project.folder / "profiles/default")]
+def documented() -> str:
+    """The workflow that has the project as a module, as docs/hosts.md shows it."""
+    (snippet,) = re.findall(r"```python\n(module plimsoll:.*?)```", DOCUMENTED.read_text(), re.DOTALL)
+    assert snippet.count(CLONE) == 1
+    return snippet
+
+
+def module(project: Project, folder: Path, **settings: object) -> list[str]:
+    """Put that workflow into a folder, with settings of the module in its own configuration; what Snakemake is told besides."""
+    (folder / "Snakefile").write_text(documented().replace(CLONE, str(project.folder)))
+    (folder / "mine.yaml").write_text(yaml.safe_dump({"plimsoll": settings, "of_another_rule": 1}))
+    return ["--workflow-profile", str(project.folder / "profiles/default"), "--configfile=mine.yaml"]
 
 
 def test_a_local_clone_is_a_module(project, elsewhere, untouched):
-    profile = module(project, elsewhere)
-    jobs = counted(snakemake(project, elsewhere, *profile, "--dry-run", f"results/{STUDY}/report.html"))
-    assert jobs["measure"] > 50 and jobs["report"] == 1
+    named = [*module(project, elsewhere, **OF_MODULE), "--dry-run", f"results/{STUDY}/report.html"]
+    jobs = counted(snakemake(project, elsewhere, *named, settings=("mine=1",)))
+    assert jobs["plimsoll_measure"] > 50 and jobs["plimsoll_report"] == 1
 
 
 def test_what_onstart_does_is_done_where_the_importing_workflow_calls_it(project, elsewhere, untouched):
     """Whatever the rules are called there: the plan is there before the first job, and the folder is held."""
     wanted = f"results/{STUDY}/figures/{DRAWN}.pdf"
-    done = snakemake(project, elsewhere, *module(project, elsewhere, " as plimsoll_*"), wanted)
+    done = snakemake(project, elsewhere, *module(project, elsewhere, **OF_MODULE), wanted, settings=("mine=1",))
     assert done.returncode == 0, done.stderr
     assert (elsewhere / wanted).exists() and (elsewhere / f"results/{STUDY}/plan.json").exists()
     assert (elsewhere / ".snakemake/plimsoll.lock").exists()
 
 
 def test_a_module_s_configuration_says_what_is_different(project, elsewhere):
-    module(project, elsewhere, config="config['measured']")
-    done = snakemake(project, elsewhere, "--dry-run", "plan", settings=("mine=1", "measured={profile: paper}"))
+    named = ["--dry-run", "plimsoll_plan"]
+    done = snakemake(project, elsewhere, *module(project, elsewhere, profile="paper"), *named, settings=("mine=1",))
     assert done.returncode == 0 and "paper" in done.stderr, done.stderr
-    done = snakemake(project, elsewhere, "--dry-run", "plan", settings=("mine=1", "measured={profil: paper}"))
+    done = snakemake(project, elsewhere, *module(project, elsewhere, profil="paper"), *named, settings=("mine=1",))
     assert done.returncode and "unknown key 'profil'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_names_of_a_module_s_rules_may_be_plimsoll_s_own(project, elsewhere, untouched):
+    """As the documentation says: without `as`."""
+    named = module(project, elsewhere, **OF_MODULE)
+    path = elsewhere / "Snakefile"
+    path.write_text(path.read_text().replace(" as plimsoll_*", ""))
+    jobs = counted(snakemake(project, elsewhere, *named, "--dry-run", "all", settings=("mine=1",)))
+    assert jobs["measure"] > 50 and jobs["report"] == 1

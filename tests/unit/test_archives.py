@@ -135,7 +135,8 @@ def test_a_small_archive_lacks_pictures_and_pages_alone(results, archive, tmp_pa
 def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_path):
     assert pack(results, tmp_path / "raw.zip", raw=True)
     contents = members(tmp_path / "raw.zip")
-    assert [name for name in contents if "/raw/" in name] == [f"results/{STUDY}/raw/a/1-1/stdout.txt"]
+    # The folder too, which the description names.
+    assert [name for name in contents if "/raw/" in name] == [f"results/{STUDY}/raw/", f"results/{STUDY}/raw/a/1-1/stdout.txt"]
     unpacked(tmp_path / "raw.zip", tmp_path / "new")
     assert (tmp_path / f"new/results/{STUDY}/raw/a/1-1/stdout.txt").read_text() == "it said this\n"
 
@@ -556,23 +557,119 @@ def test_every_given_member_is_placed_where_the_workflow_reads(archive):
     assert paths.CONFIG == PROJECT / "config" and designs.known()
 
 
-def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, results, tmp_path, monkeypatch):
+@pytest.fixture
+def beside(tmp_path, monkeypatch) -> Path:
+    """Where archives are unpacked to be read beside other results."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path / opening.PLACE
+
+
+def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, results, beside):
     folder = opening.folder_of(archive)
     records_there = {path.relative_to(results): path.read_bytes() for path in results.glob(f"{STUDY}/runs/**/*.json")}
     assert {path.relative_to(folder): path.read_bytes() for path in folder.glob(f"{STUDY}/runs/**/*.json")} == records_there
+    # What describes the machine is in it, though nothing is made from it.
+    assert (folder / "host.txt").read_bytes() == (results / "host.txt").read_bytes()
     written = (folder / STUDY / "plan.json").stat().st_mtime_ns
     assert opening.folder_of(archive) == folder and (folder / STUDY / "plan.json").stat().st_mtime_ns == written
-    assert [path.name for path in opening.PLACE.iterdir()] == [folder.parent.name]
-    assert opening.folder_of(results) == results
+    assert [path.name for path in beside.iterdir() if path.is_dir()] == [folder.parent.name]
+    assert opening.folder_of(results) == results and opening.reference_of(results) == results
+
+
+def test_what_was_unpacked_to_be_read_is_checked_each_time(own, tmp_path, beside):
+    """Whatever was changed in it, it is unpacked anew: a given file, a record, what was made, and one that is about it."""
+    (own / STUDY / "answer.csv").write_text("a,b\n1,2\n")
+    assert pack(own, tmp_path / "made.zip")
+    folder = opening.folder_of(tmp_path / "made.zip")
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    first = sorted((folder / STUDY / "runs").rglob("*.json"))[0]
+    for path in (folder / STUDY / "plan.json", first, folder / STUDY / "answer.csv", folder / "host.txt"):
+        for change in (lambda path: path.write_text("other"), lambda path: path.unlink()):
+            change(path)
+            assert opening.folder_of(tmp_path / "made.zip") == folder
+            assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there
+    (folder / STUDY / "runs/more.json").write_text("{}")
+    opening.folder_of(tmp_path / "made.zip")
+    assert not (folder / STUDY / "runs/more.json").exists()
+
+
+def test_the_archive_of_reference_measurements_is_read_in_their_place(archive, tmp_path, beside):
+    """They are tables alone; the archive has plans and records too."""
+    kept = tmp_path / "reference" / STUDY
+    kept.mkdir(parents=True)
+    (kept / "observations.csv").write_text("study\n")
+    assert opening.reference_of(kept) == kept
+    shutil.copy(archive, kept / layout.reference(STUDY))
+    there = opening.reference_of(kept)
+    assert (
+        there == opening.folder_of(archive) / STUDY and (there / "plan.json").is_file() and any(there.rglob("runs/**/*.json"))
+    )
+    (kept / layout.reference(STUDY)).write_bytes(b"PK")
+    with pytest.raises(PlimsollError, match=rf"{layout.reference(STUDY)} is damaged, or no archive: copy it again"):
+        opening.reference_of(kept)
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Reference measurements, and new ones that take their place."""
+    monkeypatch.setattr(references, "_write", lambda study, results, new, say: (new.mkdir(), (new / "of").write_text("new")))
+    (tmp_path / STUDY).mkdir()
+    (tmp_path / STUDY / "of").write_text("old")
+    return tmp_path
+
+
+def test_reference_measurements_are_there_at_each_moment(kept, monkeypatch):
+    """Those that were there are moved aside, and deleted when the new ones have their place."""
+    rename, seen = Path.rename, []
+
+    def renaming(path: Path, target: Path) -> Path:
+        seen.append(sorted((kept / name / "of").read_text() for name in (STUDY, f".{STUDY}.old") if (kept / name).exists()))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", renaming)
+    assert references.keep({"id": STUDY}, kept, kept) == kept / STUDY
+    assert seen == [["old"], ["old"]] and (kept / STUDY / "of").read_text() == "new"
+    assert [path.name for path in kept.iterdir()] == [STUDY]
+
+
+def test_reference_measurements_that_were_moved_aside_come_back(kept, monkeypatch):
+    """Another process was killed between the two renamings, and this one cannot keep anything."""
+    (kept / STUDY).rename(kept / f".{STUDY}.old")
+
+    def fail(*given):
+        raise PlimsollError("it was not measured")
+
+    with monkeypatch.context() as patch, pytest.raises(PlimsollError):
+        patch.setattr(references, "_write", fail)
+        references.keep({"id": STUDY}, kept, kept)
+    assert (kept / STUDY / "of").read_text() == "old" and [path.name for path in kept.iterdir()] == [STUDY]
+    references.keep({"id": STUDY}, kept, kept)
+    assert (kept / STUDY / "of").read_text() == "new" and [path.name for path in kept.iterdir()] == [STUDY]
 
 
 @pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/*.zip")), ids=lambda path: path.parent.name)
 def test_tables_of_the_reference_are_those_of_its_archive(path):
     study = path.parent.name
-    assert path.name == references.archive_of(study)
+    assert path.name == layout.reference(study)
     contents = members(path)
     for name in references.TABLES:
         assert (path.parent / name).read_bytes() == contents[f"results/{study}/{name}"]
     with reading.opened(path) as archive:
         assert archive.manifest["studies"] == [study]
+
+
+@pytest.mark.parametrize(
+    ("other", "by", "status"),
+    [
+        ([], "us", 0),
+        (["results/s/figures/a.png", "results/s/report.html"], "us", 0),
+        (["results/s/observations.csv"], "us", 1),
+        (["results/s/report.html", "results/s/tables/tests.csv"], "us", 1),
+        (["results/s/observations.csv"], "others", 0),
+    ],
+)
+def test_a_table_that_is_another_by_the_same_code_is_no_success(tmp_path, monkeypatch, other, by, status):
+    monkeypatch.setattr(reading, "compared", lambda archive, folder, but: (["results/s/runs.csv"], other))
+    made_by = {"us": code.made_by(), "others": {"version": "0.1", "code": "0" * 64}}[by]
+    made = remake.comparison(reading.Archive(None, {"made_by": made_by}, ""), tmp_path, ())
+    assert made.status == status and all(name in made.words for name in other)

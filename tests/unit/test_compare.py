@@ -5,18 +5,20 @@ import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import designs
-from plimsoll.analysis import cell_paths
-from plimsoll.analysis.two_sets import Terms
-from plimsoll.claims import verdicts
+from plimsoll.analysis import cell_paths, collect
+from plimsoll.archives import opening
+from plimsoll.claims import across, verdicts
 from plimsoll.comparing import asked, findings, sets, studies
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import two_sets
 from plimsoll.measuring import record
+from plimsoll.pages import junit
 from plimsoll.planning import planner
 
 from tests import pages
@@ -38,7 +40,7 @@ def folders(tmp_path) -> dict[str, Path]:
     for name in "ab":
         made[name] = tmp_path / name / STUDY
         made[name].mkdir(parents=True)
-        for file in ("observations.csv", "runs.csv", "claims.csv", "host.txt"):
+        for file in ("observations.csv", "runs.csv", "claims.csv", "comparisons.csv", "host.txt"):
             shutil.copy(REFERENCE / STUDY / file, made[name])
     return made
 
@@ -68,12 +70,21 @@ def compare(folders, tmp_path, *options: str) -> tuple[int, Path]:
     return stages.main(["compare", str(folders["a"]), str(folders["b"]), "--out", str(out), *options]), out
 
 
+def rows_of(out: Path, effects: bool = False) -> pd.DataFrame:
+    """The rows of compare.csv that are of cells and averages, or those of effects that findings rest on."""
+    table = pd.read_csv(out / "compare.csv")
+    return table[(table["kind"] == "effect") == effects]
+
+
 @pytest.mark.usefixtures("unillustrated")
 def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys):
     status, out = compare(folders, tmp_path)
     assert status == 0
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
+    effects = rows_of(out, effects=True)
+    assert set(effects["answer"]) <= {"alike", "undecided"} and len(effects) > 10
+    assert effects["change"].dropna().to_numpy() == pytest.approx(0, abs=1e-12) and effects["change"].notna().any()
     told = capsys.readouterr().out
     assert told.splitlines()[-1].startswith("Nothing is worse in B; ") and told.splitlines()[-1].endswith("(exit 0)")
 
@@ -83,7 +94,7 @@ def test_what_is_worse_is_told_and_decides(folders, tmp_path, capsys):
     changed(folders["b"], slower)
     status, out = compare(folders, tmp_path)
     assert status == 1
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     worse = rows[rows["answer"] == "worse"]
     assert set(worse["runtime"]) == {"docker"} and "randomring_bandwidth" in set(worse["metric"])
     assert worse["ratio"].to_numpy() == pytest.approx(1 / 3)
@@ -93,7 +104,7 @@ def test_what_is_worse_is_told_and_decides(folders, tmp_path, capsys):
     assert "−67 % [" in told and "random-ring bandwidth: two Docker containers" in " ".join(told.split())
     # The other way round it is a gain, and nothing is worse.
     status, out = compare({"a": folders["b"], "b": folders["a"]}, tmp_path)
-    assert status == 0 and "better" in set(pd.read_csv(out / "compare.csv")["answer"])
+    assert status == 0 and "better" in set(rows_of(out)["answer"])
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -119,6 +130,8 @@ def test_only_what_changed_is_told_unless_all_is_asked_for(folders, tmp_path, ca
 
 @pytest.mark.usefixtures("unillustrated")
 def test_undecided_counts_where_it_is_asked_to(folders, tmp_path):
+    for side in "ab":
+        records_of(folders[side], {"hpcc": "1" * 40})
     assert compare(folders, tmp_path)[0] == 0
     assert compare(folders, tmp_path, "--strict")[0] == 1
     assert compare(folders, tmp_path, "--strict", "--margin", "30")[0] == 0
@@ -131,7 +144,7 @@ def test_the_files_say_the_same(folders, tmp_path):
         f"compare{end}" for end in (f"-{STUDY}.csv", f"-{STUDY}.pdf", f"-{STUDY}.png", ".csv", ".html", ".json", ".junit.xml")
     ]
     assert sorted(path.name for path in out.iterdir()) == names
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     told = json.loads((out / "compare.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     assert (
         told["status"] == 1
@@ -141,14 +154,18 @@ def test_the_files_say_the_same(folders, tmp_path):
     assert len(told["studies"][STUDY]["rows"]) == len(rows)
     suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
     cases = suite.findall("testcase")
+    of_findings = [case for case in cases if case.get("classname") == f"{STUDY}.findings"]
     found = {outcome: len(suite.findall(f"testcase/{outcome}")) for outcome in ("failure", "error", "skipped")}
-    assert len(cases) == len(rows) == int(suite.get("tests"))
+    assert len(cases) == int(suite.get("tests")) == len(rows) + len(of_findings)
+    assert len(of_findings) == len(told["studies"][STUDY]["findings"]) > 5
     assert found == {
         "failure": int(suite.get("failures")),
         "error": int(suite.get("errors")),
         "skipped": int(suite.get("skipped")),
     }
-    assert found["failure"] == (rows["answer"] == "worse").sum() and found["skipped"] == (rows["answer"] == "undecided").sum()
+    undecided = (rows["answer"] == "undecided").sum() + sum(case.find("skipped") is not None for case in of_findings)
+    assert found["failure"] == (rows["answer"] == "worse").sum() and found["skipped"] == undecided
+    assert len(told["studies"][STUDY]["effects"]) == len(rows_of(out, effects=True)) > 10
     failure = suite.find("testcase/failure")
     assert failure.get("type") == "worse" and "p = " in failure.get("message")
     drawn = pd.read_csv(out / f"compare-{STUDY}.csv")
@@ -162,7 +179,7 @@ def test_the_page_can_be_read_by_everyone(folders, tmp_path):
     assert page.h1.get_text() == "What changed from A to B" and page.select("figure img")
     assert "(exit status 1)" in page.get_text()
     marked = [row for row in page.select("tbody tr") if row.select("b.contradicted")]
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     assert len(marked) == (rows["answer"] == "worse").sum()
 
 
@@ -209,9 +226,9 @@ def test_cells_of_other_sizes_are_refused_or_left_out(folders, tmp_path, capsys)
     )
     suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
     assert suite.find("testcase/error").get("type") == "not comparable" and int(suite.get("failures")) == 0
-    assert pd.read_csv(out / "compare.csv").empty and "Not compared." in (out / "compare.html").read_text()
+    assert rows_of(out).empty and "Not compared." in (out / "compare.html").read_text()
     status, out = compare(folders, tmp_path, "--force")
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     assert status == 0 and "fft_gflops" not in set(rows["metric"]) and len(rows) > 30
     assert "other sizes" in capsys.readouterr().out
 
@@ -224,14 +241,73 @@ def test_sets_without_a_cell_in_common_are_not_compared(folders, tmp_path, capsy
 
 
 @pytest.mark.usefixtures("unillustrated")
-def test_cells_that_one_set_lacks_are_left_out(folders, tmp_path, capsys, factors):
+def test_cells_that_one_set_lacks_are_left_out_and_count_where_it_is_strict(folders, tmp_path, capsys, factors):
+    for side in "ab":
+        records_of(folders[side], {"hpcc": "1" * 40})
     for file in ("observations.csv", "runs.csv"):
         changed(folders["b"], lambda table: table[table["runtime"] != "docker-shared"], file)
     status, out = compare(folders, tmp_path)
-    assert status == 0 and "docker-shared" not in set(pd.read_csv(out / "compare.csv")["runtime"])
-    assert "cells only in A." in capsys.readouterr().out
-    skipped = [case.find("skipped").get("message") for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")]
-    assert "only in A" in skipped
+    assert status == 0 and "docker-shared" not in set(rows_of(out)["runtime"])
+    told = " ".join(capsys.readouterr().out.split())
+    observed = collect.table(folders["a"] / "observations.csv", factors)
+    number = cell_paths.of_table(observed[observed["runtime"] == "docker-shared"], factors).nunique()
+    assert f"Not compared: {number} cells only in A." in told and f"B lacks {number} cells of A (exit 0)" in told
+    skipped = [one.get("message") for one in ET.parse(out / "compare.junit.xml").getroot().iter("skipped")]
+    assert skipped.count("only in A") == number
+    # A margin so wide that nothing is undecided.
+    assert compare(folders, tmp_path, "--strict", "--margin", "1000")[0] == 1
+    assert f"B lacks {number} cells of A (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
+    # The other way round nothing of A is missing.
+    status, _ = compare({"a": folders["b"], "b": folders["a"]}, tmp_path, "--strict", "--margin", "1000")
+    assert status == 0 and "cells only in B." in capsys.readouterr().out
+
+
+def without_docker(folders, factors) -> None:
+    """B has neither observations nor runs of a cell."""
+    for file in ("observations.csv", "runs.csv"):
+        changed(folders["b"], lambda table: table[cell_paths.of_table(table, factors) != DOCKER], file)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_cell_that_b_cannot_measure_is_lost(folders, tmp_path, capsys, factors):
+    """The plan of B says why. A guard whose engine no longer answers must not pass."""
+    without_docker(folders, factors)
+    assert compare(folders, tmp_path)[0] == 0
+    plan = {"cells": {DOCKER: {"reason": "docker does not work: no such daemon"}, "another/cell": {"reason": "why"}}}
+    (folders["b"] / "plan.json").write_text(json.dumps(plan))
+    capsys.readouterr()
+    status, out = compare(folders, tmp_path)
+    (row,) = rows_of(out).query("answer == 'failed'").to_dict("records")
+    assert status == 1 and (row["cell"], row["runtime"], row["kind"]) == (DOCKER, "docker", "cell")
+    said = "B cannot measure it: docker does not work: no such daemon"
+    assert row["note"] == said and said in " ".join(capsys.readouterr().out.split())
+    failures = [one.get("message") for one in ET.parse(out / "compare.junit.xml").getroot().iter("failure")]
+    assert failures == [said] and said in (out / "compare.html").read_text()
+    # What A has not observed is not lost, whatever B's plan says of it.
+    assert compare({"a": folders["b"], "b": folders["a"]}, tmp_path)[0] == 0
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_set_that_can_measure_nothing_of_a_is_worse_and_not_incomparable(folders, tmp_path, factors):
+    cells = set(cell_paths.of_table(collect.table(folders["a"] / "observations.csv", factors), factors))
+    for file in ("observations.csv", "runs.csv"):
+        changed(folders["b"], lambda table: table.head(0), file)
+    (folders["b"] / "plan.json").write_text(json.dumps({"cells": {cell: {"reason": "nothing works"} for cell in cells}}))
+    status, out = compare(folders, tmp_path)
+    assert status == 1 and set(rows_of(out)["answer"]) == {"failed"} and len(rows_of(out)) == len(cells)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_value_that_only_a_has_is_undecided(folders, tmp_path, factors):
+    def without(table):
+        own = (cell_paths.of_table(table, factors) == DOCKER) & (table["metric"] == "randomring_bandwidth")
+        return table[~own]
+
+    changed(folders["b"], without)
+    status, out = compare(folders, tmp_path)
+    (row,) = rows_of(out).query("note == 'B has no value of it'").to_dict("records")
+    assert status == 0 and (row["cell"], row["metric"], row["answer"]) == (DOCKER, "randomring_bandwidth", "undecided")
+    assert row["blocks_a"] > 0 and row["blocks_b"] == 0
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -251,8 +327,8 @@ def test_a_cell_that_only_fails_now_is_worse(folders, tmp_path, capsys, factors)
     assert status == 1
     runs = pd.read_csv(folders["b"] / "runs.csv")
     number = ((cell_paths.of_table(runs, factors) == DOCKER) & (runs["status"] == "failed")).sum()
-    (error,) = ET.parse(out / "compare.junit.xml").getroot().iter("error")
-    assert f"failed in each of {number} runs of B: exit code 7" in error.get("message")
+    (failure,) = ET.parse(out / "compare.junit.xml").getroot().iter("failure")
+    assert f"failed in each of {number} runs of B: exit code 7" in failure.get("message")
     assert f"failed in each of {number} runs of B" in " ".join(capsys.readouterr().out.split())
 
 
@@ -261,15 +337,17 @@ def test_a_set_in_which_everything_fails_is_worse_and_not_incomparable(folders, 
     changed(folders["b"], lambda table: table.head(0))
     changed(folders["b"], lambda table: table.assign(status="timeout", reason="it took too long"), "runs.csv")
     status, out = compare(folders, tmp_path)
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     assert status == 1 and set(rows["answer"]) == {"failed"} and len(rows) > 10
     changed(folders["b"], lambda table: table.assign(status="disturbed"), "runs.csv")
     assert compare(folders, tmp_path)[0] == 2
 
 
-def records_of(folder: Path, bits: dict[str, str]) -> None:
-    """One record, with these identifiers."""
-    record.write(folder / f"runs/{DOCKER}/1.json", recorded(study=STUDY, bits=bits))
+def records_of(folder: Path, *each: dict[str, str]) -> None:
+    """One record of a cell for each of these identifiers."""
+    shutil.rmtree(folder / "runs", ignore_errors=True)
+    for number, bits in enumerate(each, 1):
+        record.write(folder / f"runs/{DOCKER}/{number}.json", recorded(study=STUDY, repetition=number, bits=bits))
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -280,10 +358,45 @@ def test_other_bits_are_refused_unless_somebody_insists(folders, tmp_path, capsy
     assert "A and B ran other bits: libmpi.so.40 is 2222222222222222 in A and 3333333333333333 in B" in capsys.readouterr().err
     assert compare(folders, tmp_path, "--force")[0] == 0
     assert "Other bits: libmpi.so.40" in capsys.readouterr().out
-    shutil.rmtree(folders["b"] / "runs")
     records_of(folders["b"], {"hpcc": "1" * 40, "libmpi.so.40": "2" * 40})
     assert compare(folders, tmp_path)[0] == 0
     assert "Both ran the same bits (2 programs and libraries)." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("of_b", "said"),
+    [
+        ([{"hpcc": "1" * 40}], "libmpi.so.40 is 2222222222222222 in A and absent in B"),
+        ([{"hpcc": "1" * 40, "libmpi.so.40": "2" * 40, "libz": "4" * 40}], "libz is absent in A and 4444444444444444 in B"),
+        (
+            [{"hpcc": "1" * 40, "libmpi.so.40": "2" * 40}, {"hpcc": "1" * 40, "libmpi.so.40": "3" * 40}],
+            "libmpi.so.40 is 2222222222222222 in A and 2222222222222222 and 3333333333333333 in B",
+        ),
+    ],
+)
+def test_bits_that_only_some_runs_or_one_set_had_are_other_bits(folders, tmp_path, capsys, of_b, said):
+    records_of(folders["a"], {"hpcc": "1" * 40, "libmpi.so.40": "2" * 40})
+    records_of(folders["b"], *of_b)
+    assert compare(folders, tmp_path)[0] == 2
+    assert f"A and B ran other bits: {said}; FORCE=1" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_strict_comparison_needs_to_know_the_bits(folders, tmp_path, capsys):
+    records_of(folders["a"], {"hpcc": "1" * 40})
+    assert compare(folders, tmp_path, "--strict")[0] == 2
+    said = "Whether A and B ran the same bits is not known (STRICT=1): there are no records of B; FORCE=1 (--force) compares"
+    assert said in capsys.readouterr().err
+    assert compare(folders, tmp_path, "--strict", "--force")[0] == 1
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_bits_of_cells_that_one_set_has_not_are_no_other_bits(folders, tmp_path, factors):
+    """Another part of the study may have programs of its own."""
+    for side in "ab":
+        records_of(folders[side], {"hpcc": "1" * 40})
+    record.write(folders["a"] / "runs/another/cell/1.json", recorded(study=STUDY, bits={"netperf": "5" * 40}))
+    assert compare(folders, tmp_path)[0] == 0
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -306,6 +419,26 @@ def test_the_same_on_another_host_is_the_same_cell(folders, tmp_path, small_host
     assert compare(folders, tmp_path)[0] == 2
 
 
+def test_the_reference_is_compared_with_results_of_another_machine(folders, tmp_path, monkeypatch, unillustrated):
+    """The archive beside the reference's tables has the plan that says that all but the host is the same."""
+    monkeypatch.chdir(tmp_path)
+    reference, loaded = REFERENCE / STUDY, built(STUDY)
+    there = opening.reference_of(reference)
+    assert there != reference
+    plan = json.loads((there / "plan.json").read_text())
+    elsewhere = {path: {**cell, "host": "another one"} for path, cell in plan["cells"].items()}
+    prints = {cell["fingerprint"]: loaded.design.cells.fingerprint(elsewhere[path]) for path, cell in plan["cells"].items()}
+    for cell in elsewhere.values():
+        cell["fingerprint"] = prints[cell["fingerprint"]]
+    planner.write({**plan, "cells": elsewhere}, folders["b"] / "plan.json")
+    changed(folders["b"], lambda table: table.assign(fingerprint=table["fingerprint"].map(prints)))
+    assert compare({"a": folders["a"], "b": folders["b"]}, tmp_path)[0] == 2
+    status, out = compare({"a": reference, "b": folders["b"]}, tmp_path)
+    assert status == 0 and len(rows_of(out)) > 50 and set(rows_of(out)["answer"]) <= {"alike", "undecided"}
+    # A folder with those of several studies has them in the same way.
+    assert sets.read(reference.parent, opening.reference_of)[STUDY].folders == (there,)
+
+
 @pytest.mark.usefixtures("unillustrated")
 def test_a_folder_of_sessions_is_one_set(folders, tmp_path, capsys):
     place = tmp_path / "sessions"
@@ -314,7 +447,7 @@ def test_a_folder_of_sessions_is_one_set(folders, tmp_path, capsys):
     (found,) = sets.read(place).values()
     assert [folder.name for folder in found.folders] == ["1", "2", "10"]
     status, out = compare({"a": place, "b": folders["b"]}, tmp_path)
-    rows = pd.read_csv(out / "compare.csv")
+    rows = rows_of(out)
     assert status == 0 and set(rows["sessions_a"]) == {3} and set(rows["sessions_b"]) == {1}
     assert "3 sessions" in capsys.readouterr().out
 
@@ -324,28 +457,97 @@ def test_studies_that_both_have_are_compared(tmp_path, capsys):
     for name, studies_of in (("a", (STUDY, "li2018")), ("b", ("li2018", "jha2018"))):
         for study in studies_of:
             built(study)
-            shutil.copytree(REFERENCE / study, tmp_path / name / study, ignore=shutil.ignore_patterns("figures", "tables"))
+            shutil.copytree(
+                REFERENCE / study, tmp_path / name / study, ignore=shutil.ignore_patterns("figures", "tables", "*.zip")
+            )
     status, out = compare({side: tmp_path / side for side in "ab"}, tmp_path)
-    assert status == 0 and set(pd.read_csv(out / "compare.csv")["study"]) == {"li2018"}
+    assert status == 0 and set(rows_of(out)["study"]) == {"li2018"}
     shutil.rmtree(tmp_path / "b/li2018")
     assert compare({side: tmp_path / side for side in "ab"}, tmp_path)[0] == 2
     assert f"A has li2018, {STUDY} and B has jha2018: only sets of the same study are compared." in capsys.readouterr().err
+
+
+@pytest.fixture
+def two(folders, tmp_path) -> dict[str, Path]:
+    """Two sets of two studies."""
+    built("li2018")
+    for side in "ab":
+        shutil.copytree(
+            REFERENCE / "li2018", tmp_path / side / "li2018", ignore=shutil.ignore_patterns("figures", "tables", "*.zip")
+        )
+    return {side: tmp_path / side for side in "ab"}
+
+
+def twice_as_slow(table: pd.DataFrame) -> None:
+    table.loc[table["runtime"] == "docker", "value"] *= table["better"].map({"higher": 0.5, "lower": 2.0})
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_p_is_adjusted_for_the_number_of_studies_that_are_compared(two, folders, tmp_path):
+    """The exit status is one of all of them, and so is what is wrongly found in one case of twenty."""
+    changed(folders["b"], slower)
+    _, out = compare(folders, tmp_path)
+    alone = rows_of(out).set_index(["kind", "metric", "cell"])
+    _, out = compare(two, tmp_path)
+    together = rows_of(out).query("study == @STUDY").set_index(["kind", "metric", "cell"])
+    known = alone["p_holm"].notna()
+    assert known.sum() > 50 and (alone.loc[known, "p_holm"] < 0.5).any()
+    for p in ("p_holm", "p_alike_holm"):
+        doubled = np.minimum(1, 2 * alone.loc[known, p])
+        assert together.loc[alone.index, p][known].to_numpy() == pytest.approx(doubled, nan_ok=True)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_study_that_cannot_be_compared_hides_nothing_of_another(two, tmp_path, capsys):
+    changed(two["b"] / STUDY, lambda table: table.assign(fingerprint="0"))
+    assert compare(two, tmp_path)[0] == 2
+    assert f"plimsoll: {STUDY}: Nothing can be compared: " in capsys.readouterr().err
+    changed(two["b"] / "li2018", twice_as_slow)
+    status, out = compare(two, tmp_path)
+    last = " ".join(capsys.readouterr().out.split())
+    assert status == 1 and set(rows_of(out)["study"]) == {"li2018"}
+    assert f"comparisons are worse in B; {STUDY}: Nothing can be compared: " in last and last.endswith("(exit 1)")
+    assert json.loads((out / "compare.json").read_text())["status"] == 1
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_study_that_only_a_has_is_told_and_counts_where_it_is_strict(two, tmp_path, capsys):
+    shutil.rmtree(two["b"] / STUDY)
+    assert compare(two, tmp_path)[0] == 0
+    assert f"and B lacks all of {STUDY} (exit 0)" in " ".join(capsys.readouterr().out.split())
+    # Bits of the other study are not known, and nothing of it is undecided within such a margin.
+    assert compare(two, tmp_path, "--strict", "--force", "--margin", "100000")[0] == 1
+    assert f"and B lacks all of {STUDY} (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_every_study_of_the_reference_can_be_compared_with_itself():
     """With a design for each: iterations, watched runs, counts that never vary."""
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
-        found = studies.compare(configured.load(name, designs.known()), one, one, Terms(), False)
+        found = studies.compare(configured.load(name, designs.known()), one, one, asked.Asked())
         assert not found.refusal and not found.left_out and len(found.rows) > 10
         assert set(found.rows["answer"]) <= {"alike", "undecided"}
         assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
+        assert all(finding["encoded_alike"] for finding in found.findings)
+        effects = found.effects.rows
+        assert len(effects) >= 10 and set(effects["answer"]) <= {"alike", "undecided"} and not found.effects.alone
+
+
+@pytest.mark.parametrize("name", configured.names(configured.STUDIES))
+def test_a_cell_as_a_whole_has_a_name(name):
+    """One that is left out or lost has no metric."""
+    loaded = built(name)
+    (one,) = sets.read(REFERENCE / name).values()
+    table = one.observations(loaded)
+    cells = set(cell_paths.of_table(table, loaded.design.factors.FACTORS))
+    named = {junit.cell_name(cell, loaded) for cell in cells}
+    assert len(cells) > 5 and all(len(words) > 3 for words in named)
 
 
 def test_watched_runs_decide_nothing():
     loaded = built("liu2020")
     (one,) = sets.read(REFERENCE / "liu2020").values()
-    found = studies.compare(loaded, one, one, Terms(), False)
+    found = studies.compare(loaded, one, one, asked.Asked())
     watched = found.rows[found.rows["kind"] == studies.WATCHED]
     assert len(watched) > 100 and not watched["cell"].str.contains("/plain/").any()
     assert found.deciding["cell"][found.deciding["kind"] == studies.CELL].str.contains("/plain/").all()
@@ -362,7 +564,7 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         "s-1": result("s-1", yes),
         "s-2": result("s-2", still),
         "s-3": result("s-3", no),
-        "s-4": result("s-4", no, asked='{"a": 2}'),
+        "s-4": result("s-4", no, asked={"a": 2}),
         "s-5": result("s-5", no),
     }
     a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
@@ -374,6 +576,90 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         ("s-1", findings.ALIKE),
     ]
     assert rows[0]["encoded_alike"] is False and rows[1]["encoded_alike"] is True
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        ({"asked": {"a": 1, "holds": "each"}, "comparisons": 2}, {"asked": {"a": 1, "holds": "each"}, "comparisons": 5}, True),
+        ({"asked": {"a": 1, "holds": "each"}, "comparisons": 2}, {"asked": {"a": 1, "holds": "most"}, "comparisons": 2}, False),
+        # What could not be asked has the rule that the claim names, and not the one that was applied.
+        (
+            {"asked": {"a": 1, "holds": "average"}, "comparisons": 0},
+            {"asked": {"a": 1, "holds": "each"}, "comparisons": 2},
+            True,
+        ),
+        ({"asked": {"a": 1, "margin": 0.05}}, {"asked": {"a": 1, "margin": 0.1}}, False),
+        ({"asked": {}}, {"asked": {"a": 1}}, None),
+        ({"asked": None}, {}, None),
+        ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": [{"asked": {"a": 3}}]}, False),
+        ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": []}, False),
+    ],
+)
+def test_whether_a_finding_was_asked_the_same(a, b, alike):
+    assert across.asked_alike(a, b) is alike and across.asked_alike(b, a) is alike
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_findings_that_turned_are_told_before_all_else(folders, tmp_path, capsys):
+    """With the effects that they rest on: a verdict may turn without them, and they may change without it."""
+    turned = pd.read_csv(folders["b"] / "claims.csv").query("verdict == 'reproduced'")["id"].iloc[0]
+
+    def turn(table):
+        table.loc[table["id"] == turned, "verdict"] = "contradicted"
+
+    changed(folders["b"], turn, "claims.csv")
+    changed(folders["b"], slower)
+    status, out = compare(folders, tmp_path)
+    told = capsys.readouterr().out
+    assert status == 1 and told.index(turned) < told.index("geometric means") < told.index("answer  A")
+    assert f"{turned} reproduced in A, contradicted in B (effects: " in " ".join(told.split())
+    page = (out / "compare.html").read_text()
+    assert page.index(turned) < page.index("Geometric means over the cells") < page.index("What changed: better or worse")
+    cases = {
+        case.get("name").partition(":")[0]: case for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")
+    }
+    assert (
+        cases[turned].find("system-out").text.startswith("settled differently: reproduced in A, contradicted in B (effects: ")
+    )
+    # A verdict that turned is no failure, and nothing else has changed.
+    changed(folders["b"], lambda table: pd.read_csv(folders["a"] / "observations.csv", keep_default_na=False, na_values=[""]))
+    assert compare(folders, tmp_path)[0] == 0
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, tmp_path, capsys):
+    """B's own judge found three times the effect in one comparison, as sure as before."""
+    table = pd.read_csv(folders["b"] / "comparisons.csv")
+    sure = table[(table["scale"] == "ratio") & (table["high"] - table["low"] < 0.3)].iloc[0]
+
+    def larger(table):
+        own = (table[["cell_a", "cell_b", "metric"]] == sure[["cell_a", "cell_b", "metric"]]).all(axis=1)
+        table.loc[own, ["effect", "low", "high"]] = 3 * (1 + table.loc[own, ["effect", "low", "high"]]) - 1
+
+    def all_of_them(table):
+        """No finding is about an average, so that each comparison counts."""
+        table["holds"] = "each"
+
+    for side in "ab":
+        changed(folders[side], all_of_them, "claims.csv")
+    changed(folders["b"], larger, "comparisons.csv")
+    status, out = compare(folders, tmp_path)
+    (row,) = rows_of(out, effects=True).query("answer == 'different'").to_dict("records")
+    assert status == 0 and (row["cell_a"], row["cell_b"], row["metric"]) == (sure["cell_a"], sure["cell_b"], sure["metric"])
+    assert row["change"] == pytest.approx(2) and row["change_low"] < 2 < row["change_high"] and sure["claim"] in row["claims"]
+    told = " ".join(capsys.readouterr().out.split())
+    assert "behind which finding different " in told and "1 different" in told and "which decide nothing" in told
+    page = pages.check((out / "compare.html").read_text(), out)
+    shown = page.find("caption", string=lambda words: words and words.startswith("Effects behind findings that differ"))
+    assert len(shown.parent.tbody.find_all("tr")) == 1
+    case = next(
+        case
+        for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")
+        if case.get("name").startswith(f"{sure['claim']}: ")
+    )
+    told = case.find("system-out").text
+    assert "1 different" in told and "; different " in told and " [" in told
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import zipfile
 
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll.archives import opening
+from plimsoll.archives import layout
 from plimsoll.claims import across, book, findings
 from plimsoll.cluster import marker
 
@@ -14,6 +15,8 @@ from tests import pages
 from tests.conftest import REFERENCE, built
 
 STUDY = "liu2020"
+# One whose reference measurements are an archive too.
+ARCHIVED = "plimsoll2026"
 
 
 @pytest.mark.parametrize(
@@ -103,14 +106,39 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
     assert own.to_dict() == {"reference": "reproduced", "n1": "reproduced", "copied": "contradicted"}
 
 
-def test_an_archive_is_a_host_with_its_name(host, tmp_path, monkeypatch):
+def test_an_archive_is_a_host_with_its_name_and_its_machine(tmp_path, monkeypatch):
+    """One that the project has written, as somebody sends it."""
     monkeypatch.chdir(tmp_path)
+    built(ARCHIVED)
+    sent = shutil.copy(REFERENCE / ARCHIVED / layout.reference(ARCHIVED), tmp_path / "sent.zip")
+    code, text, table = made(tmp_path, sent)
+    assert code == 0 and set(table["host"]) == {"reference", "sent"} and set(table["study"]) == {ARCHIVED}
+    verdicts = table.pivot(index="id", columns="host", values="verdict")
+    assert (verdicts["sent"] == verdicts["reference"]).all()
+    page = pages.check(text, tmp_path / "out")
+    (machine,) = (one for one in page.select("details") if one.summary.get_text() == "sent: what it is")
+    told = {name.get_text(): name.find_next_sibling("dd").get_text() for name in machine.select("dt")}
+    with zipfile.ZipFile(sent) as file:
+        told_in_it = file.read("results/host.txt").decode()
+    lines = dict(line.split("  ", 1) for line in told_in_it.splitlines() if "  " in line)
+    assert told["processor"] == lines["processor"].strip() and told["kernel"] == lines["kernel"].strip()
+
+
+def test_findings_that_hosts_were_asked_otherwise_are_marked(host, tmp_path):
+    """Two verdicts on one sentence that was taken otherwise are no difference of the hosts."""
     folder = host("n1")
-    opened = []
-    monkeypatch.setattr(opening, "folder_of", lambda path: opened.append(path) or folder / "results")
-    code, text, table = made(tmp_path, tmp_path / "sent.zip")
-    assert code == 0 and opened == [tmp_path / "sent.zip"]
-    assert set(table["host"]) == {"reference", "sent"} and "AMD EPYC, of a test" in text
+    path = folder / f"results/{STUDY}/claims.json"
+    results = json.loads(path.read_text())
+    lenient = next(result for result in results if result["comparisons"] and not result["parts"])
+    lenient["asked"]["margin"] = 0.5
+    path.write_text(json.dumps(results))
+    _, text, table = made(tmp_path, folder, host("n2"))
+    page = pages.check(text, tmp_path / "out")
+    marked = {row["id"]: row.th.get_text() for row in page.select("tr[data-verdict]") if "asked otherwise" in row.th.get_text()}
+    assert list(marked) == [lenient["id"]] and marked[lenient["id"]].endswith("asked otherwise on n1")
+    assert (
+        set(table.query("asked_otherwise == 'n1'")["id"]) == {lenient["id"]} == set(table.query("asked_otherwise != ''")["id"])
+    )
 
 
 def test_every_choice_of_the_filter_has_a_finding(host, tmp_path):

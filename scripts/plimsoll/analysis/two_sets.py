@@ -18,7 +18,7 @@ from scipy import special
 from plimsoll.analysis import blocks, paper_tests
 from plimsoll.analysis.blocks import MOST, POWER, ROUNDING, SMALLEST
 
-ALIKE, BETTER, WORSE, UNDECIDED = "alike", "better", "worse", "undecided"
+ALIKE, BETTER, WORSE, DIFFERENT, UNDECIDED = "alike", "better", "worse", "different", "undecided"
 # However many blocks a session has, it tells no more than so many would if each were of another day: the variance between
 # sessions is that between blocks over this. It is taken as if it were known from so many sessions.
 SESSION_BLOCKS, SESSION_DEGREES = 10.0, 10.0
@@ -174,37 +174,42 @@ def _rows(pair: list[pd.DataFrame], by: str, least: int, terms: Terms, tables: i
         if cells >= least:
             described = {"metric": metric, "cell": name, "cells": cells, "better": better[metric]}
             rows.append(described | _row(own, of_b[metric, name], spread[metric], terms))
-    return _answered(rows, terms, tables)
+    return pd.DataFrame(answered(rows, terms, tables, _direction), columns=list(COLUMNS))
 
 
 def between(sets: Sequence[Values], session_blocks: float = SESSION_BLOCKS) -> Between:
-    """The variance between sessions of one metric, from the values of all cells of one or several sets.
-
-    Beforehand it is the blocks' variance over `session_blocks`, the share as if known from SESSION_DEGREES sessions. Sets that
-    have several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a
-    session does it does to all of them.
-    """
-    spreads = [_spreads(one.of(np.isfinite(one.log) & ~one.censored)) for one in sets]
-    degrees = sum(float((each.number - 1).sum()) for each in spreads)
-    if not degrees or math.isinf(session_blocks):
-        return Between(0.0, SESSION_DEGREES)
-    within = sum(float(each.squares.sum()) for each in spreads) / degrees
-    # It is a product of two numbers that are each known so well: the share, and the blocks' variance.
-    known = 1 / (1 / SESSION_DEGREES + 1 / degrees)
-    total = known * within / session_blocks
-    for each in spreads:
-        seen, sessions = _seen(each, within)
-        total, known = total + sessions * seen, known + sessions
-    return Between(total / known, known)
+    """The variance between sessions of one metric, from the values of all cells of one or several sets (`between_sessions`)."""
+    return between_sessions([_spreads(one.of(np.isfinite(one.log) & ~one.censored)) for one in sets], session_blocks)
 
 
 class Spreads(NamedTuple):
-    """One value for each cell and session: the cell, and of its logarithms the mean, the squares about it, and the number."""
+    """One value for each cell and session of a set: the cell (a number), and of its blocks' values, on the scale of the test,
+    the mean, the squares about it, and how many there are."""
 
     cell: np.ndarray
     mean: np.ndarray
     squares: np.ndarray
     number: np.ndarray
+
+
+def between_sessions(sets: Sequence[Spreads], session_blocks: float = SESSION_BLOCKS) -> Between:
+    """The variance between sessions, from all cells of one or several sets.
+
+    Beforehand it is the blocks' variance over `session_blocks`, the share as if known from SESSION_DEGREES sessions. Sets that
+    have several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a
+    session does it does to all of them.
+    """
+    degrees = sum(float((each.number - 1).sum()) for each in sets)
+    if not degrees or math.isinf(session_blocks):
+        return Between(0.0, SESSION_DEGREES)
+    within = sum(float(each.squares.sum()) for each in sets) / degrees
+    # It is a product of two numbers that are each known so well: the share, and the blocks' variance.
+    known = 1 / (1 / SESSION_DEGREES + 1 / degrees)
+    total = known * within / session_blocks
+    for each in sets:
+        seen, sessions = _seen(each, within)
+        total, known = total + sessions * seen, known + sessions
+    return Between(total / known, known)
 
 
 def _spreads(values: Values) -> Spreads:
@@ -238,8 +243,11 @@ def side(values: Values) -> Side | None:
     block have in common, and for one cell it is the variance of its values over their number.
     """
     found = [_session(values.of(values.session == one)) for one in np.unique(values.session)]
-    if not found or any(one is None for one in found):
-        return None
+    return None if not found or any(one is None for one in found) else of_sessions(found)
+
+
+def of_sessions(found: Sequence[tuple[float, float, int]]) -> Side:
+    """What the sessions of a set say together: the mean of theirs. Of each (mean, variance of the mean, blocks)."""
     means, errors, numbers = zip(*found, strict=True)
     number = len(found)
     return Side(float(np.mean(means)), float(sum(errors)) / number**2, float(sum(numbers) - number), int(sum(numbers)), number)
@@ -282,7 +290,7 @@ def _row(a: Values, b: Values, between: Between, terms: Terms) -> dict:
     sides = [side(values) for values in (a, b)]
     if None in sides:
         return counted | _means(a, b) | {"test": TOO_FEW, "note": f"a side has fewer than {SMALLEST} blocks"}
-    return counted | _tested(*sides, between, terms, _distinct(a, b))
+    return counted | _ratios(*sides, of_sides(*sides, between, math.log1p(terms.margin), terms.alpha))
 
 
 def _counted(values: Values, which: str) -> dict[str, int]:
@@ -296,32 +304,39 @@ def _means(a: Values, b: Values) -> dict:
     return {"mean_a": mean_a, "mean_b": mean_b, "ratio": mean_b / mean_a}
 
 
-def _distinct(a: Values, b: Values) -> float:
+def _distinct(of_a: int, of_b: int) -> float:
     """Two-sided p of ranks where all values of one side lie beyond all of the other: there is no smaller one."""
-    return 2 / math.comb(len(a.log) + len(b.log), len(a.log))
+    return 2 / math.comb(of_a + of_b, of_a)
 
 
-def _tested(a: Side, b: Side, between: Between, terms: Terms, by_ranks: float) -> dict:
+def _ratios(a: Side, b: Side, compared: dict) -> dict:
+    """What was compared on logarithms, as means and their ratio."""
+    told = {"ratio": "difference", "low": "low", "high": "high"}
+    return {
+        **compared,
+        **{"mean_a": math.exp(a.mean), "mean_b": math.exp(b.mean), "half_a": _half(a), "half_b": _half(b)},
+        **{name: math.exp(compared[own]) for name, own in told.items() if own in compared},
+    }
+
+
+def of_sides(a: Side, b: Side, between: Between, margin: float, alpha: float) -> dict:
+    """What two sets say of the same thing, on the scale of its test, before p is adjusted (`answered`): the `difference` (b
+    less a) with its 95 % interval, and p for one and for one within the `margin`."""
     found = difference(a, b, between)
     row = {
-        "mean_a": math.exp(a.mean),
-        "mean_b": math.exp(b.mean),
-        "half_a": _half(a),
-        "half_b": _half(b),
-        "ratio": math.exp(found.mean),
+        "difference": found.mean,
         "between_blocks": math.sqrt(a.error + b.error),
         "between_sessions": math.sqrt(_apart(a, b, between)),
     }
     if found.error < ROUNDING:
-        return row | _constant(found.mean, by_ranks)
+        return row | _constant(found.mean, _distinct(a.blocks, b.blocks))
     half = float(special.stdtrit(found.degrees, 0.975)) * found.error
-    margin = math.log1p(terms.margin)
     return {
         **row,
-        **{"low": math.exp(found.mean - half), "high": math.exp(found.mean + half), "degrees": found.degrees, "test": WELCH},
+        **{"low": found.mean - half, "high": found.mean + half, "degrees": found.degrees, "test": WELCH},
         "p": max(TINY, float(2 * special.stdtr(found.degrees, -abs(found.mean) / found.error))),
         "p_alike": max(TINY, found.above(-margin), found.below(margin)),
-        "needing": lambda number: _needed(a, b, between, terms, number),
+        "needing": lambda number: _needed(a, b, between, margin, alpha / number),
     }
 
 
@@ -331,9 +346,9 @@ def _half(of: Side) -> float:
 
 
 def _constant(mean: float, by_ranks: float) -> dict:
-    """A metric that varies nowhere: the same on both sides without a test, or as different as ranks can tell."""
+    """What varies nowhere: the same on both sides without a test, or as different as ranks can tell."""
     if abs(mean) < ROUNDING:
-        return {"test": SAME, "note": "the same in every run", "answer": ALIKE, "low": 1.0, "high": 1.0}
+        return {"test": SAME, "note": "the same in every run", "answer": ALIKE, "low": 0.0, "high": 0.0}
     return {"test": RANKS, "p": by_ranks, "note": "no run of either side varies, so that only ranks can be compared"}
 
 
@@ -347,45 +362,50 @@ def _at_limit(a: Values, b: Values) -> dict:
     return {
         **{
             "test": RANKS,
-            "p": max(found["p"], _distinct(a, b)),
+            "p": max(found["p"], _distinct(len(a.log), len(b.log))),
             "note": f"{note}; the ratio is a bound, and days are not allowed for",
         },
         **{"mean_a": found["mean_a"], "mean_b": found["mean_b"], "ratio": 1 / found["ratio_of_means"]},
     }
 
 
-def _answered(rows: list[dict], terms: Terms, tables: int) -> pd.DataFrame:
-    """Rows with adjusted p and answers, as a table."""
+def answered(rows: list[dict], terms: Terms, tables: int, changed: Callable[[dict], str]) -> list[dict]:
+    """The rows, with p adjusted for their number and that of the `tables` of one comparison, and with an `answer`: ALIKE,
+    UNDECIDED (with what would decide it), or what `changed` calls a row that is significantly different."""
     tested = max(paper_tests.adjust(rows, p, f"{p}_holm") for p in ("p", "p_alike"))
     for row in rows:
         for p in ("p_holm", "p_alike_holm"):
             if p in row:
                 row[p] = min(1.0, tables * row[p])
-        row.setdefault("answer", _answer(row, terms.alpha))
+        row.setdefault("answer", _answer(row, terms.alpha, changed))
         needing = row.pop("needing", None)
         if needing and row["answer"] == UNDECIDED:
             row.update(needing(tables * tested))
         row.setdefault("note", "")
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return rows
 
 
-def _answer(row: dict, alpha: float) -> str:
+def _answer(row: dict, alpha: float, changed: Callable[[dict], str]) -> str:
     if row.get("p_alike_holm", 1.0) < alpha:
         return ALIKE
-    if row.get("p_holm", 1.0) < alpha:
-        return BETTER if (row["ratio"] > 1) == (row["better"] == HIGHER) else WORSE
-    return UNDECIDED
+    return changed(row) if row.get("p_holm", 1.0) < alpha else UNDECIDED
 
 
-def _needed(a: Side, b: Side, between: Between, terms: Terms, tests: int) -> dict:
-    """Blocks of a side in one session, or sessions with as many blocks as now, that would decide a row among so many tests."""
+def _direction(row: dict) -> str:
+    """Whether a ratio is a change for the better, by the direction of its metric."""
+    return BETTER if (row["ratio"] > 1) == (row["better"] == HIGHER) else WORSE
+
+
+def _needed(a: Side, b: Side, between: Between, margin: float, level: float) -> dict:
+    """Blocks of a side in one session, or sessions with as many blocks as now, that would decide a row at a level."""
     now = min(a.blocks / a.sessions, b.blocks / b.sessions)
 
     def blocks_do(number: int) -> bool:
-        return _decides(*(_scaled(one, number * one.sessions / one.blocks, 1) for one in (a, b)), between, terms, tests)
+        return _decides(*(_scaled(one, number * one.sessions / one.blocks, 1) for one in (a, b)), between, margin, level)
 
     def sessions_do(number: int) -> bool:
-        return _decides(*(_scaled(one, number / one.sessions, number / one.sessions) for one in (a, b)), between, terms, tests)
+        times = (number / one.sessions for one in (a, b))
+        return _decides(*(_scaled(one, more, more) for one, more in zip((a, b), times, strict=True)), between, margin, level)
 
     return {
         "blocks_needed": _smallest(blocks_do, math.ceil(now) + 1, MOST),
@@ -400,15 +420,14 @@ def _scaled(of: Side, blocks_times: float, sessions_times: float) -> Side:
     return Side(of.mean, of.error / blocks_times, max(1.0, number - sessions), round(number), sessions)
 
 
-def _decides(a: Side, b: Side, between: Between, terms: Terms, tests: int) -> bool:
-    """Whether a test among so many would show a difference of this size, or that it is within the margin, with a power of
-    80 %."""
+def _decides(a: Side, b: Side, between: Between, margin: float, level: float) -> bool:
+    """Whether a test at a level would show a difference of this size, or that it is within the margin, with a power of 80 %."""
     found = difference(a, b, between)
-    size, level = abs(found.mean), terms.alpha / tests
+    size = abs(found.mean)
     ahead = special.stdtrit(found.degrees, POWER)
     if size >= (special.stdtrit(found.degrees, 1 - level / 2) + ahead) * found.error:
         return True
-    room = math.log1p(terms.margin) - size
+    room = margin - size
     return room >= (special.stdtrit(found.degrees, 1 - level) + special.stdtrit(found.degrees, (1 + POWER) / 2)) * found.error
 
 

@@ -53,3 +53,8 @@ def inside(name: str) -> bool:
 def records_of(folder: str) -> str:
     """The member that holds the records of a session, whose folder is results/<study> or below results/sessions/."""
     return f"{folder}/{RECORDS}"
+
+
+def reference(study: str) -> str:
+    """The name of the archive that lies beside a study's reference measurements."""
+    return f"reference-{study}.zip"

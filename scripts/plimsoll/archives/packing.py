@@ -61,9 +61,12 @@ def pack(
             members = {name: member for name, member in members.items() if member.role != MADE or not name.endswith(DRAWN)}
         members[README] = Member(Path(__file__).with_name("about.md"), ABOUT)
         said = {name: (writing.stated(member.source), member.role) for name, member in sorted(members.items())}
-        described = _described(every, packed, results, said).encode()
+        folders = [folder for one in every for folder in (f"{one.name}/raw/",) if any(name.startswith(folder) for name in said)]
+        described = _described(every, packed, results, said, folders).encode()
         said[METADATA] = writing.stated(described), ABOUT
         first = [(METADATA, described), (MANIFEST, _manifest(every, packed, said, raw))]
+        # What the description names has to be there, also a folder that has files.
+        first += [(folder, b"") for folder in folders]
         return writing.write(target, [*first, *((name, member.source) for name, member in sorted(members.items()))])
 
 
@@ -117,14 +120,17 @@ def _report(session: Measured) -> Iterable[tuple[str, Member]]:
 
 
 def _described(
-    every: Iterable[Measured], packed: Mapping[str, Records], results: Path, said: Mapping[str, tuple[Stated, str]]
+    every: Iterable[Measured],
+    packed: Mapping[str, Records],
+    results: Path,
+    said: Mapping[str, tuple[Stated, str]],
+    folders: list[str],
 ) -> str:
-    """The archive as an RO-Crate. Raw outputs are told by their folders."""
-    ran, folders = {}, []
+    """The archive as an RO-Crate. Raw outputs are told by their `folders`."""
+    ran = {}
     for one in every:
         image = planned.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
-        folders += [folder for folder in (f"{one.name}/raw/",) if any(name.startswith(folder) for name in said)]
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
     return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.ANEW))
 

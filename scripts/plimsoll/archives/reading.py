@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.archives import formats, pictures, records
-from plimsoll.archives.layout import GIVEN, MADE, MANIFEST, PLACED, Refused, inside, records_of
+from plimsoll.archives.layout import ABOUT, GIVEN, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
@@ -140,15 +140,20 @@ def unpack(archive: Archive, folder: Path) -> None:
 
 
 def unpack_whole(archive: Archive, folder: Path) -> None:
-    """Write what an archive gives and what was made of it into an empty folder: to be read, and not to be worked in. Refused as
-    by `unpack`."""
+    """Write all of an archive's results into an empty folder, with what describes their machine: to be read, and not to be
+    worked in. Refused as by `unpack`."""
     unpack(archive, folder)
-    made = archive.members(MADE)
-    needed = sum(said["bytes"] for said in made.values())
+    beside = _beside(archive)
+    needed = sum(said["bytes"] for said in beside.values())
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
-    for name, said in made.items():
+    for name, said in beside.items():
         _write(archive, name, said, folder)
+
+
+def _beside(archive: Archive) -> dict[str, dict]:
+    """The members among the results that are not given to the workflow: what was made, and what is about it."""
+    return archive.members(MADE) | {name: said for name, said in archive.members(ABOUT).items() if name.startswith("results/")}
 
 
 def _write(archive: Archive, name: str, said: dict, folder: Path) -> None:
@@ -214,6 +219,17 @@ def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
         if there:
             return f"{session}/runs/{min(there)}"
     return None
+
+
+def changed_whole(archive: Archive, folder: Path) -> str | None:
+    """The first file of a folder that is not what `unpack_whole` put there, by its path there; None if there is none."""
+    other = (name for name, said in _beside(archive).items() if _sha256(folder / name) != said["sha256"])
+    return changed(archive, folder, set()) or next(other, None)
+
+
+def _sha256(path: Path) -> str | None:
+    """That of a file; None if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 def _checksum(path: Path) -> str | None:

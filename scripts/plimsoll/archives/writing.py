@@ -18,7 +18,7 @@ from plimsoll.errors import PlimsollError
 
 PART_BYTES = 1 << 20
 # Nothing of when, where and by whom: that would differ from one writing to the next.
-NO_TIME, UNIX, REGULAR = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16
+NO_TIME, UNIX, REGULAR, FOLDER = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16, 0o40755 << 16 | 0x10
 
 # What a member is made of: a file, bytes, or an open file that is read from its start.
 Source = Path | bytes | BinaryIO
@@ -51,8 +51,8 @@ def _parts(source: Source) -> Iterator[bytes]:
 
 
 def write(target: Path, members: Iterable[tuple[str, Source]]) -> bool:
-    """Write members, by their names, into a zip file; False if it is there already. PlimsollError if another file is there, if
-    another process writes it, or if it cannot be written."""
+    """Write members, by their names, into a zip file; those whose names end with a slash are folders. False if it is there
+    already. PlimsollError if another file is there, if another process writes it, or if it cannot be written."""
     try:
         with _unfinished(target) as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -67,7 +67,9 @@ def write(target: Path, members: Iterable[tuple[str, Source]]) -> bool:
 
 def _add(archive: zipfile.ZipFile, name: str, source: Source) -> None:
     member = zipfile.ZipInfo(name, NO_TIME)
-    member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, UNIX, REGULAR
+    folder = member.is_dir()
+    member.create_system, member.external_attr = UNIX, FOLDER if folder else REGULAR
+    member.compress_type = zipfile.ZIP_STORED if folder else zipfile.ZIP_DEFLATED
     # Whether a member is large is part of what is written before it.
     with archive.open(member, "w", force_zip64=True) as file:
         for part in _parts(source):

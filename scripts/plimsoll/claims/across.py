@@ -1,6 +1,6 @@
-"""One finding on several hosts: whether they settle it alike. Pure."""
+"""One finding on several hosts: whether they settle it alike, and were asked the same. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import verdicts
 
@@ -34,3 +34,21 @@ def standing(of_hosts: Iterable[str]) -> str:
     if not settled:
         return OPEN
     return ALIKE if len(settled) == len(asked) else SOME
+
+
+def asked_alike(a: Mapping, b: Mapping) -> bool | None:
+    """Whether two results of one finding were asked the same, part by part; None where one of them does not say how it was
+    asked."""
+    parts = [result.get("parts") or [result] for result in (a, b)]
+    if len(parts[0]) != len(parts[1]):
+        return False
+    told = [_alike(*pair) for pair in zip(*parts, strict=True)]
+    return False if False in told else None if None in told else True
+
+
+def _alike(a: Mapping, b: Mapping) -> bool | None:
+    if not (a.get("asked") and b.get("asked")):
+        return None
+    # Of how many comparisons it has to hold is settled where something was compared.
+    but = set() if a.get("comparisons") and b.get("comparisons") else {"holds"}
+    return all(a["asked"].get(key) == b["asked"].get(key) for key in (a["asked"].keys() | b["asked"].keys()) - but)

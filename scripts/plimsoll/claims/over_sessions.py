@@ -6,7 +6,7 @@ compared within it. With one session there are none, and with fewer than SMALLES
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,7 @@ def _usable(table: pd.DataFrame) -> dict[tuple, dict]:
 def _over(key: tuple, rows: list[dict]) -> dict:
     """The row of one comparison, from its rows in each session."""
     ratio = rows[-1]["scale"] == RATIO
-    found = [_mean(row, ratio) for row in rows]
+    found = [on_scale(row, math.log1p if ratio else float) for row in rows]
     values, errors, degrees = (np.array(column) for column in zip(*found, strict=True))
     number, mean, between = len(values), values.mean(), values.std(ddof=1) if len(values) > 1 else math.nan
     within = math.sqrt((errors**2).mean())
@@ -109,8 +109,9 @@ def _quantile(number: int) -> float:
     return float(special.stdtrit(number - 1, 0.975)) if number >= blocks.SMALLEST else math.nan
 
 
-def _mean(row: Mapping, ratio: bool) -> tuple[float, float, float]:
-    """(mean, standard error, degrees of freedom) of a session's effect on the scale of the test, from its 95 % interval."""
-    low, high = (math.log1p(row[end]) if ratio else row[end] for end in ("low", "high"))
+def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, float, float]:
+    """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, from its 95 % interval;
+    `forth` goes from an effect to that scale."""
+    low, high = (forth(row[end]) for end in ("low", "high"))
     degrees = row["n"] - 1
     return (low + high) / 2, (high - low) / 2 / special.stdtrit(degrees, 0.975), degrees

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from plimsoll.analysis.two_sets import Terms
+from plimsoll.analysis.two_sets import USUAL, Terms
 from plimsoll.comparing.sets import RESULTS, ResultSet
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import amounts
@@ -13,6 +14,16 @@ from plimsoll.planning import amounts
 FOLDER = "compare"
 # What is given where nothing is to be allowed for days.
 NO_DAYS = "all"
+
+
+class Asked(NamedTuple):
+    """What is asked of a comparison: its terms; whether it is made by `force` although bits or sizes differ; whether it is
+    `strict`; and how many `studies` are compared at once, among which a false alarm may come from any."""
+
+    terms: Terms = USUAL
+    force: bool = False
+    strict: bool = False
+    studies: int = 1
 
 
 def terms(margin: str, session_blocks: str) -> Terms:

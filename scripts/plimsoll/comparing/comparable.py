@@ -1,12 +1,12 @@
 """Whether two sets of results can be compared: what differs between their machines, and what may not differ."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll.comparing.sets import ResultSet
+from plimsoll.comparing.sets import SEVERAL, ResultSet
 from plimsoll.design import Design
 
 # Facts that are another at each start of some machines, and say nothing of them.
@@ -15,6 +15,9 @@ PASSING = ("memory node ",)
 FIRST = ("processor", "sockets, cores, hardware threads", "kernel")
 ONLY_A, ONLY_B, OTHER_SIZES = "only in A", "only in B", "other sizes"
 ELSEWHERE = "were measured with other sizes or in other places"
+# What is told of an object that no run of a set has mapped.
+ABSENT = "absent"
+ALL_THE_SAME = "FORCE=1 (--force) compares all the same"
 # Sentences name at most so many.
 NAMED = 3
 
@@ -27,6 +30,22 @@ class Differing(NamedTuple):
     b: str
 
 
+class Bits(NamedTuple):
+    """What is known of the programs and libraries that both sets ran: those that are `other` ones, how many are the `same`, and
+    the sets (A, B) that are `silent`, as they have no records."""
+
+    other: list[Differing]
+    same: int
+    silent: list[str]
+
+
+class Profiles(NamedTuple):
+    """The profiles that the sets were measured with."""
+
+    a: str
+    b: str
+
+
 def facts(a: ResultSet, b: ResultSet) -> tuple[list[Differing], dict[str, str]]:
     """(what differs between the machines, what is the same), as far as both sets say it."""
     shared = [name for name in a.facts if name in b.facts and not name.startswith(PASSING)]
@@ -35,10 +54,18 @@ def facts(a: ResultSet, b: ResultSet) -> tuple[list[Differing], dict[str, str]]:
     return differing, {name: a.facts[name] for name in shared if a.facts[name] == b.facts[name]}
 
 
-def bits(a: ResultSet, b: ResultSet) -> list[Differing]:
-    """Programs and libraries of which the sets ran other builds."""
-    shared = sorted(a.bits.keys() & b.bits.keys())
-    return [Differing(name, a.bits[name][:16], b.bits[name][:16]) for name in shared if a.bits[name] != b.bits[name]]
+def bits(a: ResultSet, b: ResultSet, cells: Collection[str]) -> Bits:
+    """Programs and libraries of which the sets ran other builds in cells that both have, or only one of them ran any."""
+    found = [one.bits(cells) for one in (a, b)]
+    silent = [side for side, own in zip("AB", found, strict=True) if not own]
+    names = [] if silent else sorted(found[0].keys() | found[1].keys())
+    other = [name for name in names if found[0].get(name) != found[1].get(name)]
+    told = [Differing(name, *(_builds(own.get(name)) for own in found)) for name in other]
+    return Bits(told, len(names) - len(other), silent)
+
+
+def _builds(identifiers: set[str] | None) -> str:
+    return SEVERAL.join(sorted(one[:16] for one in identifiers)) if identifiers else ABSENT
 
 
 def cells(a: ResultSet, b: ResultSet, observed_a: pd.DataFrame, observed_b: pd.DataFrame, design: Design) -> dict[str, str]:
@@ -62,27 +89,39 @@ def _same_but_for_the_host(cell: str, a: Mapping, b: Mapping, of_a: set[str], of
     return False
 
 
-def refusal(
-    reasons: Mapping[str, str], differing_bits: list[Differing], shared: int, profiles: tuple[str, str], force: bool
-) -> str:
-    """Why two sets are not compared, as a sentence; nothing if they are. `shared` is the number of cells that can be, and
-    `profiles` are those of the sets."""
-    other = [cell for cell, reason in reasons.items() if reason == OTHER_SIZES]
-    made = f" (profile {profiles[0]} in A, {profiles[1]} in B)" if profiles[0] != profiles[1] else ""
-    if not shared:
-        what = f"{len(other)} cells {ELSEWHERE}{made}" if other else "they have no cell in common"
-        return f"Nothing can be compared: {what}."
-    if force:
+def incomparable(reasons: Mapping[str, str], shared: int, profiles: Profiles) -> str:
+    """Why nothing of two sets can be compared, as a sentence; nothing if something can. `shared` is the number of cells that
+    can be."""
+    if shared:
         return ""
-    if differing_bits:
-        named = _named([f"{one.name} is {one.a} in A and {one.b} in B" for one in differing_bits])
-        return f"A and B ran other bits: {named}; FORCE=1 (--force) compares all the same."
-    if other:
+    other = _other(reasons)
+    what = f"{len(other)} cells {ELSEWHERE}{_made(profiles)}" if other else "they have no cell in common"
+    return f"Nothing can be compared: {what}."
+
+
+def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Profiles, strict: bool) -> str:
+    """Why two sets are not compared unless somebody insists, as a sentence; nothing if they are. If it is `strict`, the bits
+    have to be known."""
+    if found.other:
+        named = _named([f"{one.name} is {one.a} in A and {one.b} in B" for one in found.other])
+        return f"A and B ran other bits: {named}; {ALL_THE_SAME}."
+    if strict and found.silent:
+        records = f"there are no records of {SEVERAL.join(found.silent)}"
+        return f"Whether A and B ran the same bits is not known (STRICT=1): {records}; {ALL_THE_SAME}."
+    if other := _other(reasons):
         return (
-            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{made}: {_named(other)}; FORCE=1 (--force) compares the "
-            "others."
+            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {_named(other)}; FORCE=1 (--force) "
+            "compares the others."
         )
     return ""
+
+
+def _other(reasons: Mapping[str, str]) -> list[str]:
+    return [cell for cell, reason in reasons.items() if reason == OTHER_SIZES]
+
+
+def _made(profiles: Profiles) -> str:
+    return f" (profile {profiles.a} in A, {profiles.b} in B)" if profiles.a != profiles.b else ""
 
 
 def _named(names: list[str]) -> str:

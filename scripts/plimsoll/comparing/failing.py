@@ -1,38 +1,76 @@
-"""Cells that ran in A and only fail in B: rows of a comparison that have no numbers."""
+"""What A has observed and B has not: cells that only fail in B or cannot be measured there, and values that are missing. They
+are rows of a comparison that have no numbers."""
+
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
 from plimsoll.analysis import cell_paths, two_sets
+from plimsoll.comparing.sets import ResultSet
 from plimsoll.config.studies import Study
 from plimsoll.measuring import status
 
-# Every run of a cell failed or took too long in B, and in A not.
+# Every run of a cell failed or took too long in B, or B cannot measure it, and A did.
 FAILED = "failed"
 # A row is of a cell and a metric; or of those of runs that an instrument watched, which explain the others and decide nothing.
 CELL, WATCHED = "cell", "watched"
-# Columns of a row beside those of plimsoll.analysis.two_sets.
-DESCRIBED = ("kind", "runtime", "label", "unit")
 BAD = (status.FAILED, status.TIMEOUT)
+# The columns of a row: what pages say of it, and its numbers.
+COLUMNS = ("kind", "runtime", "label", "unit", *two_sets.COLUMNS)
+NO_RUN, NO_VALUE = "none: no run counts", "none: B has no value"
 
 
-def rows(study: Study, observed: list[pd.DataFrame], runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell that A has observed and B has not, as all of its `runs` in B failed or took too long."""
+def rows(study: Study, observed: list[pd.DataFrame], b: ResultSet) -> pd.DataFrame:
+    """One row per cell that A has observed and B has not, as all of its runs in B failed or took too long, or as B's plan has a
+    reason why it cannot be measured."""
     of_a, of_b = observed
-    gone = set(of_a["cell"]) - set(of_b["cell"])
+    gone = [cell for cell in dict.fromkeys(of_a["cell"]) if cell not in set(of_b["cell"])]
+    notes = _notes(study, gone, b)
     plain = set(study.design.readings.measuring(of_a)["cell"])
-    cells = cell_paths.of_table(runs, study.design.factors.FACTORS) if len(runs) else pd.Series(dtype=str)
+    first = of_a.drop_duplicates("cell").set_index("cell")
+    blocks = of_a.groupby("cell")["block"].nunique()
     bad = [
-        {"kind": CELL if cell in plain else WATCHED, "cell": cell, "cells": 1, **_told(own)}
-        | {"blocks_a": of_a.loc[of_a["cell"] == cell, "block"].nunique(), "blocks_b": 0}
-        for cell, own in runs.groupby(cells, sort=False)
-        if cell in gone and own["status"].isin(BAD).all()
+        {
+            **{"kind": CELL if cell in plain else WATCHED, "cell": cell, "cells": 1, "runtime": first["runtime"][cell]},
+            **{"metric": "", "label": "", "unit": "", "blocks_a": blocks[cell], "blocks_b": 0},
+            **{"answer": FAILED, "test": NO_RUN, "note": note},
+        }
+        for cell, note in notes.items()
     ]
-    return pd.DataFrame(bad, columns=[*DESCRIBED, *two_sets.COLUMNS])
+    return pd.DataFrame(bad, columns=list(COLUMNS))
 
 
-def _told(runs: pd.DataFrame) -> dict[str, str]:
-    """What is said of a cell's runs."""
-    last = runs.iloc[-1]
-    note = f"{last['status']} in each of {len(runs)} runs of B: {last['reason']}"
-    nothing = dict.fromkeys(("metric", "label", "unit"), "")
-    return {**nothing, "runtime": last["runtime"], "answer": FAILED, "test": "none: no run counts", "note": note}
+def _notes(study: Study, gone: Iterable[str], b: ResultSet) -> dict[str, str]:
+    """What is said of each of the cells that B has lost; nothing of those that it merely lacks."""
+    failed = dict(_failed(b.runs(study), study))
+    reasons = {cell: planned.get("reason") for cell, planned in b.cells.items()}
+    told = {cell: failed.get(cell) or _unmeasurable(reasons.get(cell)) for cell in gone}
+    return {cell: note for cell, note in told.items() if note}
+
+
+def _failed(runs: pd.DataFrame, study: Study) -> Iterator[tuple[str, str]]:
+    cells = cell_paths.of_table(runs, study.design.factors.FACTORS) if len(runs) else pd.Series(dtype=str)
+    for cell, own in runs.groupby(cells, sort=False):
+        if own["status"].isin(BAD).all():
+            last = own.iloc[-1]
+            yield cell, f"{last['status']} in each of {len(own)} runs of B: {last['reason']}"
+
+
+def _unmeasurable(reason: str | None) -> str:
+    return f"B cannot measure it: {reason}" if reason else ""
+
+
+def missing(pair: list[pd.DataFrame], kind: str) -> list[Mapping]:
+    """One row per metric that A has observed in a cell and B has not, in cells that both have observed."""
+    of_a, of_b = (table.drop_duplicates(["cell", "metric"]) for table in pair)
+    there, cells = set(zip(of_b["cell"], of_b["metric"], strict=True)), set(of_b["cell"])
+    blocks = pair[0].groupby(["cell", "metric"])["block"].nunique()
+    return [
+        {
+            **{"kind": kind, "cells": 1, "blocks_a": blocks[row["cell"], row["metric"]], "blocks_b": 0},
+            **{key: row[key] for key in ("metric", "label", "unit", "better", "cell", "runtime")},
+            **{"answer": two_sets.UNDECIDED, "test": NO_VALUE, "note": "B has no value of it"},
+        }
+        for row in of_a.to_dict("records")
+        if row["cell"] in cells and (row["cell"], row["metric"]) not in there
+    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from plimsoll.claims import verdicts
+from plimsoll.claims import across, verdicts
 
 TURNED, ONLY_B, ONLY_A, OPEN, ALIKE = (
     "settled differently",
@@ -24,14 +24,9 @@ def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
 
 
 def _row(a: Mapping, b: Mapping) -> dict:
-    asked = a.get("asked"), b.get("asked")
     return {
         **{"id": b["id"], "statement": b["statement"], "standing": standing(a["verdict"], b["verdict"])},
-        **{
-            "a": a["verdict"],
-            "b": b["verdict"],
-            "encoded_alike": _as_json(asked[0]) == _as_json(asked[1]) if all(asked) else None,
-        },
+        **{"a": a["verdict"], "b": b["verdict"], "encoded_alike": across.asked_alike(a, b)},
     }
 
 
@@ -46,10 +41,3 @@ def standing(a: str, b: str) -> str:
 def _repeats(result: Mapping, there: Mapping[str, dict]) -> bool:
     """Whether a finding says what another one says that was judged too."""
     return result.get("same_as") in there or result.get("counted_in") in there
-
-
-def _as_json(asked: object) -> object:
-    """How a claim was asked, which a table has as text."""
-    import json
-
-    return json.loads(asked) if isinstance(asked, str) else asked

@@ -1,23 +1,30 @@
 """Result sets: where one lies, and what it says of one study. A set may hold several sessions of the study."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from plimsoll import interchange
 from plimsoll.analysis import collect
+from plimsoll.claims import findings
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record, status, system
 
-OBSERVATIONS, RUNS, PLAN, HOST = "observations.csv", "runs.csv", "plan.json", "host.txt"
-CLAIMS = ("claims.json", "claims.csv")
+OBSERVATIONS, RUNS, PLAN, HOST, RECORDS = "observations.csv", "runs.csv", "plan.json", "host.txt", "runs"
+CLAIMS, COMPARISONS = ("claims.json", "claims.csv"), "comparisons.csv"
 # Columns of observations that every version has written.
 NEEDED = ("study", "metric", "label", "unit", "better", "value", "censored", "repetition", "started", "fingerprint", "profile")
+# Columns of comparisons that effects are read from.
+OF_COMPARISON = (
+    *("claim", "part", "arrangement", "metric", "metric_b", "label", "unit", "cell_a", "cell_b", "reference_a", "reference_b"),
+    *("expected", "n", "mean_b", "test", "effect", "low", "high"),
+)
 RESULTS = "results"
 SEVERAL = " and "
 
@@ -30,6 +37,13 @@ def opened(path: Path) -> Path:
         f"{path}: there is no such folder or archive. A and B are folders with {OBSERVATIONS} in them, or one level below, or "
         "files that `make archive` has written."
     )
+
+
+class Judged(NamedTuple):
+    """What a session says of findings: results by their names, and the comparisons that these rest on."""
+
+    results: dict[str, dict]
+    comparisons: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -57,10 +71,13 @@ class ResultSet:
         names = dict.fromkeys(name for facts in each for name in facts)
         return {name: SEVERAL.join(dict.fromkeys(facts[name] for facts in each if name in facts)) for name in names}
 
-    @cached_property
-    def bits(self) -> dict[str, str]:
-        """The identifier of each object that runs had mapped, by name; nothing where the set has no records."""
-        return {name: bits for folder in self.folders for name, bits in _bits(folder / "runs").items()}
+    def bits(self, cells: Collection[str]) -> dict[str, set[str]]:
+        """The identifiers of each object that valid runs of some cells had mapped, by name; nothing where the set has no
+        records of them."""
+        found: dict[str, set[str]] = {}
+        for name, bits in (one for folder in self.folders for cell in cells for one in _bits(folder / RECORDS / cell)):
+            found.setdefault(name, set()).add(bits)
+        return found
 
     @cached_property
     def cells(self) -> Mapping[str, interchange.Cell]:
@@ -69,28 +86,31 @@ class ResultSet:
         return json.loads(path.read_text())["cells"] if path.is_file() else {}
 
     @cached_property
+    def judged(self) -> tuple[Judged, ...]:
+        """What each session says of findings. PlimsollError for a table that does not hold what it should."""
+        return tuple(Judged(_verdicts(folder, self.study), _comparisons(folder)) for folder in self.folders)
+
+    @property
     def verdicts(self) -> dict[str, dict]:
         """The newest session's results of claims by their names; none where it has none."""
-        for name in CLAIMS:
-            if (path := self.folders[-1] / name).is_file():
-                return {result["id"]: result for result in _verdicts(path) if result["study"] == self.study}
-        return {}
+        return self.judged[-1].results
 
 
-def read(path: Path) -> dict[str, ResultSet]:
+def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) -> dict[str, ResultSet]:
     """The result sets at a path, by study: a study's results, a folder with those of several studies, or one with the numbered
-    sessions of a study. PlimsollError for anything else."""
+    sessions of a study. `instead` gives the folder that is read in the place of one of a study. PlimsollError for anything
+    else."""
     folder = opened(path)
     if (folder / OBSERVATIONS).is_file():
-        return _of_folders([[folder]])
+        return _of_folders([[instead(folder)]])
     below = sorted(child for child in folder.iterdir() if (child / OBSERVATIONS).is_file())
     numbered = sorted((child for child in below if child.name.isdigit()), key=lambda child: int(child.name))
     if numbered:
         return _of_folders([numbered])
     if below:
-        return _of_folders([[child] for child in below])
+        return _of_folders([[instead(child)] for child in below])
     if (folder / RESULTS).is_dir():
-        return read(folder / RESULTS)
+        return read(folder / RESULTS, instead)
     raise PlimsollError(
         f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}, which `snakemake --cores 1 "
         f"results/<study>/{OBSERVATIONS}` makes of what was measured."
@@ -151,26 +171,37 @@ def _facts(folder: Path) -> dict[str, str]:
     return told | versions
 
 
-def _bits(runs: Path) -> dict[str, str]:
-    """Of one valid record of each cell."""
-    found: dict[str, str] = {}
-    for folder in sorted({path.parent for path in runs.rglob("*.json")}):
-        for path in sorted(folder.glob("*.json")):
-            try:
-                recorded = record.read(path)
-            except record.Damaged:
-                continue
-            if recorded["status"] == status.VALID:
-                found |= recorded.get("bits", {})
-                break
-    return found
+def _bits(runs: Path) -> Iterator[tuple[str, str]]:
+    """(name, identifier) of all objects that a cell's valid records have."""
+    for path in sorted(runs.glob("*.json")):
+        try:
+            recorded = record.read(path)
+        except record.Damaged:
+            continue
+        if recorded["status"] == status.VALID:
+            yield from recorded.get("bits", {}).items()
 
 
-def _verdicts(path: Path) -> list[dict]:
+def _verdicts(folder: Path, study: str) -> dict[str, dict]:
+    """A session's results of a study's claims, by their names; none where there is no table of them, or one of a version that
+    told others."""
+    path = next((folder / name for name in CLAIMS if (folder / name).is_file()), None)
+    if path is None:
+        return {}
     try:
-        if path.suffix == ".json":
-            return json.loads(path.read_text())
-        table = pd.read_csv(path, keep_default_na=False, dtype=str)
-        return table.to_dict("records") if {"id", "study", "verdict"} <= set(table) else []
-    except (ValueError, KeyError) as problem:
+        results = json.loads(path.read_text()) if path.suffix == ".json" else findings.of_table(path)
+        return {one["id"]: one for one in results if {"id", "study", "verdict"} <= one.keys() and one["study"] == study}
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise PlimsollError(f"{path} holds no verdicts ({problem}): make it anew, or move it away.") from problem
+
+
+def _comparisons(folder: Path) -> pd.DataFrame:
+    """A session's comparisons; none where there is no table of them, or one of a version that had others."""
+    path, none = folder / COMPARISONS, pd.DataFrame(columns=list(OF_COMPARISON))
+    if not path.is_file():
+        return none
+    try:
+        table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    except ValueError as problem:
+        raise PlimsollError(f"{path} holds no comparisons ({problem}): make it anew, or move it away.") from problem
+    return table if set(OF_COMPARISON) <= set(table) else none

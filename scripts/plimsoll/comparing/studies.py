@@ -1,6 +1,6 @@
-"""One study in two sets of results: its cells, averages over them, and findings."""
+"""One study in two sets of results: its cells, averages over them, and findings with the effects that these rest on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import cell_paths, two_sets
-from plimsoll.analysis.two_sets import ALIKE, BETTER, UNDECIDED, WORSE, Terms
+from plimsoll.analysis.two_sets import ALIKE, BETTER, UNDECIDED, WORSE
 from plimsoll.claims.quantities.base import LEAST
-from plimsoll.comparing import comparable, failing, findings
-from plimsoll.comparing.comparable import Differing
-from plimsoll.comparing.failing import CELL, DESCRIBED, FAILED, WATCHED
+from plimsoll.comparing import comparable, effects, failing, findings
+from plimsoll.comparing.asked import Asked
+from plimsoll.comparing.comparable import ONLY_A, OTHER_SIZES, Bits, Differing, Profiles
+from plimsoll.comparing.effects import NOTHING, Effects
+from plimsoll.comparing.failing import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.comparing.sets import ResultSet
 from plimsoll.config.studies import Study
 
@@ -20,37 +22,44 @@ ANSWERS = (WORSE, FAILED, BETTER, UNDECIDED, ALIKE)
 CHANGED = (WORSE, FAILED, BETTER)
 # What makes a comparison end with 1.
 BAD = (WORSE, FAILED)
-NOT_COMPARABLE = 2
+NOTHING_WORSE, SOMETHING_WORSE, NOT_COMPARABLE = 0, 1, 2
 # An average over cells of a runtime; beside it failing.CELL and failing.WATCHED.
 AVERAGE = "average"
-# Cells and averages are two tables of one comparison.
+# Cells and averages are the two tables of a study that decide how a comparison ends. What decides nothing (effects, watched
+# runs) is a table by itself.
 TABLES = 2
 EVERY = "all"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A study in two sets: `rows` have DESCRIBED and the columns of plimsoll.analysis.two_sets, for cells, averages and watched
-    runs; `metrics` one row per metric, an average over all of its cells. `left_out` says why cells are not compared; `refusal`
-    why nothing is."""
+    """A study in two sets: `rows` have failing.COLUMNS, for cells, averages and watched runs; `metrics` one row per metric, an
+    average over all of its cells; `effects` are those that `findings` rest on. `left_out` says why cells are not compared;
+    `refusal` why nothing is."""
 
     study: Study
     a: ResultSet
     b: ResultSet
     differing: list[Differing]
     same: dict[str, str]
-    bits: list[Differing]
-    profiles: tuple[str, str]
+    bits: Bits
+    profiles: Profiles
     refusal: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
-    rows: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*DESCRIBED, *two_sets.COLUMNS]))
-    metrics: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*DESCRIBED, *two_sets.COLUMNS]))
+    rows: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)))
+    metrics: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)))
     findings: list[dict] = field(default_factory=list)
+    effects: Effects = NOTHING
 
     @property
     def deciding(self) -> pd.DataFrame:
         """The rows that decide how a comparison ends."""
         return self.rows[self.rows["kind"] != WATCHED]
+
+    @property
+    def lacking(self) -> int:
+        """How many cells A has observed and B merely lacks: nothing is said of them there."""
+        return list(self.left_out.values()).count(ONLY_A)
 
     def counts(self, kind: str = CELL) -> dict[str, int]:
         """How many rows of a kind have which answer."""
@@ -58,32 +67,48 @@ class Compared:
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
-def compare(study: Study, a: ResultSet, b: ResultSet, terms: Terms, force: bool) -> Compared:
+def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     """A study in two sets. PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
-    failed = failing.rows(study, observed, b.runs(study))
+    failed = failing.rows(study, observed, b)
     reasons = comparable.cells(a, b, *observed, study.design)
-    both = {cell for cell in observed[0]["cell"] if cell not in reasons}
-    differing, same = comparable.facts(a, b)
-    bits = comparable.bits(a, b)
-    profiles = tuple(" and ".join(sorted(table["profile"].dropna().astype(str).unique())) for table in observed)
+    there = [set(table["cell"]) for table in observed]
+    both = there[0] - reasons.keys()
+    profiles = Profiles(*(" and ".join(sorted(table["profile"].dropna().astype(str).unique())) for table in observed))
     left_out = {cell: reason for cell, reason in reasons.items() if cell not in set(failed["cell"])}
-    begun = Compared(study, a, b, differing, same, bits, profiles, left_out=left_out)
-    if refusal := comparable.refusal(reasons, bits, len(both) + len(failed), profiles, force):
+    bits = comparable.bits(a, b, sorted(there[0] & there[1]))
+    begun = Compared(study, a, b, *comparable.facts(a, b), bits, profiles, left_out=left_out)
+    shared = len(both) + len(failed)
+    refusal = comparable.incomparable(reasons, shared, profiles)
+    if not refusal and not asked.force:
+        refusal = comparable.refusal(reasons, bits, shared, profiles, asked.strict)
+    if refusal:
         return replace(begun, refusal=refusal)
-    rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], terms)
+    rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], asked)
     rows = pd.concat([one for one in (rows, failed) if len(one)] or [rows], ignore_index=True)
-    return replace(begun, rows=rows, metrics=metrics, findings=findings.compare(a.verdicts, b.verdicts))
+    told, of_findings = _findings(a, b, reasons, asked)
+    return replace(begun, rows=rows, metrics=metrics, findings=told, effects=of_findings)
 
 
-def _judged(study: Study, observed: list[pd.DataFrame], terms: Terms) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Asked) -> tuple[list[dict], Effects]:
+    """(findings, each with how many of its `effects` have which answer; the effects)."""
+    told = findings.compare(a.verdicts, b.verdicts)
+    other = {cell for cell, reason in reasons.items() if reason == OTHER_SIZES}
+    found = effects.compare(a.judged, b.judged, [one["id"] for one in told], other, asked.terms, asked.studies)
+    counts = effects.counts(found.rows)
+    return [{**one, "effects": counts.get(one["id"], {})} for one in told], found
+
+
+def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(rows, metrics) of what two sets have observed of the same cells."""
+    terms, tables = asked.terms, TABLES * asked.studies
     plain = [study.design.readings.measuring(table) for table in observed]
     watched = [table.drop(own.index) for table, own in zip(observed, plain, strict=True)]
     rows = [
-        _described(two_sets.compare(*plain, terms, TABLES), CELL, plain[1]),
-        _described(two_sets.averages(*_grouped(plain, "runtime"), terms, TABLES), AVERAGE, plain[1]),
-        _described(two_sets.compare(*watched, terms), WATCHED, watched[1]),
+        _described(two_sets.compare(*plain, terms, tables), CELL, plain[1]),
+        _described(two_sets.averages(*_grouped(plain, "runtime"), terms, tables), AVERAGE, plain[1]),
+        _described(two_sets.compare(*watched, terms, asked.studies), WATCHED, watched[1]),
+        pd.DataFrame([*failing.missing(plain, CELL), *failing.missing(watched, WATCHED)], columns=list(COLUMNS)),
     ]
     metrics = _described(two_sets.averages(*_grouped(plain, None), terms, least=1), EVERY, plain[1])
     return pd.concat([one for one in rows if len(one)] or rows[:1], ignore_index=True), metrics
@@ -109,7 +134,7 @@ def _grouped(pair: list[pd.DataFrame], by: str | None) -> list[pd.DataFrame]:
 
 
 def _described(rows: pd.DataFrame, kind: str, observed: pd.DataFrame) -> pd.DataFrame:
-    """Rows with DESCRIBED."""
+    """Rows with what a page says of them."""
     metrics = observed.drop_duplicates("metric").set_index("metric")
     if kind in (CELL, WATCHED):
         runtimes = observed.drop_duplicates("cell").set_index("cell")["runtime"]
@@ -117,7 +142,7 @@ def _described(rows: pd.DataFrame, kind: str, observed: pd.DataFrame) -> pd.Data
     else:
         runtime = rows["cell"]
     described = {name: rows["metric"].map(metrics[name]) for name in ("label", "unit")}
-    return rows.assign(kind=kind, runtime=runtime, **described)[[*DESCRIBED, *two_sets.COLUMNS]]
+    return rows.assign(kind=kind, runtime=runtime, **described)[list(COLUMNS)]
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
@@ -138,16 +163,21 @@ class Ended(NamedTuple):
     reason: str
 
 
-def ended(compared: Mapping[str, Compared], strict: bool) -> Ended:
-    """0 if nothing is worse, 1 if something is or, if `strict`, something is undecided, 2 if a study could not be compared."""
-    for name, one in compared.items():
-        if one.refusal:
-            return Ended(NOT_COMPARABLE, f"{name}: {one.refusal}")
+def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
+    """1 if something is worse, whatever else there is; otherwise 2 if a study could not be compared; otherwise 1 if it is
+    `strict` and something is undecided or lacking in B; otherwise 0. Studies that are `gone` are those that only A has."""
+    refused = [f"{name}: {one.refusal.removesuffix('.')}" for name, one in compared.items() if one.refusal]
     rows = pd.concat([one.deciding for one in compared.values()], ignore_index=True)
     bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
+    cells = sum(one.lacking for one in compared.values() if not one.refusal)
+    lacking = [*([f"{cells} cells of A"] if cells else []), *([f"all of {', '.join(gone)}"] if gone else [])]
     of_all = f"of {len(rows)} comparisons"
     if bad:
-        return Ended(1, f"{bad} {of_all} are worse in B")
-    if strict and undecided:
-        return Ended(1, f"nothing is worse in B, and {undecided} {of_all} are undecided (STRICT=1)")
-    return Ended(0, f"nothing is worse in B; {undecided} {of_all} are undecided")
+        return Ended(SOMETHING_WORSE, "; ".join([f"{bad} {of_all} are worse in B", *refused]))
+    if refused:
+        return Ended(NOT_COMPARABLE, "; ".join(refused))
+    left = f"{undecided} {of_all} are undecided"
+    also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
+    if strict and (undecided or lacking):
+        return Ended(SOMETHING_WORSE, f"nothing is worse in B, and {left}{also} (STRICT=1)")
+    return Ended(NOTHING_WORSE, f"nothing is worse in B; {left}{also}")

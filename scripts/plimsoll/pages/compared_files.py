@@ -4,11 +4,13 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll.analysis.two_sets import Terms
+from plimsoll.comparing import effects
 from plimsoll.comparing.studies import CELL, Compared, Ended
 from plimsoll.figures import style, two_sets
 from plimsoll.pages import compared_page, junit
@@ -45,18 +47,25 @@ def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | Non
         return None
     stem = folder / f"{STEM}-{name}"
     style.save(figure, stem)
-    table({name: one}).query("kind == @CELL").to_csv(f"{stem}.csv", index=False)
+    table({name: replace(one, effects=effects.NOTHING)}).query("kind == @CELL").to_csv(f"{stem}.csv", index=False)
     return Path(f"{stem}.png").read_bytes()
 
 
 def table(compared: Mapping[str, Compared]) -> pd.DataFrame:
-    """All rows of all studies, with the name of each for people."""
-    tables = [
-        one.rows.assign(study=study, name=[words.name(row, one.study) for row in one.rows.to_dict("records")])
-        for study, one in compared.items()
-    ]
+    """All rows of all studies, and the effects that findings rest on, with the name of each for people."""
+    tables = [table for study, one in compared.items() for table in (_rows(study, one), _effects(study, one))]
     whole = pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
-    return whole[[*FIRST, *(name for name in whole if name not in FIRST)]]
+    return whole.reindex(columns=[*FIRST, *(name for name in whole if name not in FIRST)])
+
+
+def _rows(study: str, one: Compared) -> pd.DataFrame:
+    return one.rows.assign(study=study, name=[words.name(row, one.study) for row in one.rows.to_dict("records")])
+
+
+def _effects(study: str, one: Compared) -> pd.DataFrame:
+    rows = one.effects.rows
+    named = [words.effect(row, one.study) for row in rows.to_dict("records")]
+    return rows.assign(study=study, kind=effects.EFFECT, name=named)
 
 
 def _json(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended) -> str:
@@ -75,13 +84,15 @@ def _study(name: str, one: Compared) -> dict:
         "refusal": one.refusal,
         "profiles": one.profiles,
         "differing": [fact._asdict() for fact in one.differing],
-        "bits": [fact._asdict() for fact in one.bits],
+        "bits": [fact._asdict() for fact in one.bits.other],
+        "bits_unknown_of": one.bits.silent,
         "same": one.same,
         "left_out": one.left_out,
         "counts": one.counts(),
-        "rows": _records(table({name: one})),
+        "rows": _records(_rows(name, one)),
         "metrics": _records(one.metrics),
         "findings": one.findings,
+        "effects": _records(_effects(name, one)),
     }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis.two_sets import Terms
+from plimsoll.analysis.two_sets import DIFFERENT, Terms
+from plimsoll.comparing import effects
 from plimsoll.comparing import findings as of_findings
 from plimsoll.comparing.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, Compared, Ended, in_order
 from plimsoll.figures import two_sets
@@ -43,7 +44,7 @@ def render(
 
 
 def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dict:
-    deciding = one.deciding
+    deciding, ranked = one.deciding, effects.in_order(one.effects.rows)
     panels = deciding.loc[deciding["low"].notna() & (deciding["kind"] == CELL), "label"].nunique()
     return {
         **{"name": name, "title": one.study["title"], "refusal": one.refusal, "machines": words.machines(one)},
@@ -54,7 +55,13 @@ def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dic
         "changed": _rows(deciding[deciding["answer"].isin(CHANGED)], one),
         "others": _rows(deciding[~deciding["answer"].isin(CHANGED)], one),
         "watched": _rows(one.rows[one.rows["kind"] == WATCHED], one),
-        "findings": [finding for finding in one.findings if finding["standing"] in of_findings.CHANGES],
+        "findings": [
+            {**finding, "effects": words.of_effects(finding)}
+            for finding in one.findings
+            if finding["standing"] in of_findings.CHANGES
+        ],
+        "different": _effects(ranked[ranked["answer"] == DIFFERENT], one),
+        "other_effects": _effects(ranked[ranked["answer"] != DIFFERENT], one),
         "image": base64.b64encode(picture).decode() if picture else "",
         "width": WIDE if panels > 1 else NARROW,
         "caption": two_sets.caption(terms.margin),
@@ -84,4 +91,15 @@ def _rows(rows: pd.DataFrame, one: Compared) -> list[dict]:
             **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
         }
         for row in in_order(rows).to_dict("records")
+    ]
+
+
+def _effects(rows: pd.DataFrame, one: Compared) -> list[dict]:
+    return [
+        {
+            **{"name": words.effect(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
+            **{"a": words.of_effect(row, "a"), "b": words.of_effect(row, "b"), "change": words.effect_changed(row)},
+            **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
+        }
+        for row in rows.to_dict("records")
     ]

@@ -4,18 +4,21 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from plimsoll.analysis.two_sets import ALIKE, BETTER, MOST_SESSIONS, UNDECIDED, WORSE, Terms
-from plimsoll.comparing import findings
+from plimsoll.analysis.two_sets import ALIKE, BETTER, DIFFERENT, MOST_SESSIONS, UNDECIDED, WORSE, Terms
+from plimsoll.comparing import effects, findings
 from plimsoll.comparing.studies import AVERAGE, CELL, FAILED, WATCHED, Compared
 from plimsoll.config.studies import Study
+from plimsoll.pages import comparison_rows, wording
 from plimsoll.pages.formats import interval, missing, percent, significant, unit
-from plimsoll.pages.wording import one_scale
 
 NOTHING_KNOWN = "nothing is known"
 # Of what is the same on both machines, so much is told.
 SAME = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution")
 # What answers are called in the style sheet.
-MARKS = {WORSE: "contradicted", FAILED: "contradicted", BETTER: "reproduced", UNDECIDED: "inconclusive", ALIKE: "untested"}
+MARKS = {
+    **{WORSE: "contradicted", FAILED: "contradicted", BETTER: "reproduced"},
+    **{UNDECIDED: "inconclusive", ALIKE: "untested", DIFFERENT: "conditional"},
+}
 
 
 def metric(row: Mapping) -> str:
@@ -41,7 +44,7 @@ def change(row: Mapping) -> str:
     if missing(row["ratio"]):
         return ""
     effect, low, high = (row[key] - 1 for key in ("ratio", "low", "high"))
-    return interval(effect, low, high, one_scale(percent, {"effect": effect, "low": low, "high": high}))
+    return interval(effect, low, high, wording.one_scale(percent, {"effect": effect, "low": low, "high": high}))
 
 
 def mean(row: Mapping, side: str, with_half: bool = True) -> str:
@@ -91,12 +94,12 @@ def machines(compared: Compared) -> list[str]:
 
 def bits(compared: Compared) -> list[str]:
     """What is known of the programs and libraries that both sets ran."""
-    if compared.bits:
-        return [f"Other bits: {one.name} is {one.a} in A and {one.b} in B." for one in compared.bits]
-    if compared.a.bits and compared.b.bits:
-        return [f"Both ran the same bits ({len(compared.a.bits.keys() & compared.b.bits.keys())} programs and libraries)."]
-    silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).bits]
-    return [f"Whether both ran the same bits is not known: there are no records of {' and '.join(silent)}."]
+    other, same, silent = compared.bits
+    if silent:
+        return [f"Whether both ran the same bits is not known: there are no records of {' and '.join(silent)}."]
+    if other:
+        return [f"Other bits: {one.name} is {one.a} in A and {one.b} in B." for one in other]
+    return [f"Both ran the same bits ({same} programs and libraries)."]
 
 
 def left_out(reasons: Mapping[str, str]) -> str:
@@ -112,7 +115,7 @@ def sentence(answers: Mapping[str, int], what: str) -> str:
 
 
 def sums(compared: Compared) -> list[str]:
-    """Sentences on how many comparisons and findings came to what."""
+    """Sentences on how many comparisons, findings and effects came to what."""
     kinds = {
         CELL: "cells and metrics",
         AVERAGE: "averages over the cells of a runtime",
@@ -123,7 +126,54 @@ def sums(compared: Compared) -> list[str]:
     if not standings:
         return [*told, "Findings are not compared: a set has no verdicts."]
     told.append(sentence({name: standings.count(name) for name in findings.STANDINGS}, "findings"))
-    return [*told, *filter(None, [encoded(compared.findings)])]
+    return [*told, *_effects(compared.effects), *filter(None, [encoded(compared.findings)])]
+
+
+def _effects(found: effects.Effects) -> list[str]:
+    """Sentences on the effects that findings rest on."""
+    answers = found.rows["answer"].tolist()
+    told = [sentence({name: answers.count(name) for name in effects.ANSWERS}, "effects behind findings, which decide nothing")]
+    alone = f"{found.alone} other effects are in one set only, or are averages over other comparisons there."
+    return [*(told if answers else []), *([alone] if found.alone else [])]
+
+
+def effect(row: Mapping, study: Study) -> str:
+    """What an effect is of, for people, with the findings that rest on it."""
+    return f"{', '.join(row['claims'].split())}: {comparison(row, study)}"
+
+
+def comparison(row: Mapping, study: Study) -> str:
+    """What an effect is of: a comparison, or the average of some."""
+    if row["cells"] > 1:
+        return f"{row['label']}: average of {int(row['cells'])} comparisons"
+    return comparison_rows.name(row, study, study.design.report.short)
+
+
+def of_effect(row: Mapping, side: str) -> str:
+    """An effect of set `a` or `b`."""
+    return wording.shower(row)(row[f"effect_{side}"])
+
+
+def effect_changed(row: Mapping) -> str:
+    """How much an effect of B differs from that of A, with the 95 % interval where there is one; nothing where nothing is
+    known."""
+    if missing(row["change"]):
+        return ""
+    ends = {"effect": row["change"], "low": row["change_low"], "high": row["change_high"]}
+    told = interval(*ends.values(), wording.one_scale(wording.SHOWN[row["change_as"]], ends))
+    return f"{told} in odds" if row["change_as"] == "odds" else told
+
+
+def of_finding(finding: Mapping) -> str:
+    """What became of a finding, in words: both verdicts, and what became of the effects that it rests on."""
+    behind = f" (effects: {told})" if (told := of_effects(finding)) else ""
+    return f"{finding['a']} in A, {finding['b']} in B{behind}"
+
+
+def of_effects(finding: Mapping) -> str:
+    """How many of the effects that a finding rests on have which answer; nothing where none was compared."""
+    counted = finding["effects"]
+    return ", ".join(f"{counted[answer]} {answer}" for answer in effects.ANSWERS if counted.get(answer))
 
 
 def days(terms: Terms) -> str:

@@ -32,6 +32,13 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
     }
 
 
+def name(compared: dict, study: dict, short: Callable[[str, dict], str]) -> str:
+    """A comparison for people: its metric, its first side, and of the second one what the first has not."""
+    a, b = (_side({**compared, "mean_b": None}, side, study, short) for side in ("a", "b"))
+    other = "" if b is None else PAPER if b["cell"] is None else differing(a["name"], b["name"])
+    return f"{_metric(compared, study)}: {' against '.join(one for one in (a['name'], other) if one and one != SAME)}"
+
+
 def differing(name: str, other: str) -> str:
     """What another cell's name has that the first one's has not: its parts are separated by a comma and a space. Two metrics of
     one cell have the same name."""

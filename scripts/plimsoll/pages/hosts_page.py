@@ -151,15 +151,16 @@ def rows(columns: Sequence[Column], loaded: Mapping[str, Study]) -> pd.DataFrame
     """One row for each finding and host that measured its study."""
     made = []
     for name in loaded:
-        for claim in book.load(name):
+        for claim in _judged(name, columns):
             there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
             come_to = across.standing(result["verdict"] for result in there.values())
+            otherwise = _otherwise(there)
             for host, result in there.items():
                 comparisons = next(column.comparisons for column in columns if column.name == host).get(claim["id"], [])
                 made.append(
                     {
                         **{"study": name, "id": claim["id"], "question": claim["question"], "repeats": claim.get("same_as")},
-                        **{"statement": claim["statement"], "standing": come_to, "host": host},
+                        **{"statement": claim["statement"], "standing": come_to, "asked_otherwise": otherwise, "host": host},
                         **{"verdict": result["verdict"], "in_part": result["in_part"], **_effect(result, comparisons)},
                         **{key: result.get(key) for key in NUMBERS},
                         "reason": result["reason"],
@@ -182,7 +183,7 @@ def _shown(result: dict, comparisons: list[dict]) -> dict | None:
 
 def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path) -> str:
     """The page, which lies in a folder."""
-    parts = {name: [_finding(claim, columns, folder) for claim in book.load(name)] for name in loaded}
+    parts = {name: [_finding(claim, columns, folder) for claim in _judged(name, columns)] for name in loaded}
     every = [finding for of_study in parts.values() for finding in of_study]
     return (
         formats.environment()
@@ -203,21 +204,33 @@ def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path)
     )
 
 
+def _judged(study: str, columns: Sequence[Column]) -> list[dict]:
+    """The claims of a study that some host has a verdict on: one of them may be newer than all hosts."""
+    return [claim for claim in book.load(study) if any(claim["id"] in column.results for column in columns)]
+
+
 def _finding(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
     """A row of the page."""
     cells = [_cell(column, claim, folder) for column in columns]
-    there = [column.results[claim["id"]] for column in columns if claim["id"] in column.results]
-    come_to = across.standing(result["verdict"] for result in there)
+    there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
+    come_to = across.standing(result["verdict"] for result in there.values())
     told = [f"{column.name}: {cell['verdict']}" for column, cell in zip(columns, cells, strict=True) if cell["verdict"]]
     return {
         **{key: claim[key] for key in ("id", "section", "question", "statement")},
         "study": claim["id"].rpartition("-")[0],
         "repeats": claim.get("same_as"),
-        "paper": _paper(there[0]),
+        "paper": _paper(next(iter(there.values()))),
         "standing": come_to,
+        "otherwise": _otherwise(there),
         "cells": cells,
         "verdicts": [*dict.fromkeys(cell["verdict"] for cell in cells if cell["verdict"]), *told],
     }
+
+
+def _otherwise(there: Mapping[str, dict]) -> str:
+    """The hosts that were asked otherwise than the first one, whose verdicts may differ for that alone; nothing if none was."""
+    names = list(there)
+    return ", ".join(name for name in names[1:] if across.asked_alike(there[names[0]], there[name]) is False)
 
 
 def _cell(column: Column, claim: dict, folder: Path) -> dict:

@@ -1,10 +1,11 @@
-"""Two sets of results as JUnit's XML, which continuous integration reads: worse is a failure, what cannot be compared or failed
-an error, undecided is skipped with what would decide it."""
+"""Two sets of results as JUnit's XML, which continuous integration reads: what is worse or lost is a failure, what cannot be
+compared an error, undecided is skipped with what would decide it."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
-from plimsoll.analysis.two_sets import UNDECIDED, WORSE
+from plimsoll.analysis.two_sets import DIFFERENT, UNDECIDED, WORSE
+from plimsoll.comparing import effects, findings
 from plimsoll.comparing.comparable import ONLY_A, ONLY_B, OTHER_SIZES
 from plimsoll.comparing.studies import FAILED, Compared
 from plimsoll.config.studies import Study
@@ -12,14 +13,17 @@ from plimsoll.pages import compared_words as words
 from plimsoll.pages.formats import p_value
 
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
-OUTCOMES = {WORSE: FAILURE, FAILED: ERROR, UNDECIDED: SKIPPED}
+OUTCOMES = {WORSE: FAILURE, FAILED: FAILURE, UNDECIDED: SKIPPED}
 COUNTED = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
+# Of the effects behind a finding at most so many are told, those that differ first.
+NAMED = 3
 # Cells that only one set has are no fault of the other's.
 OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, OTHER_SIZES: ERROR}
 
 
 def text(compared: Mapping[str, Compared]) -> str:
-    """The document: a test suite per study, a test case per comparison that decides."""
+    """The document: a test suite per study, with one test case per comparison that decides, and per finding, which decides
+    nothing."""
     root = ET.Element("testsuites", name="plimsoll compare")
     for name, one in compared.items():
         _suite(root, name, one)
@@ -30,7 +34,7 @@ def text(compared: Mapping[str, Compared]) -> str:
 def _suite(root: ET.Element, name: str, one: Compared) -> None:
     suite = ET.SubElement(root, "testsuite", name=name)
     properties = ET.SubElement(suite, "properties")
-    for fact in (*one.differing, *one.bits):
+    for fact in (*one.differing, *one.bits.other):
         ET.SubElement(properties, "property", name=_legal(fact.name), value=_legal(f"{fact.a} in A, {fact.b} in B"))
     outcomes = []
     if one.refusal:
@@ -42,9 +46,25 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
         )
     for cell, reason in one.left_out.items():
         outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), OF_LEFT_OUT[reason], reason, reason))
+    outcomes += [_finding(suite, name, finding, one) for finding in one.findings]
     suite.set("tests", str(len(outcomes)))
     for outcome, attribute in COUNTED.items():
         suite.set(attribute, str(outcomes.count(outcome)))
+
+
+def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> str | None:
+    """A finding: it is passed where all that can be said of it is told, as neither verdicts nor effects are better or worse."""
+    known = finding["standing"] in (*findings.CHANGES, findings.ALIKE) or DIFFERENT in finding["effects"]
+    said = f"{finding['id']}: {finding['statement']}"
+    behind = effects.behind(effects.in_order(one.effects.rows), finding["id"]).to_dict("records")
+    told = [f"{finding['standing']}: {words.of_finding(finding)}", *(_effect(row, one.study) for row in behind[:NAMED])]
+    return _case(suite, f"{name}.findings", said, None if known else SKIPPED, "; ".join(told), finding["standing"])
+
+
+def _effect(row: Mapping, study: Study) -> str:
+    """An effect behind a finding: how much it differs, and what would decide it."""
+    told = ", ".join(filter(None, (words.effect_changed(row), words.undecided(row))))
+    return f"{row['answer']} {told} ({words.comparison(row, study)})"
 
 
 def cell_name(cell: str, study: Study) -> str:
@@ -59,11 +79,14 @@ def _message(row: Mapping) -> str:
 
 
 def _case(suite: ET.Element, group: str, name: str, outcome: str | None, message: str, kind: str) -> str | None:
+    """A test case with its message; of one that is passed it is what the case has put out."""
     case = ET.SubElement(suite, "testcase", classname=_legal(group), name=_legal(name), time="0")
     if outcome == SKIPPED:
         ET.SubElement(case, outcome, message=_legal(message))
     elif outcome:
         ET.SubElement(case, outcome, message=_legal(message), type=_legal(kind))
+    else:
+        ET.SubElement(case, "system-out").text = _legal(message)
     return outcome
 
 

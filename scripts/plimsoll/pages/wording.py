@@ -48,9 +48,7 @@ def relative(claim: dict) -> bool:
 
 def shower(claim: dict) -> Callable[[float], str]:
     """How an effect of a claim is printed."""
-    return {"percent": percent, "points": points, "number": signed, "share": significant}[
-        quantities.find(claim.get("quantity")).shown_as
-    ]
+    return SHOWN[quantities.find(claim.get("quantity")).shown_as]
 
 
 def signed(value: float) -> str:
@@ -61,6 +59,10 @@ def signed(value: float) -> str:
 def points(value: float) -> str:
     """A difference of shares in percentage points."""
     return "" if missing(value) else f"{signed(100 * value)} points"
+
+
+# How effects are printed, and differences of two effects, by what their quantity says (plimsoll.claims.quantities.base).
+SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}
 
 
 def effects(claim: dict, rows: list[dict]) -> str:

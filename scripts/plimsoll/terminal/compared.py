@@ -1,12 +1,12 @@
-"""Two sets of results in the terminal: what differs between the machines, a line per metric, what changed, and what decided the
-exit status."""
+"""Two sets of results in the terminal: what differs between the machines, findings that turned, a line per metric, what
+changed, and what decided the exit status."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.analysis.two_sets import Terms
-from plimsoll.comparing import findings
+from plimsoll.analysis.two_sets import DIFFERENT, Terms
+from plimsoll.comparing import effects, findings
 from plimsoll.comparing.studies import ANSWERS, CELL, CHANGED, WATCHED, Compared, Ended, in_order
 from plimsoll.pages import compared_words as words
 from plimsoll.pages.formats import capital, p_value, prose
@@ -43,7 +43,7 @@ def _study(name: str, one: Compared, paths: tuple[Path, Path], everything: bool,
     parts = ["\n".join([*head, *(_wrapped(line, width) for line in told if line)])]
     if one.refusal:
         return parts[0]
-    sections = [_metrics(one), _rows(one, everything, width >= WIDE), *_findings(one)]
+    sections = [*_findings(one), _metrics(one), _rows(one, everything, width >= WIDE), _effects(one, everything)]
     parts += [aligned([section], width) for section in sections if section.rows]
     parts.append(_wrapped(" ".join(words.sums(one)), width))
     return "\n\n".join(parts)
@@ -83,12 +83,29 @@ def _what(row: Mapping, one: Compared) -> str:
     return f"{name}{watched}; {more}" if more else f"{name}{watched}"
 
 
+def _effects(one: Compared, everything: bool) -> Section:
+    """One line per effect that findings rest on: those that differ, or all of them."""
+    rows = effects.in_order(one.effects.rows)
+    shown = rows if everything else rows[rows["answer"] == DIFFERENT]
+    told = [
+        (
+            row["answer"],
+            *(words.of_effect(row, side) for side in "ab"),
+            words.effect_changed(row),
+            p_value(row["p_holm"]),
+            "; ".join(filter(None, (words.effect(row, one.study), words.undecided(row)))),
+        )
+        for row in shown.to_dict("records")
+    ]
+    return Section(("effect", "A", "B", "difference (95 %)", "p", "behind which finding"), told)
+
+
 def _findings(one: Compared) -> list[Section]:
     """One section for each way in which verdicts changed, one line per finding."""
     sections = []
     for standing in findings.CHANGES:
         rows = [
-            (finding["id"], f"{finding['a']} in A, {finding['b']} in B: {prose(finding['statement'])}")
+            (finding["id"], f"{words.of_finding(finding)}: {prose(finding['statement'])}")
             for finding in one.findings
             if finding["standing"] == standing
         ]

@@ -1,7 +1,7 @@
 """What a claim asks of the quantity that it is about: samples, comparisons, and how its effects are counted."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -41,6 +41,7 @@ class Observed(Protocol):
 class Quantity(ABC):
     """`name` is what claims call it, `scale` how its effects are counted, `effect_in_words` what pages call
     them, and `shown_as` how they print them: `percent`, percentage `points`, a signed `number`, or a `share` of runs.
+    `change_as` is how they print the difference of two effects, that of two sets of results: as one of these, or as `odds`.
 
     `says_sides` is false where a claim need not say which of two sides is higher, `relative` true where each side is relative
     to a reference, `printed` where the other side is a value that the paper prints, `one_side` where there is no other side.
@@ -51,6 +52,7 @@ class Quantity(ABC):
     scale = RATIO
     effect_in_words = "difference"
     shown_as = "percent"
+    change_as = "percent"
     says_sides = True
     relative = False
     printed = False
@@ -71,13 +73,22 @@ class Quantity(ABC):
         """One row per comparison that is asked for (`compare`); `row(contrast)` gives what every row begins with."""
         return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
 
+    def upper(self, margin: float) -> float:
+        """The largest difference at which two sides are alike, on the scale of the test: here that of logarithms."""
+        return float(np.log1p(margin))
+
     def bounds(self, margin: float) -> Bounds:
-        """Between which differences two sides are alike, on the scale of the test: here that of logarithms."""
-        return Bounds(float(np.log1p(-margin)), float(np.log1p(margin)))
+        """Between which differences two sides are alike, on the scale of the test."""
+        return Bounds(float(np.log1p(-margin)), self.upper(margin))
 
     def back(self, difference: float) -> float:
         """An effect of a difference on the scale of the test."""
         return float(np.expm1(difference))
+
+    def forth(self, effect: float, row: Mapping) -> float:
+        """An effect of a comparison on the scale of the test, what `back` undoes; infinite for one that has no place there."""
+        with np.errstate(divide="ignore"):
+            return float(np.log1p(effect))
 
     @abstractmethod
     def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:

@@ -19,6 +19,7 @@ class Count(Quantity):
     scale = SHARE
     effect_in_words = "share of the runs that agree"
     shown_as = "share"
+    change_as = "points"
 
     def sample(self, observed: Observed, side: Side) -> Sample:
         """The counts as they are: no logarithm is taken of them."""

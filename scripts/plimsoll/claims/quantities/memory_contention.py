@@ -26,6 +26,7 @@ class MemoryContention(OfFractions):
     name = "memory contention ratio"
     effect_in_words = "difference of contention ratios"
     shown_as = "number"
+    change_as = "number"
 
     def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
         return ratio(value, reference)

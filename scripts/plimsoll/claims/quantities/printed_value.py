@@ -1,5 +1,7 @@
 """Claims that print a value: a share of time, or of memory accesses, that ours is set against."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy import special
 
@@ -7,6 +9,7 @@ from plimsoll.analysis import blocks
 from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observed, Quantity
 from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import Printed
+from plimsoll.claims.verdicts import Bounds
 
 
 class PrintedValue(Quantity):
@@ -21,14 +24,18 @@ class PrintedValue(Quantity):
     scale = DIFFERENCE
     effect_in_words = "difference from the printed value"
     shown_as = "points"
+    change_as = "odds"
     says_sides = False
     printed = True
     usual_margin = 0.5
 
-    def bounds(self, margin: float):
+    def bounds(self, margin: float) -> Bounds:
         """A factor in odds, the same in both directions."""
-        upper = super().bounds(margin).upper
-        return super().bounds(margin)._replace(lower=-upper)
+        return Bounds(-self.upper(margin), self.upper(margin))
+
+    def forth(self, effect: float, row: Mapping) -> float:
+        """Log odds of our share, which lie as far from those of the printed value as the effect says."""
+        return float(special.logit(np.clip(row["mean_b"] + effect, LEAST, 1 - LEAST)))
 
     def compare(self, claim: dict, observed: Observed, contrast: Printed, row: dict, alpha: float) -> dict:
         """A t test of log odds against those of the printed value."""

@@ -1,6 +1,7 @@
 """How much of a reference's performance a side loses: fractions, positive is worse."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -38,11 +39,19 @@ class OfFractions(Value):
         """The differences themselves."""
         return in_a - in_b
 
+    def upper(self, margin: float) -> float:
+        """The margin itself."""
+        return margin
+
     def bounds(self, margin: float) -> Bounds:
         return Bounds(-margin, margin)
 
     def back(self, difference: float) -> float:
         return difference
+
+    def forth(self, effect: float, row: Mapping) -> float:
+        """The effect as it is."""
+        return effect
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
         """Nothing: the paper's procedure is for values of runs."""
@@ -55,6 +64,7 @@ class RelativeLoss(OfFractions):
     name = "relative loss"
     effect_in_words = "difference of losses"
     shown_as = "points"
+    change_as = "points"
 
     def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
         return 1 - (value / reference if better == "higher" else reference / value)

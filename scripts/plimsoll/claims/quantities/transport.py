@@ -17,6 +17,7 @@ class Transport(Quantity):
     scale = SHARE
     effect_in_words = "share of the runs that agree"
     shown_as = "share"
+    change_as = "points"
     says_sides = False
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:

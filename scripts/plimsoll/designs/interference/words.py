@@ -61,11 +61,11 @@ def level(factor: str, name: str) -> str:
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people, as the benchmark of a metric sees it."""
+    """A cell for people, as the benchmark of a metric sees it; without a metric, as the first of its benchmarks."""
     case, pair, _, placement = path.split("/")
     where = CASES[case] if placement == FREE else f"{CASES[case]}, {PLACEMENTS[placement]}"
     members = pair.split("+")
-    own = metric["benchmark"]
+    own = metric.get("benchmark", members[0])
     label = workloads.find(own).label
     if len(members) == 1:
         return f"{label}, {where}"
