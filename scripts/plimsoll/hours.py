@@ -56,16 +56,21 @@ class Judged(NamedTuple):
     alpha: float
 
     def asked(self, other: "Judged | None") -> needs.Asked:
-        """What findings need by the noise that was measured; of what was not measured, by that of `other` measurements."""
+        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of what was
+        not measured, by their noise too. No difference of these measurements has a say."""
         noise = self.noise.or_else(other.noise) if other else self.noise
-        return needs.of(self.parts, self.clear, noise, self.alpha)
+        return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
+
+    @property
+    def elsewhere(self) -> needs.Elsewhere:
+        """Its differences, as other measurements see them."""
+        return needs.Elsewhere(part for each in self.parts.values() for part in each)
 
     def soonest(self, other: "Judged | None") -> list[Need]:
         """What findings need if noise and differences are as `other` measurements found them: nothing is known without."""
         if other is None:
             return []
-        elsewhere = needs.Elsewhere(part for each in other.parts.values() for part in each)
-        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, elsewhere).needs
+        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
         return [need.at_least(LEAST) for need in wanted]
 
 

@@ -166,12 +166,23 @@ def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
     assert nothing.soonest(None) == [] and min(known.values()) >= hours.LEAST
 
 
-def test_the_second_stage_follows_from_noise_and_from_no_difference(judged):
-    """Other measurements lend their noise to what was not measured in these, and nothing else."""
+def test_the_second_stage_follows_from_noise_and_from_no_difference_of_its_own(judged):
+    """Other measurements lend their differences, and their noise to what was not measured in these."""
     elsewhere = judged._replace(results=[], rows=judged.rows.iloc[:0], parts={}, clear=[])
-    assert judged.asked(elsewhere) == judged.asked(judged) == judged.asked(None)
+    assert judged.asked(elsewhere) == judged.asked(None) != judged.asked(judged)
+    # Whatever was found here.
+    parts = {name: [_turned(part) for part in each] for name, each in judged.parts.items()}
+    assert judged._replace(parts=parts).asked(judged) == judged.asked(judged)
+    assert judged._replace(parts=parts).asked(None) == judged.asked(None)
     unmeasured = judged._replace(noise=needs.Noise([], judged.plan, ()))
-    assert unmeasured.asked(None).needs == [] and unmeasured.asked(judged).needs == judged.asked(None).needs
+    assert unmeasured.asked(None).needs == [] and unmeasured.asked(judged).needs == judged.asked(judged).needs
+
+
+def _turned(part: needs.Part) -> needs.Part:
+    """A part with other differences, and the same noise."""
+    turned = [{**row, **dict.fromkeys(("effect", "mean_a", "p", "p_supports", "p_opposes"), 0.5)} for row in part.rows]
+    whole = part.result["whole"] and {**part.result["whole"], "effect": 0.5, "p_supports": 0.5, "p_opposes": 0.5}
+    return part._replace(rows=turned, result={**part.result, "whole": whole})
 
 
 def test_the_noise_of_a_comparison_is_that_of_many(judged):
