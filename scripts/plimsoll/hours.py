@@ -56,8 +56,8 @@ class Judged(NamedTuple):
     alpha: float
 
     def asked(self, other: "Judged | None") -> needs.Asked:
-        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of what was
-        not measured, by their noise too. No difference of these measurements has a say."""
+        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of what
+        was not measured, by their noise too. No difference of these measurements has a say."""
         noise = self.noise.or_else(other.noise) if other else self.noise
         return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 

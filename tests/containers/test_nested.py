@@ -155,8 +155,8 @@ def counts_as_the_run_s(services, child) -> None:
     [
         ("--cap-add=SYS_ADMIN", "the inner engine ended|did not get ready"),
         ("--cap-add=NET_ADMIN", "the inner engine ended.*(iptables|Permission denied|permitted)"),
-        ("seccomp=unconfined", "failed"),
-        ("/sys/fs/cgroup:/sys/fs/cgroup", "failed"),
+        ("seccomp=unconfined", "session key: operation not permitted"),
+        ("/sys/fs/cgroup:/sys/fs/cgroup", "unable to apply cgroup configuration"),
         ("/var/lib/docker", "the inner engine ended.*driver not supported"),
     ],
 )
