@@ -16,15 +16,28 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _named(options: argparse.Namespace) -> int | None:
-    """A stage, with its exit status if it has one; PlimsollError with its name for a file that is missing or may not be
-    written."""
-    stop.with_workflow()
+    """A stage, with its exit status if it has one; PlimsollError for what the operating system refuses."""
     try:
+        stop.with_workflow()
         return _run(options)
     except OSError as problem:
-        if problem.filename is None:
+        if not (sentence := _refused(problem)):
             raise
-        raise PlimsollError(f"{problem.filename}: {problem.strerror}.") from problem
+        raise PlimsollError(sentence) from problem
+
+
+def _refused(problem: OSError) -> str | None:
+    """An error of the operating system as a sentence for people; None for one that is none of theirs."""
+    from plimsoll.measuring import means  # here, because a stage that ends well has no use for it
+
+    if outage := means.outage_of(problem):
+        return str(outage)
+    if problem.filename is not None:
+        return f"{problem.filename}: {problem.strerror}."
+    # Python's own words, when no folder for temporary files can be written.
+    if isinstance(problem, FileNotFoundError):
+        return f"{problem.strerror}: make room there, or make /tmp, with the mode 1777."
+    return None
 
 
 def _run(options: argparse.Namespace) -> int | None:

@@ -8,7 +8,6 @@ import contextlib
 import os
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, planned, progress, record, staleness, status, stop, system
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -58,7 +57,7 @@ def measure(
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}
-    try:
+    with _outages():
         planned.refuse_misfits(plan_path, plan, [one["path"] for one in together], designs.find(plan["design"]).factors.CELL)
         found, tried = _kept(plan, together, repetition, study_folder, targets)
         if cell_path in tried:
@@ -69,8 +68,6 @@ def measure(
                 found |= more
                 runs = {path: Run(plan, plan["cells"][path], repetition, study_folder, image) for path in tried}
                 found |= _measure_all(runs, tried, targets) if runs else {}
-    except OSError as error:
-        raise _outage_of(error) from error
     return found[cell_path]
 
 
@@ -231,53 +228,55 @@ def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage
     notes: dict = {"started": time.time(), "seconds": {}}
     if "launch" in run.cell:
         notes["launch"] = [each.cell["part"] for each in runs]
-    limits = run.plan["limits"]
+    interrupted = None
+    try:
+        with _outages():
+            found = _made(identity, runs, folder, notes)
+    except Outage as problem:
+        # Nothing that they seemed to find.
+        nothing = {"status": status.INTERRUPTED, "reason": problem.cause}
+        found, interrupted = dict.fromkeys((each.cell["path"] for each in runs), nothing), problem
+    cells = {each.cell["path"]: each.cell for each in runs}
+    known = {path: {**notes, "raw": _own_raw(run.study_folder, folder, cells[path]), **found[path]} for path in found}
+    return known, interrupted
+
+
+def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str, dict]:
+    """What an attempt has found of each cell. Outage if the means of measuring failed, OSError if the host did."""
+    run, limits = runs[0], runs[0].plan["limits"]
     mounted = cgroup.mounts()
     machine = noise.Machine(mounted)
     # Entering a cgroup waits some 10 ms in the kernel and uses no processor: it goes on beside the look at the machine.
-    entering = threading.Thread(target=lambda: accounts.append(cgroup.account(mounted)))
     accounts: list = []
-    entering.start()
-    notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
-    entering.join()
+    with threads.beside(lambda: accounts.append(cgroup.account(mounted))):
+        notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
     notes["seconds"]["idle"] = notes["noise"]["before"]["waited_seconds"]
-
-    def known(found: dict[str, dict]) -> dict[str, dict]:
-        """What each record says: the notes, where the raw output lies, and what was found."""
-        cells = {each.cell["path"]: each.cell for each in runs}
-        return {
-            path: {**notes, "raw": _own_raw(run.study_folder, folder, cells[path]), **outcome}
-            for path, outcome in found.items()
-        }
-
     if not notes["noise"]["before"]["idle"]:
         reason = noise.not_idle(notes["noise"]["before"])
-        return known({each.cell["path"]: {"status": status.INVALID, "reason": reason} for each in runs}), None
+        return {each.cell["path"]: {"status": status.INVALID, "reason": reason} for each in runs}
     attempts = designs.find(run.plan["design"]).attempts
     killed = noise.killed_for_memory()
+    temporary = lock.temporary_folder(identity)
     try:
-        temporary = lock.temporary_folder(identity)
-        try:
-            cells = tuple(each.cell for each in runs)
-            given = Attempt(
-                identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], notes
-            )
-            found = known(attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)})
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-        if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
-            _examine(run, None if attempts.LIMITS_MEMORY else killed)
-    except Outage as problem:
-        return known(_interrupted(runs, problem)), problem
+        cells = tuple(each.cell for each in runs)
+        given = Attempt(
+            identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], notes
+        )
+        found = attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)}
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
+        _examine(run, None if attempts.LIMITS_MEMORY else killed)
+    return found
+
+
+@contextlib.contextmanager
+def _outages() -> Iterator[None]:
+    """Have errors of the operating system that are the host's come out as Outages."""
+    try:
+        yield
     except OSError as error:
-        problem = _outage_of(error)
-        return known(_interrupted(runs, problem)), problem
-    return found, None
-
-
-def _interrupted(runs: list[Run], problem: Outage) -> dict[str, dict]:
-    """Attempts whose means failed: nothing that they seemed to find."""
-    return {run.cell["path"]: {"status": status.INTERRUPTED, "reason": problem.cause} for run in runs}
+        raise _outage_of(error) from error
 
 
 # What follows is done only when something went wrong, and imports what it needs then: a run that ends well does not pay for it.
@@ -299,6 +298,7 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
     if killed is not None:
         means.refuse_killed(killed)
+    private.refuse_missing(lock.TEMPORARY.parent)
     for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
         means.refuse_full(folder)
     for one in _means(run):
@@ -341,9 +341,10 @@ def main(arguments: list[str]) -> int:
     plan, image, cell, repetition, asked, target = arguments
 
     def measure_or_stop() -> None:
-        stop.with_workflow()
         try:
-            measure(Path(plan), cell, int(repetition), Path(target), Path(image), asked.partition(",")[0])
+            with _outages():
+                stop.with_workflow()
+                measure(Path(plan), cell, int(repetition), Path(target), Path(image), asked.partition(",")[0])
         except Outage as problem:
             reason = (
                 f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then start again; what was measured is "

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll.errors import Unavailable
+from plimsoll.errors import Outage, Unavailable
 
 # Folders in which figures are drawn.
 FIGURE = "plimsoll-figure-"
@@ -25,12 +25,20 @@ def is_own(folder: Path) -> bool:
 
 
 def make(folder: Path) -> Path:
-    """The folder, made if it is not there. Unavailable if somebody else has made it, or left it open."""
+    """The folder, made if it is not there. Unavailable if somebody else has made it, or left it open; Outage if what it is to
+    be in is not there."""
+    refuse_missing(folder.parent)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if not is_own(folder):
         raise Unavailable(f"{folder} is not a folder of this user's alone: have it removed by its owner, or by root")
     return folder
+
+
+def refuse_missing(place: Path) -> None:
+    """Outage if a place for temporary files is not there."""
+    if not place.is_dir():
+        raise Outage(f"{place} is not there", "make it, with the mode 1777")
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Records: one JSON file per run. Written whole or not at all, and never over another one."""
 
+import errno
 import json
 import os
 import re
@@ -44,6 +45,8 @@ def write(path: Path, document: object) -> None:
 
 
 def _put(path: Path, text: str) -> None:
+    # The names of folders that are made now have to be on the disk too.
+    above = [folder.parent for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     # What a kill has left of an earlier try is overwritten: one process at a time writes a record.
     temporary = path.with_name(f".{path.name}.new")
@@ -56,6 +59,21 @@ def _put(path: Path, text: str) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+    for folder in (path.parent, *above):
+        _settle(folder)
+
+
+def _settle(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as problem:
+        # Some file systems of other machines have no such thing as a folder's own data.
+        if problem.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def read(path: Path, kind: type = Record) -> Record:

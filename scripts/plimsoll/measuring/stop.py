@@ -9,8 +9,9 @@ import contextlib
 import os
 import select
 import signal
-import threading
 from pathlib import Path
+
+from plimsoll.host import threads
 
 VARIABLE = "PLIMSOLL_WORKFLOW"
 WORDS = "progress/stopped.txt"
@@ -39,13 +40,14 @@ def words(results: Path) -> list[str]:
 
 
 def with_workflow() -> None:
-    """Have this process ended, as by SIGTERM, if the workflow that started it ends before it: that was killed."""
+    """Have this process ended, as by SIGTERM, if the workflow that started it ends before it: that was killed. OSError if this
+    host starts no more threads."""
     if number := _starter():
         try:
             descriptor = os.pidfd_open(number)
         except OSError:
             return  # a kernel that cannot tell, or one that has just ended
-        threading.Thread(target=_end_after, args=(descriptor,), daemon=True).start()
+        threads.started(lambda: _end_after(descriptor), daemon=True)
 
 
 def _end_after(descriptor: int) -> None:

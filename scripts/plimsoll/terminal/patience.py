@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from plimsoll.host import threads
+
 EVERY_SECONDS = 9.0
 # Which figures this start of the workflow draws, and which of them are begun: one name on each line.
 QUEUE, BEGUN = "figures.queue", "figures.begun"
@@ -22,8 +24,7 @@ def told(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
             _say(f"{what}: {time.monotonic() - begun:.0f} s")
 
     _say(what)
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
+    thread = threads.started(repeat, daemon=True)
     try:
         yield
     finally:

@@ -1,0 +1,98 @@
+"""A host that runs out of something: each stage ends with a sentence, and never with a traceback."""
+
+import argparse
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from plimsoll import __main__ as stages
+from plimsoll.errors import Outage
+from plimsoll.host import threads
+from plimsoll.measuring import lock, record, stop
+
+NO_THREAD = RuntimeError("can't start new thread")
+
+
+def stage(error: Exception) -> argparse.Namespace:
+    def fails(_: argparse.Namespace) -> None:
+        raise error
+
+    return argparse.Namespace(says="", directory=None, stage=fails)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "a disk of this host is full .*: free some of it"),
+        (OSError(errno.ENOSPC, "No space left on device", "/x/1.json"), "a disk of this host is full .*/x/1.json.*: free some"),
+        (BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"), "this host starts no more processes .*: end some"),
+        (FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"), "make /tmp, with the mode 1777"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "x.json"), "^x.json: No such file or directory.$"),
+    ],
+)
+def test_a_stage_says_what_the_host_lacks(error, sentence):
+    with pytest.raises(stages.PlimsollError, match=sentence):
+        stages._named(stage(error))
+
+
+def test_an_error_that_is_not_the_host_s_is_no_sentence():
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        stages._named(stage(OSError(errno.EBADF, "Bad file descriptor")))
+
+
+def test_where_no_thread_can_be_started_a_stage_says_so(monkeypatch):
+    def refuses(self):
+        raise NO_THREAD
+
+    monkeypatch.setattr(threading.Thread, "start", refuses)
+    monkeypatch.setattr(stop, "_starter", os.getppid)
+    with pytest.raises(stages.PlimsollError, match="this host starts no more processes .*: end some"):
+        stages._named(stage(AssertionError("it began")))
+
+
+def test_what_is_done_beside_something_is_done_after_it_where_no_thread_can_be_started(monkeypatch):
+    done = []
+    with threads.beside(lambda: done.append("beside")):
+        pass
+    assert done == ["beside"]
+
+    def refuses(self):
+        raise NO_THREAD
+
+    monkeypatch.setattr(threading.Thread, "start", refuses)
+    with threads.beside(lambda: done.append("after")):
+        done.append("within")
+    assert done == ["beside", "within", "after"]
+
+
+def test_a_place_for_temporary_files_that_is_gone_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "TEMPORARY", tmp_path / "gone/.plimsoll")
+    with pytest.raises(Outage, match=f"{tmp_path}/gone is not there: make it, with the mode 1777"):
+        lock.temporary_folder("1")
+    (tmp_path / "gone").mkdir()
+    assert lock.temporary_folder("1") == tmp_path / "gone/.plimsoll/1"
+
+
+def test_a_record_has_its_name_on_the_disk_before_it_counts(tmp_path, monkeypatch):
+    """A power failure leaves none of a name that is in memory alone: its folder, and those that were made for it, are written
+    too."""
+    written = []
+    monkeypatch.setattr(record.os, "fsync", lambda number: written.append(Path(os.readlink(f"/proc/self/fd/{number}"))))
+    path = tmp_path / "a/b/1.json"
+    record.write(path, {})
+    assert written == [path.with_name(".1.json.new"), path.parent, tmp_path / "a", tmp_path]
+    written.clear()
+    record.write(path, {})
+    assert written == [path.with_name(".1.json.new"), path.parent]
+
+
+def test_a_folder_without_data_of_its_own_is_no_problem(tmp_path, monkeypatch):
+    def refuses(number):
+        if os.path.isdir(f"/proc/self/fd/{number}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(record.os, "fsync", refuses)
+    record.write(tmp_path / "1.json", {})
+    assert (tmp_path / "1.json").is_file()
