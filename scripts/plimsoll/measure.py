@@ -17,7 +17,7 @@ from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
-from plimsoll.measuring import lock, noise, planned, progress, record, staleness, status, stop, system
+from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system
 from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
@@ -233,6 +233,7 @@ def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage
         with _outages():
             found = _made(identity, runs, folder, notes)
     except Outage as problem:
+        process.cut(folder)
         # Nothing that they seemed to find.
         nothing = {"status": status.INTERRUPTED, "reason": problem.cause}
         found, interrupted = dict.fromkeys((each.cell["path"] for each in runs), nothing), problem
@@ -266,6 +267,8 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
+        # Whoever printed without end has gone on until it was taken down.
+        process.cut(folder)
         _examine(run, None if attempts.LIMITS_MEMORY else killed)
     return found
 
@@ -298,6 +301,7 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
     if killed is not None:
         means.refuse_killed(killed)
+    means.refuse_undying()
     private.refuse_missing(lock.TEMPORARY.parent)
     for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
         means.refuse_full(folder)

@@ -2,17 +2,22 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from plimsoll import environments
 from plimsoll.environments.networks import subnets
 from plimsoll.errors import Outage
 from plimsoll.measuring import lock, means, record, staleness
+from plimsoll.measuring import process as processes
+from plimsoll.mpi.job import Job
 
 from tests.containers.conftest import alone, container_of_the_run
 
@@ -288,3 +293,38 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     shown = subprocess.run(["docker", "network", "inspect", network], capture_output=True, text=True, check=True)
     subnet = ipaddress.ip_network(json.loads(shown.stdout)[0]["IPAM"]["Config"][0]["Subnet"])
     assert not any(subnet.overlaps(route) for route in before)
+
+
+def instead(monkeypatch, words: str):
+    """Have a shell's words follow what is measured, in the first node; the exit code is that of the last of them."""
+    usual = Job.command
+
+    def command(job, nodes, program):
+        more = nodes[0].inside(["sh", "-c", words])
+        return ["sh", "-c", f'"$@" && {shlex.join(more)}', "sh", *usual(job, nodes, program)]
+
+    monkeypatch.setattr(Job, "command", command)
+
+
+@pytest.mark.parametrize("runtime", ["bare", "docker", "singularity-instance"])
+def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_stays(workspace, working, monkeypatch, runtime):
+    working(runtime)
+    instead(monkeypatch, "setsid sleep 3000 >/dev/null 2>&1 & exit 0")
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/beff")
+    assert found["status"] == "invalid"
+    assert re.fullmatch(r"it ended before what it had started: sleep \(process \d+\) went on", found["reason"])
+    # Who adopted it may be slow to bury it.
+    stat = Path(f"/proc/{re.search(r'[0-9]+', found['reason'])[0]}/stat")
+    assert not stat.exists() or "(sleep) Z" in stat.read_text()
+
+
+@pytest.mark.parametrize("runtime", ["bare", "docker"])
+def test_a_benchmark_that_prints_without_end_fails_and_does_not_fill_the_disk(workspace, working, monkeypatch, runtime):
+    working(runtime)
+    monkeypatch.setattr(processes, "MOST_BYTES", 2**22)
+    instead(monkeypatch, "yes")
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/beff")
+    assert (found["status"], found["reason"]) == ("failed", "it wrote more than 4 MiB to its stdout.txt")
+    assert (workspace.folder / found["raw"] / "stdout.txt").stat().st_size <= 2**22

@@ -282,7 +282,7 @@ def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
         second_host.look("root@far")
 
 
-def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monkeypatch):
+def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monkeypatch, tmp_path):
     needed = {path: [one.name for one in attempt.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
     assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
     far = plan_of({**small_host, "second_host": FAR})
@@ -292,7 +292,7 @@ def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monke
     for one in measure._means(run)[:2]:
         monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
     monkeypatch.setattr(second_host, "Reached", Silent)
-    monkeypatch.setattr(measure.lock, "TEMPORARY", Path("/none/none"))
+    monkeypatch.setattr(measure.lock, "TEMPORARY", tmp_path / "none")
     sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
     with pytest.raises(Outage, match=sentence):
         measure._examine(run._replace(study_folder=Path("/none")))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import ImageGone, Unavailable
 from plimsoll.interchange import Image
+from plimsoll.measuring.process import said
 
 BINDING = Path(__file__).with_name("with-binding.sh")
 JOIN = Path(__file__).with_name("join-cgroup.sh")
@@ -319,18 +320,24 @@ def hidden(names: Sequence[str]) -> list[str]:
 
 
 def output(command: list[str], seconds: float = 60) -> str:
-    """Standard output of a command; Unavailable with its last words if it fails or takes too long."""
+    """Standard output of a command; Unavailable with its last words if it fails or takes too long, Outage if it cannot be
+    killed then."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+        process = _begun(command)
     except FileNotFoundError as error:
         raise Unavailable(f"{command[0]} is not installed") from error
     except PermissionError as error:
         raise Unavailable(f"{command[0]} may not be run by this user") from error
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s") from error
-    if done.returncode:
-        raise Unavailable(_failed(command, done.returncode, done.stderr or done.stdout))
-    return done.stdout
+    told = said(process, seconds)
+    if told is None:
+        raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s")
+    if process.returncode:
+        raise Unavailable(_failed(command, process.returncode, told[1] or told[0]))
+    return told[0]
+
+
+def _begun(command: list[str]) -> subprocess.Popen:
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def _failed(command: list[str], code: int, said: str) -> str:
@@ -343,18 +350,12 @@ def last_words(said: str, code: int) -> str:
 
 
 def all_of(commands: list[list[str]], seconds: float = 120) -> list[str]:
-    """Standard outputs of commands that run side by side; Unavailable if one fails, after all have ended."""
-    processes = [
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for command in commands
-    ]
+    """Standard outputs of commands that run side by side; Unavailable if one fails, after all have ended, Outage if one cannot
+    be killed."""
+    processes = [_begun(command) for command in commands]
     outputs, problem = [], None
     for command, process in zip(commands, processes, strict=True):
-        try:
-            out, err = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
+        out, err = said(process, seconds) or ("", f"it did not end within {seconds:g} s")
         outputs.append(out)
         if process.returncode:
             problem = _failed(command, process.returncode, err or out)

@@ -12,6 +12,7 @@ from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
+from plimsoll.measuring.process import kill
 
 # A process that has it may raise its limits (capabilities(7)).
 CAP_SYS_RESOURCE = 24
@@ -115,7 +116,7 @@ class Podman(Engine):
                 load = [*self.command, "load", "--quiet"]
                 done = subprocess.run(load, stdin=saved.stdout, capture_output=True, text=True, timeout=seconds)
             except subprocess.TimeoutExpired as problem:
-                saved.kill()
+                kill(saved)
                 raise Unavailable(f"the image {tag} was not loaded into Podman within {seconds:g} s") from problem
             # Without a reader it ends, if it has not.
             saved.stdout.close()

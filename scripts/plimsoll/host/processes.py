@@ -1,8 +1,15 @@
 """Processes of this host by what the kernel says of them."""
 
 import contextlib
+import os
+import signal
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+
+# In the masks of signals that wait for a thread.
+KILLED = 1 << (signal.SIGKILL - 1)
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def named(names: Collection[str], user: int | None = None) -> list[int]:
@@ -28,3 +35,55 @@ def _names(user: int | None) -> Iterator[tuple[int, str]]:
         with contextlib.suppress(OSError):
             if user in (None, folder.stat().st_uid):
                 yield int(folder.name), (folder / "comm").read_text().strip()
+
+
+def name(process: int) -> str:
+    """What a process is called, as far as the kernel tells."""
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return "a program"
+
+
+def now() -> int:
+    """This moment as the kernel notes it of a process that starts: in ticks since boot."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
+
+
+def started_since(moment: int) -> list[int]:
+    """Numbers of the processes that were started at a moment (`now`) or later, and have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, started = _state_and_start(stat)
+            if started >= moment and state not in "ZX":
+                found.append(int(stat.parts[2]))
+    return found
+
+
+def undying() -> set[int]:
+    """Numbers of the processes that were started after this one, were killed, and do not end: one of their threads is in the
+    kernel and is not to be woken."""
+    (_, begun), found = _state_and_start(Path("/proc/self/stat")), set()
+    for status in Path("/proc").glob("[0-9]*/task/[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            rows = dict(line.partition(":\t")[::2] for line in status.read_text(errors="replace").splitlines())
+            pending = int(rows["SigPnd"], 16) | int(rows["ShdPnd"], 16)
+            if rows["State"].startswith("D") and pending & KILLED and _state_and_start(status.with_name("stat"))[1] >= begun:
+                found.add(int(status.parts[2]))
+    return found
+
+
+def _state_and_start(stat: Path) -> tuple[str, int]:
+    """The kernel's letter for what a process or a thread does, and when it was started, in ticks since boot."""
+    fields = stat.read_bytes().rpartition(b")")[2].split()
+    return fields[0].decode(), int(fields[19])
+
+
+def place_in_kernel(process: int) -> str:
+    """Where in the kernel a process waits, by the names of its functions, as far as this user is told."""
+    places = set()
+    for thread in Path(f"/proc/{process}/task").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            places.add((thread / "wchan").read_text().strip())
+    return ", ".join(sorted(places - {"", "0"})) or "it does not say where"

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll.errors import Outage, PlimsollError
-from plimsoll.measuring import noise
+from plimsoll.host import processes
+from plimsoll.measuring import noise, process
 
 # How long to wait until what failed works again.
 WAIT_SECONDS = 60.0
@@ -59,6 +60,15 @@ def refuse_killed(before: int) -> None:
     """
     if noise.killed_for_memory() > before:
         raise Outage("the kernel killed programs because this host had no memory left", FREE_MEMORY)
+
+
+def refuse_undying() -> None:
+    """Outage if a process that was started after this one was killed and does not end."""
+    if before := processes.undying():
+        # One that is about to end waits for a moment too.
+        time.sleep(LOOK_SECONDS)
+        for number in sorted(before & processes.undying()):
+            raise process.stuck(number)
 
 
 def restore(problem: Outage, examine: Callable[[], None], mend: Callable[[Outage], None]) -> None:

@@ -1,15 +1,31 @@
-"""Processes that end in time."""
+"""Processes that end in time, and that print no more than anybody reads."""
 
+import contextlib
 import os
 import select
 import signal
+import stat
 import subprocess
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import processes
+
+# What was killed ends as soon as the kernel lets it go, which may have to write to a slow disk first (s).
+KILLED_SECONDS = 60.0
+# No program that is measured prints as much (bytes), and what is left of a longer output.
+MOST_BYTES, LEFT_BYTES = 2**28, 2**20
+# How often outputs are looked at (s): some 50 µs each time, which is far below what a run can tell.
+LOOK_SECONDS = 0.5
 
 
 def run_bounded(command: list[str], environment: dict, folder: Path, limit: float) -> int | None:
-    """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit."""
-    with open(folder / "stdout.txt", "wb") as out, open(folder / "stderr.txt", "wb") as err:
+    """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit.
+    Unavailable if it prints without end, Outage if it cannot be killed."""
+    outputs = [folder / "stdout.txt", folder / "stderr.txt"]
+    with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -21,22 +37,85 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
         )
         try:
             # Popen.wait() with a time limit polls, up to 50 ms late.
-            return process.wait() if ended_within(process.pid, limit) else None
+            return process.wait() if ended_within(process.pid, limit, outputs) else None
         finally:
             if process.poll() is None:
                 # mpirun takes its ranks and remote daemons down on SIGTERM; what does not listen is killed.
                 os.killpg(process.pid, signal.SIGTERM)
-                try:
-                    process.wait(timeout=5)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+                ended_within(process.pid, 5)
+                kill(process, group=True)
 
 
-def ended_within(pid: int, seconds: float) -> bool:
-    """Whether a child ends within `seconds`; returns at the moment it ends."""
-    descriptor = os.pidfd_open(pid)
+def ended_within(pid: int, seconds: float, writes: Sequence[Path] = ()) -> bool:
+    """Whether a child ends within `seconds`; returns at the moment it ends. Unavailable if it prints without end into one of
+    the files that it `writes`, which are looked at now and then."""
+    descriptor, end = os.pidfd_open(pid), time.monotonic() + seconds
     try:
-        return bool(select.select([descriptor], [], [], seconds)[0])
+        while True:
+            left = max(0.0, end - time.monotonic())
+            ended = select.select([descriptor], [], [], min(left, LOOK_SECONDS) if writes else left)[0]
+            refuse_long(writes)
+            if ended or time.monotonic() >= end:
+                return bool(ended)
     finally:
         os.close(descriptor)
+
+
+def kill(process: subprocess.Popen, *, group: bool = False) -> int:
+    """Kill a child that may have ended, with `group` all of the process group that it leads; its exit code. Outage if it does
+    not end: it is in the kernel then, and nothing ends it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL) if group else os.kill(process.pid, signal.SIGKILL)
+        if not ended_within(process.pid, KILLED_SECONDS):
+            raise stuck(process.pid)
+    return process.wait()
+
+
+def stuck(number: int) -> Outage:
+    """The Outage of a process that was killed and does not end."""
+    where = processes.place_in_kernel(number)
+    return Outage(
+        f"{processes.name(number)}, process {number}, was killed and does not end, as it is in the kernel ({where})",
+        "look into the kernel's log (dmesg), and restart this machine",
+    )
+
+
+def said(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
+    """What a child prints until it ends, on standard output and on standard error; None if it has not ended after `seconds`: it
+    is killed. Outage if it does not end then either."""
+    try:
+        return process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        # What it has started may have them open, and would be waited for.
+        for stream in filter(None, (process.stdout, process.stderr)):
+            stream.close()
+        kill(process)
+
+
+def refuse_long(files: Iterable[Path]) -> None:
+    """Unavailable if one of these files is longer than any program's output. It is cut, so that it does not fill the disk while
+    its writer is taken down."""
+    for path in files:
+        if _cut(path):
+            raise Unavailable(f"it wrote more than {MOST_BYTES >> 20} MiB to its {path.name}")
+
+
+def cut(folder: Path) -> None:
+    """Cut the files below a folder that are longer than any program's output."""
+    for path in folder.rglob("*"):
+        _cut(path)
+
+
+def _cut(path: Path) -> bool:
+    """Whether a file is too long; it is cut then, where this user may."""
+    try:
+        seen = path.lstat()
+        if not stat.S_ISREG(seen.st_mode) or seen.st_size <= MOST_BYTES:
+            return False
+        os.truncate(path, LEFT_BYTES)
+    except OSError:
+        return False  # it has gone, or is another user's
+    return True

@@ -1,8 +1,6 @@
 """A server on bare metal that listens for the time of a run: on this host, in a namespace of it, or on another machine."""
 
 import contextlib
-import os
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from plimsoll import environments
 from plimsoll.environments.base import HOST, Node, Spec, output
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.measuring import noise
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services.kept import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role
 
@@ -79,9 +77,7 @@ def _end(process: subprocess.Popen, seconds: float) -> None:
     if process.stdin:
         process.stdin.close()
     ended_within(process.pid, seconds)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process, group=True)
 
 
 def free_port(host: Node = HOST) -> int:

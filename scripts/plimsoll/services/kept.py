@@ -7,7 +7,7 @@ from pathlib import Path
 from plimsoll.environments.base import LABEL, Environment, Node, Spec
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads.base import Role
 
 # How long a server may take to listen.
@@ -100,7 +100,9 @@ def wait_for(node: Node, role: Role) -> None:
     # On another machine it would not end with the command here.
     listens = node.inside(["timeout", str(LISTENING), *looking])
     process = subprocess.Popen(listens, stdin=subprocess.DEVNULL)
-    if not ended_within(process.pid, LISTENING):
-        process.kill()
-    if process.wait():
+    try:
+        ended_within(process.pid, LISTENING)
+    finally:
+        code = kill(process)
+    if code:
         raise Unavailable(f"the {role.name} '{' '.join(role.command)}' did not listen within {LISTENING:g} s")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 
@@ -66,3 +67,14 @@ def all_of(folder: Path) -> list[dict]:
 def output_of(folder: Path, iteration: int) -> Path:
     """Where an iteration of the loop in a folder has printed to."""
     return folder / f"{iteration}.out"
+
+
+def printed_by(folder: Path, iteration: int) -> list[Path]:
+    """The files to which an iteration of the loop in a folder prints."""
+    return [folder / f"{iteration}.{kind}" for kind in ("out", "err")]
+
+
+def printed_now(folder: Path) -> list[Path]:
+    """The files to which the iteration prints that the loop in a folder is at."""
+    names = (name.partition(".")[0] for name in os.listdir(folder))
+    return printed_by(folder, max((int(name) for name in names if name.isdigit()), default=1))

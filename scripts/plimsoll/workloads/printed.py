@@ -16,6 +16,8 @@ from plimsoll.workloads.base import InvalidOutput
 
 # No program that is measured prints as much (bytes): what is longer is not read.
 MOST_BYTES = 2**22
+# Of what a program that failed has said, the end is read (bytes).
+LAST_BYTES = 2**16
 # Numbers as C prints them, without a sign: %d, and %g.
 INTEGER = "[0-9]+"
 GENERAL = r"[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]{2,3})?"
@@ -45,6 +47,24 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
     if len(content) > most:
         raise InvalidOutput(f"its {path.name} is longer than {most >> 20} MiB")
     return content.decode(errors="replace")
+
+
+def last_lines(path: Path) -> list[str]:
+    """The last lines of a file that have words; none if it cannot be read. A program that fails says why at the end, and what
+    is before that may be long."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - LAST_BYTES))
+            said = file.read(LAST_BYTES).decode(errors="replace")
+    except OSError:
+        return []
+    return [line.strip() for line in said.splitlines() if line.strip()]
+
+
+def last_line(path: Path, otherwise: str) -> str:
+    """The last line of a file that has words, or `otherwise`."""
+    lines = last_lines(path)
+    return lines[-1] if lines else otherwise
 
 
 def numbers(pattern: str, text: str) -> dict[str, float]:

@@ -19,7 +19,7 @@ from plimsoll.host import disk
 from plimsoll.images import supplied
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill, refuse_long, said
 from plimsoll.services import iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
@@ -154,12 +154,17 @@ class _Run:
         return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
 
     def _verify(self, node: Node, wanted: dict) -> None:
-        command = node.inside(["sh", "-c", limits.ASKED])
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_SECONDS)
-        except subprocess.TimeoutExpired as problem:
-            raise Unavailable(f"a container did not answer within {ANSWER_SECONDS:g} s") from problem
-        seen = limits.seen(done.stdout)
+        process = subprocess.Popen(
+            node.inside(["sh", "-c", limits.ASKED]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        told = said(process, ANSWER_SECONDS)
+        if told is None:
+            raise Unavailable(f"a container did not answer within {ANSWER_SECONDS:g} s")
+        seen = limits.seen(told[0])
         self.seen.append({"container": node.name.rpartition("-")[2], **seen})
         limits.refuse_others(seen, wanted)
 
@@ -183,9 +188,10 @@ class _Run:
             alone = self._loop(node, 0, self.folder / f"0-{number}", begin, 1)
             before = self._snapshot_at(begin)
             self._look_at_placement()
-            if not ended_within(alone.pid, limit):
-                alone.kill()
-            alone.wait()
+            try:
+                ended_within(alone.pid, limit, loop.printed_by(self.folder / f"0-{number}", 1))
+            finally:
+                kill(alone)
             self.spans.append((before, self._snapshot()))
             if alone.returncode:
                 self.services.intact()
@@ -201,17 +207,19 @@ class _Run:
         self._look_at_placement()
         self.end = begin + self.cell["window_seconds"]
         last = self.end + self.cell["iteration_limit_seconds"]
-        # A loop that ends by itself has died, and the other has no more company.
-        while time.monotonic() < last and all(each.poll() is None for each in loops):
-            time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
-            if all(self._beyond(place) for place in range(len(loops))):
-                break
-        stopped = time.monotonic()
-        self.stopped = [stopped if each.poll() is None else None for each in loops]
-        self.spans.append((before, self._snapshot()))
-        for each in loops:
-            each.kill()
-            each.wait()
+        try:
+            # A loop that ends by itself has died, and the other has no more company.
+            while time.monotonic() < last and all(each.poll() is None for each in loops):
+                time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
+                refuse_long(path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place)))
+                if all(self._beyond(place) for place in range(len(loops))):
+                    break
+            stopped = time.monotonic()
+            self.stopped = [stopped if each.poll() is None else None for each in loops]
+            self.spans.append((before, self._snapshot()))
+        finally:
+            for each in loops:
+                kill(each)
         if None in self.stopped[: len(loops)]:
             self.services.intact()
 

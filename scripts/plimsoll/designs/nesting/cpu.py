@@ -7,8 +7,9 @@ from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.base import Node
-from plimsoll.measuring import noise
-from plimsoll.measuring.process import ended_within
+from plimsoll.host import processes
+from plimsoll.measuring import lock, noise, strays
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
@@ -31,23 +32,35 @@ class Task(Base):
         settled = noise.wait_until_idle(
             self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
         )
-        ahead = [node.ahead() for node in nodes]
+        ahead, since = [node.ahead() for node in nodes], processes.now()
         begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
         time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
         before, late = self.snapshot(), time.monotonic() > begin
         end = begin + self.cell["limit_seconds"] + 5
-        for program in programs:
-            if not ended_within(program.pid, max(0.1, end - time.monotonic())):
-                program.kill()
-            program.wait()
+        outputs = [path for number in range(len(nodes)) for path in loop.printed_by(self.attempt.folder / str(number), 1)]
+        try:
+            for program in programs:
+                ended_within(program.pid, max(0.1, end - time.monotonic()), outputs)
+        finally:
+            for program in programs:
+                kill(program)
         self.spans.append((before, self.snapshot()))
         if late:
             raise InvalidOutput(f"{len(nodes)} programs could not be started before the moment that was set for them")
         if self.services and any(program.returncode for program in programs):
             self.services.intact()
         refuse_clocks(nodes, ahead, time.monotonic() - begin)
-        return {**judge([self._instance(number, ahead[number]) for number in range(len(nodes))], begin), "settled": settled}
+        judged = judge([self._instance(number, ahead[number]) for number in range(len(nodes))], begin)
+        self._refuse_strays(since)
+        return {**judged, "settled": settled}
+
+    def _refuse_strays(self, since: int) -> None:
+        """InvalidOutput if a program has left something at work, which is killed: on bare metal nobody else would."""
+        groups = self.services.groups() if self.services else []
+        if left := strays.left(self.attempt.identity, groups, since):
+            lock.kill_run(self.attempt.identity)
+            raise InvalidOutput(f"it ended before what it had started: {left} went on")
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
         """Start one program's loop, which waits for the moment to begin."""

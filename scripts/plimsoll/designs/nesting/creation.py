@@ -114,8 +114,8 @@ class Task(Base):
             if ended is None:
                 raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
             if code:
-                words = (self.attempt.folder / f"{number}.err").read_text(errors="replace").strip().splitlines()
-                raise Unavailable(f"creation {number + 1} ended with {code}: {words[-1] if words else 'it said nothing'}")
+                said = printed.last_line(self.attempt.folder / f"{number}.err", "it said nothing")
+                raise Unavailable(f"creation {number + 1} ended with {code}: {said}")
             if begun is None:
                 raise InvalidOutput(f"creation {number + 1} did not note when it began")
 

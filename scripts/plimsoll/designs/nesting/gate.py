@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_long
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
@@ -31,6 +32,7 @@ class Passed(NamedTuple):
 
 def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=lambda: None) -> Passed:
     """Let commands begin at one moment, and wait for their ends; what has not ended after `limit` seconds is killed.
+    Unavailable if one prints without end, Outage if one cannot be killed.
 
     Output and moments are in `folder`, by the commands' numbers. `ready` is called when all wait at the gate, just before it is
     opened.
@@ -40,16 +42,17 @@ def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=l
         processes = [_waiting(command, folder / str(number), closed) for number, command in enumerate(commands)]
     finally:
         os.close(closed)
-    time.sleep(READY)
-    ready()
-    offset = time.time() - time.monotonic()
-    opened = time.monotonic()
-    os.close(gate)
-    ended = _ends(processes, opened + limit)
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    outputs = [folder / f"{number}.{kind}" for number in range(len(commands)) for kind in ("out", "err")]
+    try:
+        time.sleep(READY)
+        ready()
+        offset = time.time() - time.monotonic()
+        opened = time.monotonic()
+        os.close(gate)
+        ended = _ends(processes, opened + limit, outputs)
+    finally:
+        for process in processes:
+            kill(process)
     begun = [noted(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
     return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
 
@@ -59,19 +62,27 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
         return subprocess.Popen(["bash", "-c", WAITING, f"{stem}.begun", *command], stdin=closed, stdout=out, stderr=err)
 
 
-def _ends(processes: list[subprocess.Popen], last: float) -> list[float | None]:
-    """When each process ended; None for those that had not at the `last` moment."""
+def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path]) -> list[float | None]:
+    """When each process ended; None for those that had not at the `last` moment. Unavailable if an output has no end."""
     ended: list[float | None] = [None] * len(processes)
     with selectors.DefaultSelector() as waiting:
         for number, process in enumerate(processes):
             waiting.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
-        while waiting.get_map() and (left := last - time.monotonic()) > 0:
-            for key, _ in waiting.select(left):
-                ended[key.data] = time.monotonic()
-                waiting.unregister(key.fd)
+        try:
+            while waiting.get_map() and (left := last - time.monotonic()) > 0:
+                ready = waiting.select(min(left, LOOK_SECONDS))
+                for key, _ in ready:
+                    ended[key.data] = time.monotonic()
+                    waiting.unregister(key.fd)
+                    os.close(key.fd)
+                # Not between two ends, whose moments are what is measured.
+                if not ready:
+                    refuse_long(outputs)
+                refuse_long(outputs)
+        finally:
+            for key in list(waiting.get_map().values()):
                 os.close(key.fd)
-        for key in list(waiting.get_map().values()):
-            os.close(key.fd)
+    refuse_long(outputs)
     return ended
 
 

@@ -18,7 +18,7 @@ from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import noise
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import netperf, printed
@@ -111,20 +111,22 @@ class Task(Base):
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = placed.problem(pair, binding, watch) if binding else None
-        if hangs := not ended_within(process.pid, limit := parameters["seconds"] + PATIENCE):
-            process.kill()
-        process.wait()
+        limit, outputs = parameters["seconds"] + PATIENCE, [Path(f"{stem}.out"), Path(f"{stem}.err")]
+        try:
+            hangs = not ended_within(process.pid, limit, outputs)
+        finally:
+            kill(process)
         self.spans.append((before, self.snapshot()))
         where = f"{test} with {of_placement(placement, self.cell['hosts'])}"
         if hangs:
             raise InvalidOutput(f"{where} had not ended after {limit:g} s")
         if process.returncode:
-            said = Path(f"{stem}.err").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise InvalidOutput(f"{where} ended with {process.returncode}: {said[-1]}")
+            said = printed.last_line(outputs[1], "it said nothing")
+            raise InvalidOutput(f"{where} ended with {process.returncode}: {said}")
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
         try:
-            return VALUES[test](printed.text_of(Path(f"{stem}.out")), parameters)
+            return VALUES[test](printed.text_of(outputs[0]), parameters)
         except InvalidOutput as problem:
             raise InvalidOutput(f"{where}: {problem}") from problem
 

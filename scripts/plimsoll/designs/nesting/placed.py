@@ -14,6 +14,7 @@ from plimsoll.environments.base import Node
 from plimsoll.environments.networks.second_host import Reached, ours
 from plimsoll.host import cpulist
 from plimsoll.measuring import bound as of_programs
+from plimsoll.measuring.process import said
 from plimsoll.workloads import netperf
 
 # A look at another machine that takes longer hangs (s).
@@ -48,11 +49,7 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
 
 def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
     """In words, where a server on another machine was bound, unless that is one processor."""
-    try:
-        seen, _ = watch.communicate(timeout=WATCH_SECONDS)
-    except subprocess.TimeoutExpired:
-        watch.kill()
-        seen, _ = watch.communicate()
+    seen, _ = said(watch, WATCH_SECONDS) or ("", "")
     bound = [line.removeprefix("bound ") for line in ours(seen)]
     places = sorted({place for place in bound if place.isdigit()}) or ["none"]
     if places == [str(place)]:

@@ -20,14 +20,14 @@ from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import of_host, second_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, cpulist, disk, topology
+from plimsoll.host import cgroup, cpulist, disk, processes, topology
 from plimsoll.interchange import ABSENT
-from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import counted, daemon, iterations, limits
 from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import loop
+from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # What the kernel kills may have gone beyond the memory that a run with a disk has.
@@ -103,16 +103,17 @@ class _Run:
             snapshot = stack.enter_context(contained) if contained else self._snapshot
             node = self._node()
             seen = self._seen(node)
-            before = snapshot()
+            before, since = snapshot(), processes.now()
             self._window(node)
             self.spans.append((before, snapshot()))
         folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
         given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
         judged = iterations.judged(self.service, *given, folders)
         if len(judged) < len(self.made):
-            said = (folders[-1] / "loop.err").read_text(errors="replace").strip().splitlines()
             limit = self.cell["iteration_limit_seconds"] + AROUND
-            raise InvalidOutput(f"iteration {len(self.made)} {said[-1] if said else f'did not end within {limit:g} s'}")
+            said = printed.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
+            raise InvalidOutput(f"iteration {len(self.made)} {said}")
+        self._refuse_strays(since)
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
 
@@ -236,16 +237,25 @@ class _Run:
         limit = self.cell["iteration_limit_seconds"]
         program = self.service.command(self.cell["parameters"], 0, self.hosts)
         words = node.inside([*loop.command(folder, 0.0, limit, 1), *program])
-        with open(folder / "loop.out", "wb") as out, open(folder / "loop.err", "wb") as err:
+        outputs = [folder / "loop.out", folder / "loop.err", *loop.printed_by(folder, 1)]
+        with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        if not ended_within(process.pid, limit + AROUND):
-            process.kill()
-            process.wait()
+        try:
+            ended = ended_within(process.pid, limit + AROUND, outputs)
+        finally:
+            code = kill(process)
+        if not ended:
             return False
-        if process.wait() and self.services:
+        if code and self.services:
             self.services.intact()
         judged = iterations.judged(self.service, self.cell["parameters"], limit, [folder])
         return bool(judged) and judged[0]["reason"] is None
+
+    def _refuse_strays(self, since: int) -> None:
+        """InvalidOutput if a program has left something at work. A server is no program's: it has a process for each client."""
+        groups = self.services.groups() if self.services else self._bare_groups()
+        if not self.network and (left := strays.left(self.attempt.identity, groups, since)):
+            raise InvalidOutput(f"it ended before what it had started: {left} went on")
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()

@@ -12,11 +12,13 @@ from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.environments import segments
 from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable
+from plimsoll.host import processes
 from plimsoll.instruments.base import Instrument
-from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Containers have no limits.
@@ -47,7 +49,7 @@ def others(cell) -> list:
 
 class Ended(NamedTuple):
     """A section that has ended: its `job` with its `instrument` and `benchmark`, the `command`, the `code` that it ended with
-    (None at its time limit), and the snapshots before and after it."""
+    (None at its time limit), the snapshots before and after it, and in words what it has `left` at work."""
 
     job: Job
     benchmark: Application
@@ -55,6 +57,12 @@ class Ended(NamedTuple):
     command: list[str]
     code: int | None
     span: tuple[noise.Snapshot, noise.Snapshot]
+    left: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether it has ended as it should, with all that it has started."""
+        return self.code == 0 and not self.left
 
 
 def launch(attempt: Attempt) -> dict[str, dict]:
@@ -77,12 +85,13 @@ def launch(attempt: Attempt) -> dict[str, dict]:
     try:
         for cell in attempt.cells:
             ended[cell["path"]] = one = _section(attempt, cell, environment, nodes)
-            if isinstance(one, str) or one.code != 0:
+            if isinstance(one, str) or not one.well:
                 break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or one.code != 0 for one in ended.values()):
-            # Ranks on this host outlive a launcher that was killed, and would be neighbours of the next attempt.
+        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
+            # Ranks on this host outlive a launcher that was killed, and strays a program that ended: they would be neighbours
+            # of the next attempt.
             lock.kill_run(attempt.identity)
             segments.remove_unused()
     cells = {cell["path"]: cell for cell in attempt.cells}
@@ -105,14 +114,19 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
     except Unavailable as problem:
         return str(problem)
     variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
-    before = noise.snapshot(attempt.machine, account, groups, environment.daemons)
+    before, since = noise.snapshot(attempt.machine, account, groups, environment.daemons), processes.now()
     job.launched = time.time()
-    code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
+    try:
+        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
+    except Unavailable as problem:
+        return str(problem)
     after = noise.snapshot(attempt.machine, account, groups, environment.daemons)
     if code != 0:
         # Before they are removed: was it the benchmark that ended, or what it runs in?
         environment.intact(nodes)
-    return Ended(job, benchmark, instrument, command, code, (before, after))
+        return Ended(job, benchmark, instrument, command, code, (before, after))
+    left = strays.left(job.identity, [*groups, *([account] if account else [])], since)
+    return Ended(job, benchmark, instrument, command, code, (before, after), left)
 
 
 def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Sequence[Node]) -> dict:
@@ -139,6 +153,8 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
         return _out_of_time(ended.job, cell, during)
     if ended.code:
         return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {_last_words(folder)}"}
+    if ended.left:
+        return {"status": status.INVALID, "reason": f"it ended before what it had started: {ended.left} went on"}
     try:
         measured["ranks"] = _ranks(folder, cell)
         seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
@@ -217,6 +233,5 @@ def transport(ranks: list[dict]) -> dict:
 
 
 def _last_words(folder: Path) -> str:
-    lines = (folder / "stderr.txt").read_text(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip() and not line.startswith("---")]
+    said = [line for line in printed.last_lines(folder / "stderr.txt") if not line.startswith("---")]
     return said[-1][:200] if said else "it printed nothing"

@@ -13,6 +13,8 @@ from plimsoll.environments.base import Afterwards, Node, Spec
 from plimsoll.environments.guests import agent, machine
 from plimsoll.environments.guests.machine import Files
 from plimsoll.errors import Unavailable
+from plimsoll.measuring.process import kill
+from plimsoll.workloads.printed import last_lines
 
 # A guest that takes longer to boot hangs: the first one, and what each other adds that boots beside it (s).
 BOOT_SECONDS, ANOTHER_SECONDS = 60.0, 15.0
@@ -90,7 +92,7 @@ def stop(guests: Sequence[Guest]) -> None:
     for guest in guests:
         guest.process.kill()
     for guest in guests:
-        guest.process.wait()
+        kill(guest.process)
         Files(guest.spec).remove()
 
 
@@ -103,8 +105,7 @@ def spoken(console: Path) -> list[str]:
 def last_words(spec: Spec) -> str:
     """The last line of a guest's console, or of QEMU's own words if there is none, after a colon; nothing if both are empty."""
     for path in (Files(spec).console, Files(spec).errors):
-        lines = path.read_text(errors="replace").split("\n") if path.exists() else []
-        if words := [line.strip() for line in lines if line.strip()]:
+        if words := last_lines(path):
             return f": {words[-1]}"
     return ""
 

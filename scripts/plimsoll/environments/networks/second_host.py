@@ -16,6 +16,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cpulist
 from plimsoll.host.topology import read
 from plimsoll.interchange import Image, SecondHost
+from plimsoll.measuring.process import kill
 
 # It never asks anybody, gives up what does not answer any more, and leaves alone what the user's other connections have.
 SSH = (
@@ -135,7 +136,7 @@ class Reached(Node):
             except subprocess.TimeoutExpired as problem:
                 raise Unavailable(f"copying the image to {self.name} took longer than {COPY_SECONDS:g} s") from problem
             finally:
-                pack.kill()
+                kill(pack)
         if done.returncode:
             raise Unavailable(f"the image could not be copied to {self.name}: {last_words(done.stderr, done.returncode)}")
 

@@ -16,6 +16,7 @@ from plimsoll.environments.networks.base import Network, Plug
 from plimsoll.environments.networks.subnets import free_subnet
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
+from plimsoll.measuring.process import ended_within, kill
 
 # Where the subnets of these networks begin: apart from all others'.
 FIRST = 227
@@ -147,11 +148,9 @@ class OpenVSwitch(Wired):
                 output(["ovs-appctl", f"--target={self.folder}/ovs-vswitchd.ctl", "exit", "--cleanup"])
         for daemon in reversed(self.daemons):
             daemon.terminate()
-            try:
-                daemon.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            if daemon.returncode is None:
+                ended_within(daemon.pid, END_SECONDS)
+            kill(daemon)
         self.daemons = []
         shutil.rmtree(self.folder, ignore_errors=True)
         # It outlives the daemon that made it. Another one on this host may have its own.

@@ -14,9 +14,10 @@ from plimsoll.environments.networks import second_host
 from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
-from plimsoll.measuring.process import ended_within
+from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services.hadoop import configuration, rest, told
 from plimsoll.services.kept import Services
+from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
@@ -178,14 +179,15 @@ class Cluster:
                 text=True,
                 errors="replace",
             )
-        if not ended_within(process.pid, SUBMIT_SECONDS):
-            process.kill()
-        submitted = told.SUBMITTED.fullmatch(process.communicate()[0])
+        try:
+            ended_within(process.pid, SUBMIT_SECONDS, [log])
+        finally:
+            kill(process)
+        with process.stdout as told_by_client:
+            submitted = told.SUBMITTED.fullmatch(told_by_client.read())
         if process.returncode or not submitted:
-            lines = log.read_text(errors="replace").strip().splitlines()
-            raise Unavailable(
-                f"the job was not submitted: {lines[-1] if lines else f'its client ended with {process.returncode}'}"
-            )
+            said = printed.last_line(log, f"its client ended with {process.returncode}")
+            raise Unavailable(f"the job was not submitted: {said}")
         return submitted[1]
 
     def wait(self, job: str, limit: float) -> None:

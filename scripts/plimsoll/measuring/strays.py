@@ -1,0 +1,43 @@
+"""Processes that a program of a run has left at work when it ended: what they do is not measured, and what is measured next has
+them as neighbours."""
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from plimsoll.host import processes
+from plimsoll.measuring import lock
+
+# What is on its way out is waited for (s).
+PATIENCE, LOOK_SECONDS = 1.0, 0.02
+
+
+def left(identity: str, groups: Iterable[Path], since: int) -> str:
+    """In words, what a program has left that the run `identity` started at `since` (processes.now): processes that were started
+    after it, in these cgroups or with the run's mark. Nothing if there are none, or if they end in a moment."""
+    groups, end = list(groups), time.monotonic() + PATIENCE
+    while there := dict(_there(identity, groups, since)):
+        if time.monotonic() > end:
+            return " and ".join(f"{name} (process {number})" for number, name in sorted(there.items()))
+        time.sleep(LOOK_SECONDS)
+    return ""
+
+
+def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int, str]]:
+    """Number and name of each."""
+    mark, grouped = f"{lock.VARIABLE}={identity}".encode(), _members(groups)
+    for number in processes.started_since(since):
+        with contextlib.suppress(OSError):
+            if number in grouped or mark in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
+                yield number, processes.name(number)
+
+
+def _members(groups: list[Path]) -> set[int]:
+    """The processes in cgroups and in those below them."""
+    found: set[int] = set()
+    for group in groups:
+        for listed in (group / "cgroup.procs", *group.rglob("*/cgroup.procs")):
+            with contextlib.suppress(OSError):
+                found.update(map(int, listed.read_text().split()))
+    return found

@@ -1,0 +1,218 @@
+"""What a run has started ends in bounded time, prints in bounds, and leaves nothing at work; or a sentence names it."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from plimsoll.designs.nesting import gate
+from plimsoll.environments import base
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup, processes
+from plimsoll.measuring import lock, means, process, strays
+from plimsoll.workloads import loop, printed
+
+FREEZING = ("mkfs.ext4", "fsfreeze", "losetup")
+
+
+@contextlib.contextmanager
+def frozen(folder):
+    """A folder in which nobody can write, and whoever tries waits in the kernel."""
+    image = folder / "disk"
+    image.write_bytes(b"")
+    os.truncate(image, 16 * 2**20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    place = folder / "place"
+    place.mkdir()
+    if subprocess.run(["mount", "-o", "loop", str(image), str(place)], capture_output=True).returncode:
+        pytest.skip("this machine mounts no loop devices")
+    try:
+        subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
+        try:
+            yield place
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """A process that waits in the kernel, and that nothing ends until the test has."""
+    if os.geteuid() or not all(map(shutil.which, FREEZING)):
+        pytest.skip("freezing a file system needs root and " + ", ".join(FREEZING))
+    with frozen(tmp_path) as place:
+        child = subprocess.Popen(["touch", str(place / "file")])
+        end = time.monotonic() + 5
+        while f" ({'touch'}) D " not in open(f"/proc/{child.pid}/stat").read() and time.monotonic() < end:
+            time.sleep(0.01)
+        yield child
+    child.wait()
+
+
+def test_what_cannot_be_killed_is_given_up_on_and_named(hanging, monkeypatch):
+    monkeypatch.setattr(process, "KILLED_SECONDS", 0.5)
+    begun = time.monotonic()
+    with pytest.raises(Outage, match=rf"^touch, process {hanging.pid}, was killed and does not end, as it is in the kernel \("):
+        process.kill(hanging)
+    assert time.monotonic() - begun < 5
+    assert processes.undying() == {hanging.pid}
+    with pytest.raises(Outage, match=rf"process {hanging.pid}, .*: look into the kernel's log \(dmesg\), and restart"):
+        means.refuse_undying()
+
+
+def test_what_hangs_in_the_kernel_and_was_not_killed_is_nobody_s_problem(hanging):
+    assert processes.undying() == set()
+    means.refuse_undying()
+
+
+@pytest.mark.parametrize("ask", [lambda words: base.output(words, 0.3), lambda words: base.all_of([words], 0.3)])
+def test_a_command_that_cannot_be_killed_is_waited_for_in_bounds(monkeypatch, ask):
+    monkeypatch.setattr(process, "KILLED_SECONDS", 0.3)
+    monkeypatch.setattr(process.os, "kill", lambda *_: None)
+    children, started = [], subprocess.Popen
+    monkeypatch.setattr(
+        base.subprocess, "Popen", lambda *words, **more: children.append(started(*words, **more)) or children[0]
+    )
+    try:
+        with pytest.raises(Outage, match="sleep, process [0-9]+, was killed and does not end"):
+            ask(["sleep", "60"])
+    finally:
+        monkeypatch.undo()
+        children[0].kill()
+        children[0].wait()
+
+
+def test_who_has_a_pipe_of_a_killed_command_is_not_waited_for():
+    """A grandchild holds it open after the command was killed."""
+    begun = time.monotonic()
+    with pytest.raises(Unavailable, match="did not answer within 0.3 s"):
+        base.output(["sh", "-c", "sleep 5 & sleep 60"], 0.3)
+    assert time.monotonic() - begun < 3
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(process, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(process, "LEFT_BYTES", 2**10)
+
+
+@pytest.mark.parametrize(("to", "name"), [("1", "stdout.txt"), ("2", "stderr.txt")])
+def test_a_program_that_prints_without_end_is_ended_and_its_output_cut(tmp_path, short, to, name):
+    with pytest.raises(Unavailable, match=f"^it wrote more than 1 MiB to its {name}$"):
+        process.run_bounded(["sh", "-c", f"echo $$ >pid; yes >&{to}"], {"PATH": "/usr/bin:/bin"}, tmp_path, 60)
+    assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
+    # It was at work for a moment after the cut.
+    process.cut(tmp_path)
+    assert (tmp_path / name).stat().st_size <= 2**20
+
+
+def test_a_program_that_prints_much_and_ends_is_refused_too(tmp_path, short):
+    with pytest.raises(Unavailable, match="it wrote more than 1 MiB"):
+        process.run_bounded(["head", "-c", "3M", "/dev/zero"], {"PATH": "/usr/bin:/bin"}, tmp_path, 60)
+    assert (tmp_path / "stdout.txt").stat().st_size == 2**10
+
+
+def test_what_is_no_output_is_not_cut(tmp_path, short):
+    (tmp_path / "a").mkdir()
+    for name in ("a/short", "long"):
+        (tmp_path / name).write_bytes(bytes(2**20 + (name == "long")))
+    (tmp_path / "a/link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").write_bytes(bytes(2**21))
+    process.refuse_long([tmp_path / "a/link", tmp_path / "none", tmp_path / "a"])
+    process.cut(tmp_path / "a")
+    assert (tmp_path / "elsewhere").stat().st_size == 2**21 and (tmp_path / "a/short").stat().st_size == 2**20
+    process.cut(tmp_path)
+    assert (tmp_path / "long").stat().st_size == 2**10
+
+
+def test_a_creation_that_prints_without_end_is_refused_with_nothing_left(tmp_path, short):
+    words = ["sh", "-c", f"echo $$ >{tmp_path}/pid; yes"]
+    with pytest.raises(Unavailable, match="more than 1 MiB to its 0.out"):
+        gate.pass_together([words], tmp_path, 30)
+    end = time.monotonic() + 5
+    while os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}") and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
+
+
+def test_the_files_that_an_iteration_prints_to_are_known_while_it_runs(tmp_path):
+    assert loop.printed_now(tmp_path) == [tmp_path / "1.out", tmp_path / "1.err"]
+    for name in ("1.out", "1.err", "9.out", "9.err", "10.out", "log.jsonl", "loop.err"):
+        (tmp_path / name).touch()
+    assert loop.printed_now(tmp_path) == [tmp_path / "10.out", tmp_path / "10.err"]
+    assert loop.output_of(tmp_path, 3) == loop.printed_by(tmp_path, 3)[0]
+
+
+def test_of_a_long_file_the_end_is_read(tmp_path):
+    path = tmp_path / "long"
+    with open(path, "wb") as file:
+        file.truncate(2**33)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nwhy it failed\n\n")
+    assert printed.last_line(path, "nothing") == "why it failed"
+    path.write_text(" \n\n")
+    assert printed.last_line(path, "nothing") == printed.last_line(tmp_path / "none", "nothing") == "nothing"
+
+
+LEAVES = "setsid sleep 300 >/dev/null 2>&1 & exit 0"
+
+
+def end(name: str) -> None:
+    """End the process that words name."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(re.search(r"process (\d+)", name)[1]), 9)
+
+
+def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark():
+    identity, since = f"test{os.getpid()}", processes.now()
+    variables = {lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}
+    assert strays.left(identity, [], since) == ""
+    subprocess.run(["sh", "-c", LEAVES], env=variables, check=True)
+    left = strays.left(identity, [], since)
+    try:
+        assert re.fullmatch(r"sleep \(process \d+\)", left)
+        # Of another run, or of before, it is none.
+        assert strays.left("another", [], since) == ""
+        time.sleep(0.05)
+        assert strays.left(identity, [], processes.now()) == ""
+    finally:
+        end(left)
+
+
+def test_what_is_on_its_way_out_is_no_stray():
+    identity, since = f"test{os.getpid()}", processes.now()
+    subprocess.run(
+        ["sh", "-c", "setsid sleep 0.3 & exit 0"], env={lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}, check=True
+    )
+    assert strays.left(identity, [], since) == ""
+
+
+def test_what_has_thrown_its_mark_away_is_found_by_its_group():
+    mounted = cgroup.mounts()
+    if os.geteuid() or "unified" not in mounted:
+        pytest.skip("making a group needs root and version 2")
+    group = mounted["unified"] / f"plimsoll-test-{os.getpid()}"
+    (group / "below").mkdir(parents=True)
+    since, left = processes.now(), ""
+    try:
+        joined = f"echo $$ >{group}/below/cgroup.procs; {LEAVES}"
+        subprocess.run(["sh", "-c", joined], env={"PATH": "/usr/bin:/bin"}, check=True)
+        left = strays.left("none", [group], since)
+        assert left.startswith("sleep (process ")
+    finally:
+        if left:
+            end(left)
+        time.sleep(0.2)
+        (group / "below").rmdir()
+        group.rmdir()
+
+
+def test_a_child_s_exit_code_is_kept_when_it_has_ended_before_it_is_killed():
+    child = subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(3)"])
+    assert process.ended_within(child.pid, 10)
+    assert process.kill(child) == 3 == process.kill(child)
