@@ -131,6 +131,43 @@ def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
     assert noise.disturbed(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
 
 
+def clocks(monkeypatch, epoch: float = 0.0, boot: float = 0.0) -> None:
+    """Have two of the kernel's clocks be ahead of themselves."""
+    usual, read = time.time, time.clock_gettime
+    monkeypatch.setattr(time, "time", lambda: usual() + epoch)
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: read(clock) + boot * (clock == time.CLOCK_BOOTTIME))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "boot", "reason"),
+    [
+        (30.0, 0.0, "the clock was set by +30.00 s during the run"),
+        (-0.2, 0.0, "the clock was set by -0.20 s during the run"),
+        (20.0, 20.0, "the machine slept 20.00 s during the run"),
+        (0.02, 0.0, None),
+        (0.0, 0.0, None),
+    ],
+)
+def test_a_clock_that_is_set_and_a_machine_that_sleeps_disturb(monkeypatch, epoch, boot, reason):
+    machine = noise.Machine()
+    before = noise.snapshot(machine, None, [], ())
+    clocks(monkeypatch, epoch, boot)
+    after = noise.snapshot(machine, None, [], ())
+    found = noise.neighbours([(before, after)], machine.processors, 1.0, 1000.0, apart=True)
+    assert found["disturbed"] is (reason is not None)
+    if reason:
+        assert noise.disturbed(found) == {"status": "disturbed", "reason": reason}
+
+
+def test_a_clock_that_runs_as_fast_as_the_kernel_lets_it_does_not_disturb():
+    hour = [(snapshot(), snapshot(when=3600.0, epoch=1.8))]
+    assert not noise.neighbours(hour, 2, 0.03, 0.15, apart=True)["disturbed"]
+    assert noise.neighbours([(snapshot(), snapshot(when=3600.0, epoch=2.0))], 2, 0.03, 0.15, apart=True)["set_seconds"] == 2.0
+    # Between two pieces of a run nothing is measured.
+    apart = [(snapshot(), snapshot(when=1.0)), (snapshot(when=2.0, epoch=9.0), snapshot(when=3.0, epoch=9.0))]
+    assert not noise.neighbours(apart, 2, 0.03, 0.15, apart=True)["disturbed"]
+
+
 def test_the_accounting_group_is_not_scheduled_as_one():
     """Where the cpu controller reaches version 2, the group would be: then there is none."""
     found = cgroup.mounts()

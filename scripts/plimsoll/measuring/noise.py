@@ -13,6 +13,9 @@ from plimsoll.measuring import status
 TICKS = os.sysconf("SC_CLK_TCK")
 # What of a Snapshot is one number.
 TIMES = ("when", "machine", "launched", "containers", "stolen")
+# What a clock was set by, or how long the machine slept, that no measurement sees (s); and as a share of a run's time, how much
+# faster or slower the kernel may let a clock run, to have it right again.
+UNSEEN, SLEWED = 0.05, 0.0005
 
 
 class Machine:
@@ -97,7 +100,8 @@ def busiest(seconds: float = 0.2, most: int = 3) -> str:
 
 class Snapshot(NamedTuple):
     """Processor seconds at one moment: the machine's, this process's and its children's, the containers', those of each helper
-    (container daemon or kernel thread, by what tells it apart), and what a hypervisor stole.
+    (container daemon or kernel thread, by what tells it apart), and what a hypervisor stole. `epoch` and `slept` are what has
+    to be added to `when` to get seconds since 1970, and since the machine was started.
 
     The workflow that started this process is no helper. It has nothing to do while a run is measured, and if it does something,
     it disturbs.
@@ -109,6 +113,8 @@ class Snapshot(NamedTuple):
     containers: float
     helpers: dict[tuple[str, bytes], float]
     stolen: float
+    epoch: float = 0.0
+    slept: float = 0.0
 
 
 def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:
@@ -125,7 +131,20 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         sum(map(cgroup.cpu_seconds, groups)),
         _helpers(there, daemons, groups, counted=account is not None),
         _stat()[7] / TICKS,
+        *_clocks(),
     )
+
+
+def _clocks() -> tuple[float, float]:
+    """What has to be added to CLOCK_MONOTONIC to get CLOCK_REALTIME and CLOCK_BOOTTIME: of some readings those that took the
+    shortest time, as this process may lose its processor between two clocks."""
+    readings = []
+    for _ in range(3):
+        before = time.monotonic()
+        epoch, boot = time.time(), time.clock_gettime(time.CLOCK_BOOTTIME)
+        after = time.monotonic()
+        readings.append((after - before, epoch - (before + after) / 2, boot - (before + after) / 2))
+    return min(readings)[1:]
 
 
 class Process(NamedTuple):
@@ -195,22 +214,37 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
     run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much. What
     is seen below some 0.1 s is not neighbours but clock ticks, and the short-lived helpers through which container engines
     start a process. Where the run's own time cannot be told `apart` from others', both are None, and only what was stolen
-    disturbs: records say so, and so do verdicts.
+    disturbs: records say so, and so do verdicts. A clock that was set (`set_seconds`) disturbs too, and a machine that slept
+    (`slept_seconds`): what programs print of time is wrong then.
     """
     took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in TIMES}
     capacity = took["when"] * processors
     own = took["launched"] + took["containers"] + sum(_by_helpers(before, after) for before, after in spans)
     used, stolen = max(0.0, took["machine"] - own) if apart else None, took["stolen"]
+    slept, moved = _of_clocks(spans)
     return {
         "seconds": round(took["when"], 4),
         "own_seconds": round(own, 4),
         "neighbour_seconds": None if used is None else round(used, 4),
         "neighbour_share": None if used is None else round(used / capacity, 4),
         "stolen_seconds": round(stolen, 2),
+        "slept_seconds": slept,
+        "set_seconds": moved,
         "threshold": {"share": share, "seconds": seconds},
         "apart": apart,
-        "disturbed": any(time > seconds and time / capacity > share for time in (used or 0.0, stolen)),
+        "disturbed": bool(slept or moved) or any(time > seconds and time / capacity > share for time in (used or 0.0, stolen)),
     }
+
+
+def _of_clocks(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[float, float]:
+    """How long the machine slept in spans, and by how much its clock was set in the one in which that was most; 0 for what no
+    measurement sees."""
+    slept = [after.slept - before.slept for before, after in spans]
+    # A machine that wakes finds its clock set to what has passed.
+    moved = [after.epoch - before.epoch - asleep for (before, after), asleep in zip(spans, slept, strict=True)]
+    allowed = UNSEEN + SLEWED * max(after.when - before.when for before, after in spans)
+    most = max(moved, key=abs)
+    return round(sum(slept), 2) if sum(slept) > UNSEEN else 0.0, round(most, 2) if abs(most) > allowed else 0.0
 
 
 def _by_helpers(before: Snapshot, after: Snapshot) -> float:
@@ -219,9 +253,13 @@ def _by_helpers(before: Snapshot, after: Snapshot) -> float:
 
 
 def disturbed(during: dict) -> dict:
-    """Status and reason of a disturbed run, from what others used beside it (`neighbours`)."""
+    """Status and reason of a disturbed run, from what was seen beside it (`neighbours`)."""
     used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
     reason = f"a hypervisor stole {stolen:.2f} s of processor time during the run"
     if used is not None:
         reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    if during["slept_seconds"]:
+        reason = f"the machine slept {during['slept_seconds']:.2f} s during the run"
+    elif during["set_seconds"]:
+        reason = f"the clock was set by {during['set_seconds']:+.2f} s during the run"
     return {"status": status.DISTURBED, "reason": reason}

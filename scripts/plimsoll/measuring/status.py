@@ -33,7 +33,11 @@ STATUSES = (
         "The run was stopped at its time limit, in an experiment that keeps such runs: its time is at least the limit.",
         counts=True,
     ),
-    Status(DISTURBED, "Others used more processor time during the run than the profile allows.", again=True),
+    Status(
+        DISTURBED,
+        "Others used more processor time during the run than the profile allows, or the clock was set, or the machine slept.",
+        again=True,
+    ),
     Status(
         INVALID,
         "The machine was not idle before the run, or its output, its bits or the places of its ranks are not as they must be.",
