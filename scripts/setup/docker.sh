@@ -2,10 +2,12 @@
 # A Docker engine that answers: the one that runs, or Debian's, started with or without systemd.
 . "$(dirname "$0")/common.sh"
 
-engine_answers() { have docker && docker info >/dev/null 2>&1; }
+# One that hangs takes every question and answers none (s).
+answers=10
+engine_answers() { have docker && timeout "$answers" docker info >/dev/null 2>&1; }
 if engine_answers; then
     # What is in its containers would look like others' (environments/docker.py).
-    case "$(docker info --format '{{.SecurityOptions}}')" in
+    case "$(timeout "$answers" docker info --format '{{.SecurityOptions}}')" in
         *name=rootless*) die "Docker runs here without root, which is not measured: use root's engine, as a user of the group docker, or Podman, which can measure without root." ;;
     esac
     exit 0
@@ -17,13 +19,13 @@ if ! have dockerd || ! have docker; then
     # From Debian 13 on the client is a package of its own.
     if apt-cache show docker-cli >/dev/null 2>&1; then packages+=(docker-cli); fi
     need_packages "Docker" "${packages[@]}"
+    engine_answers && exit 0
 fi
-engine_answers && exit 0
 
 log=/var/log/plimsoll-dockerd.log
 say "starting the Docker engine"
 if [ -d /run/systemd/system ]; then
-    systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
+    timeout 60 systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
 else
     # A dead engine's pid files keep the next one from starting. What was killed and nobody has waited for still has its name.
     pidfile=/var/run/docker.pid
@@ -35,8 +37,9 @@ else
     # (A list such as 'test || dockerd &' would leave a subshell behind that does hold them.)
     if ! [ -f "$pidfile" ]; then setsid --fork dockerd >>"$log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; fi
 fi
-for _ in $(seq 120); do
+end=$((SECONDS + 60))
+while [ "$SECONDS" -lt "$end" ]; do
     engine_answers && exit 0
     sleep 0.5
 done
-die "the Docker engine did not answer within 60 s: see $log, start it by hand, then run again."
+die "the Docker engine did not answer within 60 s: see $log, end it if it hangs, start it by hand, then run again."

@@ -58,9 +58,13 @@ class Machine:
     def enter(self, *command: str, folder: Path = Path("/")) -> list[str]:
         return ["nsenter", "--target", self.first, "--mount", "--net", "--pid", f"--wd={folder}", "--", *command]
 
+    def ask(self, *command: str) -> subprocess.CompletedProcess:
+        """A command there, to its end, however it ends."""
+        return subprocess.run(self.enter(*command), capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
+
     def run(self, *command: str) -> str:
         """Standard output of a command there."""
-        done = subprocess.run(self.enter(*command), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        done = self.ask(*command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 

@@ -51,11 +51,7 @@ def test_an_image_that_is_removed_is_loaded_again_and_is_the_same(study):
 def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start_completes_it(study):
     # An engine that is named so is not ours to start.
     named = {"DOCKER_HOST": "unix:///run/docker.sock"}
-    # A minute is long for a test.
-    path = study.project.folder / "scripts/plimsoll/measuring/means.py"
-    text = path.read_text()
-    assert "WAIT_SECONDS = 60.0\n" in text
-    path.write_text(text.replace("WAIT_SECONDS = 60.0\n", "WAIT_SECONDS = 12.0\n"))
+    _wait_seconds(study, 12)
     process = study.start(**named)
     study.wait_for(2, process)
     study.host.kill_engine()
@@ -81,6 +77,42 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
     records = study.records()
     assert len(records) == study.planned() and {record["status"] for record in records} == {"valid"}
     assert all(record in records for record in kept)
+
+
+def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_completes_the_study_when_it_goes_on(study):
+    """It takes every question, and answers none."""
+    _wait_seconds(study, 12)
+    process = study.start()
+    study.wait_for(2, process)
+    study.host.run("pkill", "-STOP", "-x", "dockerd")
+    try:
+        begun = time.monotonic()
+        text, _ = process.communicate(timeout=400)
+        assert time.monotonic() - begun < 200
+        assert process.returncode == 1 and "Traceback" not in text
+        assert said(text)[-1].startswith(
+            "plimsoll: The Docker engine does not answer ('docker version --format' did not answer"
+        )
+        begun = time.monotonic()
+        done = study.host.ask("bash", str(study.host.set_up / "docker.sh"))
+        assert time.monotonic() - begun < 100
+        assert done.returncode == 1 and "did not answer within 60 s" in done.stderr and "end it if it hangs" in done.stderr
+    finally:
+        study.host.run("pkill", "-CONT", "-x", "dockerd")
+    assert study.host.ask("bash", str(study.host.set_up / "docker.sh")).returncode == 0
+    process = study.start()
+    text, _ = process.communicate(timeout=400)
+    assert process.returncode == 0, text
+    records = study.records()
+    assert len(records) == study.planned() and {record["status"] for record in records} == {"valid"}
+
+
+def _wait_seconds(study, seconds: int) -> None:
+    """Have a study wait as long for what failed: a minute is long for a test."""
+    path = study.project.folder / "scripts/plimsoll/measuring/means.py"
+    text = path.read_text()
+    assert "WAIT_SECONDS = 60.0\n" in text
+    path.write_text(text.replace("WAIT_SECONDS = 60.0\n", f"WAIT_SECONDS = {seconds}.0\n"))
 
 
 def test_a_cell_without_a_run_that_counts_is_told_and_tried_again_by_so_many_starts(fresh):

@@ -27,7 +27,7 @@ class Docker(Engine):
 
     name = "docker"
     remedy = f"end it if it hangs, and start it (bash {START} does)"
-    label = "Docker"
+    label, called = "Docker", "the Docker engine"
     colour, hatch = "#0072b2", ""
     command = ("docker",)
     network = EngineBridge(command)
@@ -87,16 +87,19 @@ class Docker(Engine):
 
     def sweep(self) -> None:
         """Folders go too. Who may not ask the engine has left nothing there."""
-        if os.geteuid():
-            try:
-                self._version(ANSWER_SECONDS)
-            except Unavailable:
+        if not shutil.which(self.command[0]):
+            return
+        try:
+            self.refuse_hanging()
+            self.answer()
+        except Unavailable:
+            if os.geteuid():
                 return
+            raise
         super().sweep()
-        if shutil.which(self.command[0]):
-            listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
-            if names := output(listed).split():
-                output([*self.command, "volume", "rm", "--force", *names], 60)
+        listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
+        if names := output(listed).split():
+            output([*self.command, "volume", "rm", "--force", *names], 60)
 
     def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""
@@ -123,12 +126,9 @@ class Docker(Engine):
         self.wake()
         super().revive()
 
-    def refuse_silent(self) -> None:
-        """Outage if the engine does not answer: its client answers without it."""
-        try:
-            self._version(ANSWER_SECONDS)
-        except Unavailable as problem:
-            raise Outage(f"the Docker engine does not answer ({problem})", self.remedy) from problem
+    def ask(self) -> None:
+        """Its client answers without it."""
+        self._version(ANSWER_SECONDS)
 
     def _version(self, seconds: float) -> str:
         return output([*self.command, "version", "--format", "{{.Server.Version}}"], seconds).strip()

@@ -1,6 +1,8 @@
 """Any engine with Docker's command line: containers that stay up, each with its own namespaces and cgroup."""
 
+import math
 import shutil
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +15,9 @@ from plimsoll.interchange import Image
 
 # An engine that takes longer to answer hangs.
 ANSWER_SECONDS = 10
+# When one was last found to hang, and in which words, by its command: whoever takes down or sweeps does not ask it again for
+# each container and for each environment.
+HANGING: dict[tuple[str, ...], tuple[float, str]] = {}
 
 
 class EngineNode(Node):
@@ -34,12 +39,12 @@ class Engine(Environment):
     `removal`; `capabilities` are added to the default ones. `network` is that of the nodes that ask for none. `facts` is what
     `info` is asked for: who manages the engine's cgroups (`systemd` or not), and the engine's folder. A container's cgroup is
     one of `scopes` below one of `parents`, as engines call it differently with and without systemd. `remedy` says what to do
-    about an engine that does not answer."""
+    about an engine that does not answer, and `called` is what that is called, if not by the label."""
 
     own_places = services = True
     # Whether it may be that no group counts its containers. Otherwise one whose group is not found is taken for a neighbour.
     uncountable = False
-    remedy = "install it again (make setup does)"
+    remedy, called = "install it again (make setup does)", ""
     command: tuple[str, ...]
     network: Network
     options: tuple[str, ...] = ()
@@ -119,7 +124,9 @@ class Engine(Environment):
         self.remove([node.name for node in nodes], nodes[0].on)
 
     def remove(self, names: Sequence[str], on: Node = HOST) -> None:
-        """Kill and remove containers by name; they need not be there."""
+        """Kill and remove containers by name; they need not be there. Unavailable if the engine refuses, or hangs."""
+        if on is HOST:
+            self.refuse_hanging()
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
     def last_words(self, name: str) -> str:
@@ -158,9 +165,29 @@ class Engine(Environment):
     def refuse_silent(self) -> None:
         """Outage if the engine does not answer."""
         try:
-            output([*self.command, "info"], ANSWER_SECONDS)
+            self.answer()
         except Unavailable as problem:
-            raise Outage(f"{self.label} does not answer ({problem})", self.remedy) from problem
+            raise Outage(f"{self.called or self.label} does not answer ({problem})", self.remedy) from problem
+
+    def answer(self) -> None:
+        """Have the engine answer; Unavailable if it does not, and it is remembered for a moment if it hangs."""
+        begun = time.monotonic()
+        try:
+            self.ask()
+        except Unavailable as problem:
+            if time.monotonic() - begun >= ANSWER_SECONDS:
+                HANGING[self.command] = time.monotonic(), str(problem)
+            raise
+
+    def ask(self) -> None:
+        """Ask the engine something that it answers at once; Unavailable if it does not."""
+        output([*self.command, "info"], ANSWER_SECONDS)
+
+    def refuse_hanging(self) -> None:
+        """Unavailable if the engine hung a moment ago."""
+        moment, words = HANGING.get(self.command, (-math.inf, ""))
+        if time.monotonic() - moment < ANSWER_SECONDS:
+            raise Unavailable(words)
 
     @cached_property
     def _facts(self) -> tuple[str, str]:
@@ -182,7 +209,8 @@ class Engine(Environment):
         return output([*self.command, "ps", "--all", "--quiet", "--filter", f"label={REMOVABLE}"]).split()
 
     def sweep(self) -> None:
-        """Remove every such container, and then the network."""
+        """Remove every such container, and then the network. Unavailable if the engine hangs."""
+        self.refuse_hanging()
         if names := self.left():
             self.remove(names)
         if shutil.which(self.command[0]):
