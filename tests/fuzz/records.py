@@ -274,7 +274,7 @@ def _images_archive(data: bytes) -> object:
     with _own_store():
         (folder() / "images").mkdir(exist_ok=True)
         taken = portable.take(put("images.tar.gz", data), "bootstrap")
-        left = [path.name for path in (folder() / "images").iterdir() if path.name.startswith(".")]
+        left = [path.name for path in (folder() / "images").glob(".*") if path.name != store.LOCK]
         assert left == [], left
         return taken
 

@@ -2,7 +2,12 @@
 
 import hashlib
 import json
+import os
+import pwd
+import select
 import shutil
+import subprocess
+import sys
 
 import pytest
 from plimsoll import environments, paths
@@ -138,6 +143,7 @@ def made(tmp_path) -> dict:
     ("name", "told"), [("rootfs/bin/hpcc", "its unpacked file bin/hpcc"), ("image.sif", "its sif")], ids=["file", "sif"]
 )
 def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again(tmp_path, made, monkeypatch, name, told):
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
     remade = []
     monkeypatch.setattr(restore, "in_engine", lambda image: True)
     monkeypatch.setattr(restore.forms, "unpack", lambda *given: remade.append(given))
@@ -186,3 +192,51 @@ def test_a_base_has_the_security_archive_where_the_machine_has_it(tmp_path, monk
     builder._bootstrap()
     (words,) = called
     assert words[words.index(builder.SUITE) + 2 :] == sources
+
+
+UNPACKS = """
+import sys, time
+from pathlib import Path
+from plimsoll import paths
+from plimsoll.images import store
+
+paths.image_store = lambda: Path(sys.argv[1])
+
+@store.alone()
+def unpack():
+    place = Path(sys.argv[1], "image")
+    assert not place.exists(), "another one is at work on it"
+    place.mkdir()
+    print("begun", flush=True)
+    sys.stdin.read()
+    place.rmdir()
+
+unpack()
+"""
+
+
+def test_two_first_starts_at_once_make_images_one_after_the_other(tmp_path):
+    """The second is told for whom it waits."""
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    first, second = (subprocess.Popen([sys.executable, "-c", UNPACKS, str(tmp_path)], **streams) for _ in range(2))
+    ready = {first.stdout: first, second.stdout: second}
+    (has,) = (ready[one] for one in select.select(list(ready), [], [], 20)[0][:1])
+    other = second if has is first else first
+    assert has.stdout.readline() == "begun\n"
+    assert other.stderr.readline() == (
+        f"images: another workflow is at work on images in {tmp_path} "
+        f"({pwd.getpwuid(os.geteuid()).pw_name}, process {has.pid}); waiting for it.\n"
+    )
+    assert has.communicate("", 10)[1] == "" and has.returncode == 0
+    assert other.communicate("", 10) == ("begun\n", "") and other.returncode == 0
+
+
+def test_a_store_that_a_killed_build_had_is_free(tmp_path):
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    killed = subprocess.Popen([sys.executable, "-c", UNPACKS, str(tmp_path)], **streams)
+    assert killed.stdout.readline() == "begun\n"
+    killed.kill()
+    killed.communicate()
+    (tmp_path / "image").rmdir()
+    done = subprocess.run([sys.executable, "-c", UNPACKS, str(tmp_path)], input="", capture_output=True, text=True, timeout=20)
+    assert (done.stdout, done.stderr) == ("begun\n", "")

@@ -43,11 +43,18 @@ def folder() -> Path:
 
 @contextlib.contextmanager
 def held(waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's lock. If another process has it, `waiting` is told which in words, and it is waited for. PlimsollError
-    if the file cannot be opened."""
-    path = folder() / LOCK
+    """Hold the machine's lock, as of `exclusive`."""
+    with exclusive(folder() / LOCK, waiting):
+        yield
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, waiting: Callable[[str], None], access: int = os.O_RDONLY) -> Iterator[None]:
+    """Hold the lock of a file, which is made if it is not there. If another process has it, `waiting` is told which in words,
+    and it is waited for. `access` is how the file is opened: on file systems of other machines only who may write may lock.
+    PlimsollError if the file cannot be opened."""
     while True:
-        descriptor = _opened(path)
+        descriptor = _opened(path, access)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,27 +69,27 @@ def held(waiting: Callable[[str], None]) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
-    """A descriptor of the lock's file, for which reading suffices; it is made if it is not there."""
+def _opened(path: Path, access: int = os.O_RDONLY) -> int:
+    """A descriptor of a lock's file, for which reading suffices here; it is made if it is not there."""
     while True:
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.close(descriptor)
                 raise OSError(errno.EINVAL, "it is no file")
             return descriptor
         except FileNotFoundError:
             with contextlib.suppress(FileExistsError):
-                return _made(path)
+                return _made(path, access)
         except OSError as problem:
             reason = f"{path} cannot be read ({problem.strerror}), which every workflow on this machine has to"
             raise PlimsollError(f"{reason}: have it removed by {user_of(path)} or by root.") from problem
 
 
-def _made(path: Path) -> int:
+def _made(path: Path, access: int) -> int:
     """A descriptor of the lock's new file; FileExistsError if it is there by now, PlimsollError if none can be made."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        descriptor = os.open(path, access | os.O_CREAT | os.O_EXCL, 0o644)
     except FileExistsError:
         raise
     except OSError as problem:

@@ -32,6 +32,7 @@ def _told(make, done: str) -> str:
     return done
 
 
+@store.alone()
 def unpack(image: Image) -> None:
     """Remove an image from the engine, load it from its copy, and make its files again. Outage if there is no copy, Unavailable
     if a step fails; a run that finds the image gone makes it again."""

@@ -49,6 +49,7 @@ def identity(name: str, base: str) -> str:
     return digest.hexdigest()[:16]
 
 
+@store.alone()
 def build(name: str, base: str) -> Image:
     """Build containers/<name>/ unless that is done, and return its description. One that was brought in a file
     (plimsoll.images.portable) is not built, and needs no engine.
@@ -127,7 +128,6 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
     if description := _noted(noted, made):
         return description
     description = {**made, **_content(tag, {stage: image["tag"] for stage, image in built.items()})}
-    # Clones share the store: two may do this at once.
     temporary = noted.with_name(f".{noted.name}-{os.getpid()}")
     noted.parent.mkdir(parents=True, exist_ok=True)
     temporary.write_text(json.dumps(description, indent=1))

@@ -78,6 +78,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@store.alone()
 def take(source: Path, base: str) -> list[str]:
     """Put the images of a file into the store; the tags of those that were not there. `base` is the configuration's.
 

@@ -1,15 +1,36 @@
 """The copy of each image in the store, from which one that was removed is made again (plimsoll.images.restore)."""
 
-from collections.abc import Mapping
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll import documents, paths
 from plimsoll.environments.base import gone
 from plimsoll.errors import PlimsollError
+from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
 
-ARCHIVE, DESCRIPTION = "image.tar", "image.json"
+ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Have the store for this process alone while images are built, taken, unpacked or made again: two workflows that start at
+    once would take each other's files away. Who has it is said, and waited for."""
+    paths.image_store().mkdir(parents=True, exist_ok=True)
+    with machine_lock.exclusive(paths.image_store() / LOCK, _say_whose, os.O_RDWR):
+        yield
+
+
+def _say_whose(holder: str) -> None:
+    print(
+        f"images: another workflow is at work on images in {paths.image_store()} ({holder}); waiting for it.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def folder_of(image: Image) -> Path:
