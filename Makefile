@@ -33,37 +33,39 @@ RAW ?=
 PROFILE ?= quick
 DIRECTORY ?=
 SMALL ?=
-HOSTS ?= $(sort $(patsubst %/done.json,%,$(wildcard hosts/*/done.json)) $(wildcard hosts/*.zip))
-# Set-up installs what these studies ask for, and what building their images takes unless they come from a file.
-export STUDIES IMAGE
+HOSTS ?=
+# Set-up installs what these studies ask for, and what building their images takes unless they come from a file. What a user
+# gives, or a file is called, reaches the shell as the value of a variable alone: it is not a command, whatever is in it.
+export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
+export SEED NUMBER FAULTS INPUTS
 # What is made and measured lies in results/ there.
-place = $(if $(DIRECTORY),--directory $(DIRECTORY))
-settings = profile=$(PROFILE) $(if $(STUDIES),studies=$(STUDIES))
+place = $(if $(DIRECTORY),--directory "$$DIRECTORY")
+settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
 
 # The quick profile is for a given time, or for the usual one of a study; the others say how often everything is repeated.
 HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 
-.PHONY: clean-up faults list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test setup \
+.PHONY: clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test setup \
 	lint bench
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.
 reproduce:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll remake --file $(FROM) $(if $(CLAIMS),--claims $(CLAIMS))
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll remake --file "$$FROM" $(if $(CLAIMS),--claims "$$CLAIMS")
 else
 reproduce: setup
-	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file $(IMAGE) $(settings))
-	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours --hours $(HOURS) $(settings))
+	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file "$$IMAGE" $(settings))
+	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours --hours "$$HOURS" $(settings))
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 endif
 
 # What can be built here, for a machine that cannot build.
 image: FILE ?= plimsoll-images.tar.gz
 image: setup
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(FILE) $(settings)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output "$$FILE" $(settings)
 
 # Of the images that were listed here. It takes Debian's package lists of the day.
 vulnerabilities:
@@ -73,8 +75,8 @@ vulnerabilities:
 # Measures nothing, and needs no engine.
 archive:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) archive $(if $(FILE),--output $(if $(DIRECTORY),$(abspath $(FILE)),$(FILE))) \
-		$(if $(filter-out 0,$(RAW)),--raw) \
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) archive \
+		$(if $(FILE),--output $(if $(DIRECTORY),"$$(realpath --canonicalize-missing -- "$$FILE")","$$FILE")) $(if $(filter-out 0,$(RAW)),--raw) \
 		$(if $(filter-out 0,$(SMALL)),--small) $(settings)
 
 # Quick, and without an engine: what is there, and what is not.
@@ -90,8 +92,8 @@ session: setup
 # Measures nothing. Where the exit status matters the command is called by itself: make turns 1 into 2.
 compare:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare '$(A)' '$(B)' $(if $(MARGIN),--margin $(MARGIN)) \
-		$(if $(SESSION_BLOCKS),--session-blocks $(SESSION_BLOCKS)) $(if $(OUT),--out '$(OUT)') $(if $(filter-out 0,$(ALL)),--all) \
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare "$$A" "$$B" $(if $(MARGIN),--margin "$$MARGIN") \
+		$(if $(SESSION_BLOCKS),--session-blocks "$$SESSION_BLOCKS") $(if $(OUT),--out "$$OUT") $(if $(filter-out 0,$(ALL)),--all) \
 		$(if $(filter-out 0,$(STRICT)),--strict) $(if $(filter-out 0,$(FORCE)),--force)
 
 # Runs of two systems are never pooled: the workflow says so, and names this command.
@@ -106,18 +108,18 @@ clean-up:
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup
-	PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) precise --width $(WIDTH) --maximum $(MAXIMUM) $(settings)
+	PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) precise --width "$$WIDTH" --maximum "$$MAXIMUM" $(settings)
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 
 # A page of what was measured elsewhere; it measures nothing. Which findings hold on which of the hosts, and in results/reference.
 findings:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare-hosts --page hosts/findings.html --table hosts/findings.csv $(HOSTS)
+	@set -f; PYTHONPATH=scripts .venv/bin/python -m plimsoll compare-hosts --page hosts/findings.html --table hosts/findings.csv $$HOSTS
 
 # What cannot be had on a machine is a question that is answered once.
 without with:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $@ $(RUNTIMES)
+	@set -f; PYTHONPATH=scripts .venv/bin/python -m plimsoll $@ $$RUNTIMES
 
 # Nothing is measured for it. JupyterLab wants to be told that it may run as root.
 notebooks: setup
@@ -144,7 +146,13 @@ lint:
 bench: setup
 	.venv/bin/python -m tests.bench
 
-# Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped; NUMBER makes one again.
+# Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped, for HOURS or until FAULTS were made;
+# NUMBER makes one again.
 SEED ?= 2026
 faults: setup
-	.venv/bin/python -m tests.faults --seed $(SEED) $(if $(NUMBER),--number $(NUMBER),--hours $(or $(filter-out usual,$(HOURS)),1))
+	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,$(if $(FAULTS),--faults "$$FAULTS") \
+		$(if $(filter-out usual,$(HOURS)),--hours "$$HOURS"))
+
+# Nonsense for every reader, beyond what the tests give: docs/faults.md.
+fuzz: setup
+	.venv/bin/python -m tests.fuzz --seed "$$SEED" $(if $(INPUTS),--inputs "$$INPUTS")

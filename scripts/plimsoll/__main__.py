@@ -130,7 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     compared = stage(_compare_hosts, paths=("page", "table"))
-    compared.add_argument("folders", nargs="*", type=Path, help="folders of hosts or of results, and archives")
+    told = "folders of hosts or of results, and archives; without any those beside the page"
+    compared.add_argument("folders", nargs="*", type=Path, help=told)
     reached = stage(_measure_by_ssh, "name", "ssh", "there", paths=("here", "images"))
     reached.add_argument("--hours", help="of measuring each study")
     reached.add_argument("--target", action="append", default=[], help="what is made there")
@@ -523,8 +524,17 @@ def _compare_hosts(options: argparse.Namespace) -> None:
     from plimsoll.archives import opening
     from plimsoll.pages import hosts_page
 
-    opened = [opening.folder_of(path) for path in options.folders]
-    hosts_page.write(options.folders, opened, options.page, options.table, designs.known())
+    folders = options.folders or _beside(options.page)
+    opened = [opening.folder_of(path) for path in folders]
+    hosts_page.write(folders, opened, options.page, options.table, designs.known())
+
+
+def _beside(page: Path) -> list[Path]:
+    """What was measured elsewhere and lies beside a page: folders of hosts that are complete, and archives."""
+    from plimsoll.cluster import marker
+
+    marked = (mark.parent for mark in page.parent.glob(f"*/{marker.FILE}"))
+    return sorted([*marked, *page.parent.glob("*.zip")], key=str)
 
 
 def _measure_by_ssh(options: argparse.Namespace) -> None:

@@ -178,3 +178,10 @@ def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
         said = capsys.readouterr().err
         assert sentence in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_without_any_named_hosts_those_beside_the_page_are_compared(tmp_path):
+    for name in ("two/done.json", "one/done.json", "three/results/x", "a;b.zip", "findings.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [path.name for path in stages._beside(tmp_path / "findings.html")] == ["a;b.zip", "one", "two"]

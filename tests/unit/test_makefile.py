@@ -1,0 +1,84 @@
+"""What a user gives to make, or a file is called, is never a command of the shell."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.conftest import PROJECT
+
+EVIL = "a;touch ${PWD}/taken;`touch taken`'\".zip"
+# Each target with what it may be given.
+GIVEN = {
+    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "STUDIES", "PROFILE"),
+    "image": ("FILE", "STUDIES", "PROFILE"),
+    "archive": ("FILE", "DIRECTORY", "STUDIES", "PROFILE"),
+    "list": ("DIRECTORY", "STUDIES", "PROFILE"),
+    "session": ("DIRECTORY", "STUDIES", "PROFILE"),
+    "compare": ("A", "B", "MARGIN", "SESSION_BLOCKS", "OUT"),
+    "precise": ("WIDTH", "MAXIMUM", "DIRECTORY", "STUDIES", "PROFILE"),
+    "findings": ("HOSTS",),
+    "without": ("RUNTIMES",),
+    "with": ("RUNTIMES",),
+    "vulnerabilities": ("DIRECTORY",),
+    "new-system": ("DIRECTORY",),
+    "clean-up": ("DIRECTORY",),
+    "faults": ("SEED", "NUMBER", "FAULTS", "HOURS"),
+    "fuzz": ("SEED", "INPUTS"),
+}
+# What programs of the folder print: how they were called, one word on each line.
+PRINTS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the Makefile, in which the programs that it calls say how they were called."""
+    shutil.copy(PROJECT / "Makefile", tmp_path)
+    for name in (".venv/bin/python", ".venv/bin/snakemake", "scripts/setup/python.sh", "scripts/setup/all.sh"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PRINTS if name.startswith(".venv") else "")
+        path.chmod(0o755)
+    return tmp_path
+
+
+def make(folder, *words: str) -> str:
+    done = subprocess.run(["make", "--no-print-directory", *words], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("target", "variable"), [(target, name) for target, names in GIVEN.items() for name in names])
+def test_what_is_given_is_a_word_and_no_command(folder, target, variable):
+    assert "touch" not in make(folder, "--dry-run", target, f"{variable}={EVIL.replace('$', '$$')}")
+    # Claims are for an archive, and of a list each word is one.
+    more = ["FROM=x.zip"] if variable == "CLAIMS" else []
+    told = make(folder, target, *more, f"{variable}={EVIL.replace('$', '$$')}")
+    assert EVIL in told or variable in ("HOSTS", "RUNTIMES", "NUMBER")
+    assert not (folder / "taken").exists()
+
+
+def test_every_variable_that_reaches_a_command_is_tried():
+    """A recipe names it as the shell's own, and only in a condition as make's."""
+    text = (PROJECT / "Makefile").read_text()
+    known = {name for names in GIVEN.values() for name in names}
+    assert set(re.findall(r"\$\$([A-Z_]+)", text)) == known
+    recipes = re.sub(
+        r"\$\(if \$\((?:filter-out \w+,\$\()?[A-Z_]+\)?\),", "", "\n".join(re.findall(r"^\t.*$", text, re.MULTILINE))
+    )
+    assert set(re.findall(r"\$\(([A-Z_]+)\)", recipes)) <= {"MAKE"}
+
+
+def test_archives_of_hosts_are_found_whatever_they_are_called(folder):
+    (folder / "hosts").mkdir()
+    (folder / "hosts/a;touch taken;.zip").touch()
+    assert "touch" not in make(folder, "--dry-run", "findings")
+    assert make(folder, "findings").endswith("--table\nhosts/findings.csv\n")
+    assert not (folder / "taken").exists()
+
+
+def test_several_hosts_and_runtimes_are_several_words(folder):
+    (folder / "x").touch()
+    assert make(folder, "findings", "HOSTS=one two ?").endswith("hosts/findings.csv\none\ntwo\n?\n")
+    assert make(folder, "without", "RUNTIMES=docker docker-ptrace").endswith("without\ndocker\ndocker-ptrace\n")
