@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -265,6 +266,23 @@ def test_a_second_host_that_stays_away_is_no_measurement(workspace, second, monk
     with pytest.raises(Outage, match=f"the second host {second} does not answer"):
         workspace.run("network/bare/bare/host/two")
     assert not list((workspace.folder / "runs").rglob("*.json"))
+
+
+@pytest.mark.parametrize("client", ["bare", "docker"])
+def test_a_server_on_bare_metal_listens_where_its_client_reaches_it_and_nowhere_else(workspace, as_before, monkeypatch, client):
+    seen, real = [], network.Task._test
+
+    def looking(task, test, placement, pair):
+        rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+        # The kernel's number for a socket that listens, and its address, backwards.
+        at = [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[1].endswith(f":{pair.port:04X}")]
+        seen.append((pair.address, [socket.inet_ntoa(bytes.fromhex(one)[::-1]) for one in at]))
+        return real(task, test, placement, pair)
+
+    monkeypatch.setattr(network.Task, "_test", looking)
+    found = workspace.run(f"network/{client}/bare/{'host' if client == 'bare' else 'bridge'}/one")
+    assert found["status"] == "valid", found["reason"]
+    assert seen and all(listening == [address] for address, listening in seen)
 
 
 def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, monkeypatch):

@@ -25,9 +25,9 @@ MESSAGES = f" *{SIZE * 2}(?P<request>{printed.INTEGER}) +(?P<response>{printed.I
 MOST = 1e8
 
 
-def server(port: int) -> tuple[str, ...]:
-    """Words of the server, which stays up."""
-    return (f"{FOLDER}/netserver", "-D", "-4", "-p", str(port))
+def server(port: int, address: str = "") -> tuple[str, ...]:
+    """Words of the server, which stays up, and listens at one address, or at all."""
+    return (f"{FOLDER}/netserver", "-D", "-4", *(("-L", address) if address else ()), "-p", str(port))
 
 
 def client(test: str, host: str, port: int, seconds: float, *options: str) -> list[str]:

@@ -11,6 +11,7 @@ from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCe
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.base import HostNetwork, Network
+from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, wait_for
@@ -38,24 +39,31 @@ class Pair(NamedTuple):
 @contextlib.contextmanager
 def between(task) -> Iterator[Pair]:
     """A server that listens, and a client; both are there until the task is taken down, but for a server on bare metal, which
-    ends here. Unavailable if one of them does not start."""
+    ends here, and listens only where the client reaches it. Unavailable if one of them does not start."""
     cell: NestingCell = task.cell
     far = task.network.far if cell["hosts"] == TWO else HOST
-    role = Role("server", "", netperf.server(port := daemon.free_port(far)), port)
+    port, server = daemon.free_port(far), None
     with contextlib.ExitStack() as stack:
         if task.peers:
+            role = _listening(port)
             server = start(task.peers, "server", cell["server"], cell["network"], task.attempt.image, role.command)
             wait_for(server, role)
-        else:
-            log = task.attempt.folder / "netserver.log"
-            server = stack.enter_context(daemon.listening(far, task.specs()[0], role, log))
         client = (
             start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
             if task.services
             else task.environment.start(task.specs())[0]
         )
-        address = far.address if cell["hosts"] == TWO else address_of(client, server)
+        address = far.address if cell["hosts"] == TWO else address_of(client, server or HOST)
+        if not server:
+            # Another machine may be behind an address that it has not itself.
+            role = _listening(port, "" if isinstance(far, Reached) else address)
+            server = stack.enter_context(daemon.listening(far, task.specs()[0], role, task.attempt.folder / "netserver.log"))
         yield Pair(client, server, address, port)
+
+
+def _listening(port: int, address: str = "") -> Role:
+    """A server that listens at a port of one address, or of all."""
+    return Role("server", "", netperf.server(port, address), port)
 
 
 def start(services: Services, what: str, runtime: str, network: str, image: dict, command: tuple[str, ...] = ()) -> Node:
