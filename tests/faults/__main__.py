@@ -1,60 +1,96 @@
-"""python -m tests.faults --seed SEED (--number NUMBER | --hours HOURS): docs/faults.md."""
+"""python -m tests.faults --seed SEED (--number NUMBER | --faults FAULTS | --hours HOURS): docs/faults.md."""
 
 import argparse
+import hashlib
 import json
+import math
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from plimsoll import paths
+
 from tests.conftest import PROJECT
-from tests.faults import drawing
-from tests.faults.campaign import Campaign, summary
+from tests.faults import drawing, scenes
+from tests.faults.campaign import Campaign, Result, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
 # Of a campaign there is a line of each fault.
 RESULTS = PROJECT / ".cache/faults"
-# The machine's files: on a disk, and not in a place for temporary files, as it has one of its own.
-PLACE = "/var/tmp"
+# The machine's files: on a disk, and not in a place for temporary files, as it has its own.
+PLACE = paths.ROOT_S_IMAGES.parent
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status 1 if something was lost or left, 2 if there can be no campaign here."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--number", type=int, nargs="+", help="only these faults, whether they were made before or not")
-    parser.add_argument("--hours", type=float, default=1.0)
-    parser.add_argument("--scenes", nargs="+", choices=list(SCENES), help="only faults in these")
-    parser.add_argument("--short", action="store_true", help="the scene of the short form, in which faults are soon made")
-    parser.add_argument("--victims", nargs="+", help="only faults on these")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
     if reason := machine.missing():
         print(f"No faults can be made here: {reason}.", file=sys.stderr)
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
-    known = SHORT if options.short else SCENES
+    known, by = SHORT if options.short else SCENES, stamp()
     path = RESULTS / f"{options.seed}{'-short' * options.short}.jsonl"
-    made = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    wanted = iter(options.number or _from_where_it_stopped(made))
-    end, results = time.monotonic() + 3600 * options.hours, []
-    with Campaign(Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE)), known) as campaign, open(path, "a") as file:
-        for number in wanted:
-            if not options.number and time.monotonic() > end:
+    made = of(by, path.read_text()) if path.exists() else []
+    end = time.monotonic() + 3600 * (options.hours or (math.inf if options.faults else 1.0))
+    results: list[dict] = []
+    with Campaign(folder(), known) as campaign, open(path, "a") as file:
+        for number in options.number or _from_where_it_stopped(made):
+            if not options.number and (time.monotonic() > end or struck([*made, *results]) >= (options.faults or math.inf)):
                 break
             fault = drawing.draw(options.seed, number, known)
             if fault.scene not in (options.scenes or known) or fault.victim not in (options.victims or [fault.victim]):
                 continue
             result = campaign.run(fault)
-            results.append(json.loads(result.line()))
-            file.write(result.line() + "\n")
+            results.append({**json.loads(result.line()), "by": by})
+            file.write(json.dumps(results[-1]) + "\n")
             file.flush()
             print(f"{number}: {fault.scene}: {fault.victim} {fault.how}: {_told(result)}", flush=True)
     shown = results if options.number else [*made, *results]
     print(summary(shown))
-    return int(any(one["problems"] or one["left"] for one in shown))
+    return int(any(one["problems"] or one["left"] or one["wrong"] for one in shown))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--number", type=int, nargs="+", help="only these faults, whether they were made before or not")
+    parser.add_argument("--faults", type=int, help="until so many have struck somebody")
+    parser.add_argument("--hours", type=float, help="1 if nothing else is said")
+    parser.add_argument("--scenes", nargs="+", choices=list(SCENES), help="only faults in these")
+    parser.add_argument("--short", action="store_true", help="the scene of the short form, in which faults are soon made")
+    parser.add_argument("--victims", nargs="+", help="only faults on these")
+    return parser
+
+
+def folder() -> Path:
+    """A new folder for a machine's files."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE))
+
+
+def stamp() -> dict[str, str]:
+    """What a fault was made by: the `commit`, and a digest of the `scenes`. Of others it says nothing about this one."""
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=40"], cwd=PROJECT, capture_output=True, text=True
+    )
+    digest = hashlib.sha256(Path(scenes.__file__).read_bytes()).hexdigest()[:16]
+    return {"commit": described.stdout.strip() or "none", "scenes": digest}
+
+
+def of(by: dict[str, str], lines: str) -> list[dict]:
+    """Of the lines of a campaign those that were made by the same commit and scenes."""
+    return [one for one in map(json.loads, lines.splitlines()) if one.get("by") == by]
+
+
+def struck(results: list[dict]) -> int:
+    """How many faults have hit somebody."""
+    return sum(bool(one["struck"]) for one in results)
 
 
 def _end(*_: object) -> None:
@@ -63,7 +99,7 @@ def _end(*_: object) -> None:
     sys.exit(143)
 
 
-def _from_where_it_stopped(made: list[dict]):
+def _from_where_it_stopped(made: list[dict]) -> Iterator[int]:
     known = {one["fault"]["number"] for one in made}
     number = 0
     while True:
@@ -72,10 +108,10 @@ def _from_where_it_stopped(made: list[dict]):
             yield number
 
 
-def _told(result) -> str:
+def _told(result: Result) -> str:
     if not result.struck:
         return "nobody there"
-    said = "; ".join([*result.problems, *(f"left {what}" for what in result.left)]) or "completed"
+    said = "; ".join([*result.problems, *result.wrong, *(f"left {what}" for what in result.left)]) or "completed"
     return f"{result.struck}: {said} ({result.seconds:g} s, {result.codes})"
 
 

@@ -18,8 +18,8 @@ from tests.workflow import machine
 SETUP = """
 set -e
 mount --make-rprivate /
-mkdir -p {folder}/docker {folder}/tmp {folder}/cni
-chmod 1777 {folder}/tmp
+mkdir -p {folder}/docker {folder}/tmp {folder}/var-tmp {folder}/cni
+chmod 1777 {folder}/tmp {folder}/var-tmp
 mount -t tmpfs tmpfs /run
 mkdir -m 1777 /run/lock
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
@@ -28,6 +28,7 @@ mkdir -p /var/lib/cni
 mount --bind {folder}/cni /var/lib/cni
 mount --bind {folder}/images {images}
 mount --bind {folder}/tmp /tmp
+mount --bind {folder}/var-tmp /var/tmp
 ip link set lo up
 touch {folder}/up
 while :; do sleep infinity & wait $!; done

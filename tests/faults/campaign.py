@@ -1,11 +1,14 @@
 """A campaign: fault after fault, each with the workflow before it, the same command after it, and what is left."""
 
+import functools
 import json
+import operator
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,7 +16,7 @@ from pathlib import Path
 from plimsoll.host import machine_lock
 from plimsoll.images import builder
 
-from tests.faults import leftovers, outcome, processes, striking
+from tests.faults import beside, leftovers, outcome, processes, striking
 from tests.faults.apart import Machine
 from tests.faults.drawing import CUT, Fault
 from tests.faults.processes import VICTIMS
@@ -34,23 +37,25 @@ class Undisturbed:
     project: Project
     seconds: float
     wanted: tuple[set[str], set[str]]
-    left: set[str]
+    left: Counter[str]
 
 
 @dataclass
 class Result:
-    """What became of a fault; `struck` says whom it has hit, and is empty if nobody was there."""
+    """What became of a fault; `struck` says whom it has hit, and is empty if nobody was there. `wrong` are verdicts, and what
+    they are made of, that are not what the records give."""
 
     fault: Fault
     struck: str = ""
     codes: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def good(self) -> bool:
-        return not self.problems and not self.left
+        return not self.problems and not self.left and not self.wrong
 
     def line(self) -> str:
         """One line of JSON."""
@@ -88,10 +93,23 @@ class Campaign:
         known, begun = self.undisturbed[fault.scene], time.monotonic()
         project, result = known.project.folder, Result(fault)
         _empty(project)
-        before: list[dict[str, bytes]] = []
+        with beside.watched() as strays:
+            before = self._struck_and_again(known, result)
+        result.problems += [*strays, *outcome.problems(project, known.wanted, before), *_tracebacks(project)]
+        result.wrong = outcome.wrong_verdicts(project, known.scene.study)
+        everything = functools.reduce(operator.or_, (one.left for one in self.undisturbed.values()))
+        result.left = leftovers.left(self.machine, project, everything)
+        result.seconds = round(time.monotonic() - begun, 1)
+        if not result.good:
+            self._clean_up(known, result, everything)
+        return result
+
+    def _struck_and_again(self, known: Undisturbed, result: Result) -> list[outcome.Kept]:
+        """The workflow, the blow, and the same command; what counted just before the blow, and just before the command."""
+        fault, project, before = result.fault, known.project.folder, []
         process = self._start(known, "first.txt")
         result.struck = striking.strike(
-            fault, self.machine, project, process, known.seconds, lambda: before.append(outcome.counting(project))
+            fault, self.machine, project, process, known.seconds, lambda: before.append(outcome.kept(project))
         )
         limit = TIMES * known.seconds + MORE_SECONDS
         if fault.how == CUT and result.struck:
@@ -99,16 +117,9 @@ class Campaign:
             self.machine.switch_on()
         else:
             result.codes.append(self._end(process, limit, result, "the workflow that was struck"))
-        before.append(outcome.counting(project))
+        before.append(outcome.kept(project))
         self._again(known, limit, result)
-        result.problems += outcome.problems(project, known.wanted, before)
-        result.problems += _tracebacks(project)
-        everything = set().union(*(one.left for one in self.undisturbed.values()))
-        result.left = leftovers.left(self.machine, project, everything)
-        result.seconds = round(time.monotonic() - begun, 1)
-        if not result.good:
-            self._clean_up(known, result, everything)
-        return result
+        return before
 
     def _again(self, known: Undisturbed, limit: float, result: Result) -> None:
         """The same command, until it is not refused: what was left of the first may be at work for a while."""
@@ -156,9 +167,9 @@ class Campaign:
         )
         return known
 
-    def _told(self, left: set[str]) -> str:
+    def _told(self, left: Counter[str]) -> str:
         """What is left, in a line, without the machine's own folder."""
-        return "; ".join(sorted(name.replace(str(self.machine.folder), "~") for name in left)) or "nothing"
+        return "; ".join(sorted(name.replace(str(self.machine.folder), "~") for name in left.elements())) or "nothing"
 
     def _start(self, known: Undisturbed, said: str) -> subprocess.Popen:
         folder = known.project.folder
@@ -176,7 +187,7 @@ class Campaign:
                 striking._send(one.number, signal.SIGKILL)
             return process.wait(30)
 
-    def _clean_up(self, known: Undisturbed, result: Result, everything: set[str]) -> None:
+    def _clean_up(self, known: Undisturbed, result: Result, everything: Counter[str]) -> None:
         """What is left is removed as a user would; the next fault is not blamed for what is not. Where that hangs or fails
         there is a new machine."""
         words = ("-m", "plimsoll", "clean-up")
@@ -185,7 +196,7 @@ class Campaign:
         if self._end(done, MORE_SECONDS, result, "make clean-up") == 0:
             stays = leftovers.left(self.machine, folder, everything)
             result.problems += [f"make clean-up leaves {what}" for what in stays]
-            known.left |= set(stays)
+            known.left |= Counter(stays)
             return
         self.machine.remove()
         self.machine = None
@@ -212,23 +223,24 @@ def _last(said: str) -> str:
     return lines[-1]
 
 
+COLUMNS = ("injected", "completed", "records lost", "wrong verdicts", "leftovers", "nobody there")
+
+
 def summary(results: Iterable[dict]) -> str:
-    """A table by kind: faults injected, workflows completed by the next start, records lost, leftovers."""
-    rows: dict[str, list[int]] = {}
+    """A table by kind: faults injected, workflows completed by the next start, and what was lost, wrong or left."""
+    rows: dict[str, Counter[str]] = {}
     for one in results:
-        row = rows.setdefault(f"{one['fault']['victim']}, {one['fault']['how']}", [0, 0, 0, 0, 0])
+        row = rows.setdefault(f"{one['fault']['victim']}, {one['fault']['how']}", Counter())
         if not one["struck"]:
-            row[4] += 1
+            row["nobody there"] += 1
             continue
-        lost = sum(problem.startswith("record") for problem in one["problems"])
-        row[0] += 1
-        row[1] += not one["problems"]
-        row[2] += lost
-        row[3] += len(one["left"])
-    total = [sum(row[place] for row in rows.values()) for place in range(5)]
-    lines = [
-        "| fault | injected | completed | records lost | leftovers | nobody there |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    lines += [f"| {kind} | {' | '.join(map(str, row))} |" for kind, row in [*sorted(rows.items()), ("all", total)]]
+        row["injected"] += 1
+        row["completed"] += not one["problems"]
+        row["records lost"] += sum(problem.startswith("record") for problem in one["problems"])
+        row["wrong verdicts"] += len(one["wrong"])
+        row["leftovers"] += len(one["left"])
+    total = sum(rows.values(), Counter())
+    lines = [f"| fault | {' | '.join(COLUMNS)} |", f"|{' --- |' * (1 + len(COLUMNS))}"]
+    for kind, row in [*sorted(rows.items()), ("all", total)]:
+        lines.append(f"| {kind} | {' | '.join(str(row[name]) for name in COLUMNS)} |")
     return "\n".join(lines)

@@ -3,14 +3,15 @@
 import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from tests.faults import processes
-from tests.faults.apart import OWN_ENGINE, Machine
+from tests.faults.apart import Machine
 
 # What is listed of each folder, and how deep.
-FOLDERS = {"/tmp": 2, "/run": 2, "/dev/shm": 1, "/var/lib/cni": 3, "/var/lib/docker/volumes": 1}
+FOLDERS = {"/tmp": 2, "/var/tmp": 2, "/run": 2, "/dev/shm": 1, "/var/lib/cni": 3, "/var/lib/docker/volumes": 1}
 # What an engine keeps for itself, and what counts who is there.
 OF_OTHERS = re.compile(r"/run/(docker|containerd|xtables.lock|lock/plimsoll\.)|\.sock$|/metadata\.db$|backingFsBlockDev$")
 COUNTERS = re.compile(r"^\[\d+:\d+\] ?|^[#:].*")
@@ -19,37 +20,45 @@ CONTAINER = re.compile(r"[0-9a-f]{64}")
 PATIENCE = 6.0
 
 
-def seen(machine: Machine, project: Path) -> set[str]:
-    """Everything that is there: `kind: name`."""
+def seen(machine: Machine, project: Path) -> Counter[str]:
+    """Everything that is there, and how often: `kind: name`."""
     bridges = _bridges(machine)
     listed = {
         "container": machine.run("docker", "ps", "--all", "--format", "{{.Names}} {{.Status}}").splitlines(),
+        "image": machine.run("docker", "images", "--format", "{{.Repository}}:{{.Tag}} {{.ID}}").splitlines(),
         "network": machine.run("docker", "network", "ls", "--format", "{{.Name}}").splitlines(),
         "volume": machine.run("docker", "volume", "ls", "--quiet").splitlines(),
         "device": [line.split(": ")[1].split("@")[0] for line in machine.run("ip", "-o", "link").splitlines()],
         "namespace": machine.run("ip", "netns").splitlines(),
+        "namespace of": machine.run("lsns", "--type", "net", "--noheadings", "--output", "COMMAND").splitlines(),
         "mount": _mounts(machine),
         "loop device": _loops(machine.folder),
-        "firewall": [COUNTERS.sub("", line) for line in machine.run("iptables-save").splitlines()],
+        "firewall": _rules(machine, "iptables-save"),
+        "firewall of IPv6": _rules(machine, "ip6tables-save"),
         "cgroup": _cgroups(machine),
         "process": _processes(machine),
         "file": [*_files(machine), *_hidden(project)],
     }
-    found = set()
+    found: Counter[str] = Counter()
     for kind, names in listed.items():
         for name in filter(None, names):
             for bridge, network in bridges.items():
                 name = name.replace(bridge, f"bridge of {network}")
-            found.add(f"{kind}: {name}")
+            found[f"{kind}: {name}"] += 1
     return found
 
 
-def left(machine: Machine, project: Path, before: set[str]) -> list[str]:
-    """What is there that was not, also after a while."""
+def _rules(machine: Machine, program: str) -> list[str]:
+    """The rules of a firewall, without what counts packets; none where there is none."""
+    return [COUNTERS.sub("", line).strip() for line in machine.ask(program).stdout.splitlines()]
+
+
+def left(machine: Machine, project: Path, before: Counter[str]) -> list[str]:
+    """What is there that was not, or not so often, also after a while."""
     end = time.monotonic() + PATIENCE
     while (more := seen(machine, project) - before) and time.monotonic() < end:
         time.sleep(0.5)
-    return sorted(more)
+    return sorted(more.elements())
 
 
 def _bridges(machine: Machine) -> dict[str, str]:
@@ -87,12 +96,9 @@ def _in_use(group: Path) -> bool:
 
 
 def _processes(machine: Machine) -> list[str]:
+    """All but its first process: its engine, and what the first one waits for, are there before too, and each of them once."""
     first = int(machine.first)
-    return [
-        f"{one.name} ({' '.join(one.words)[:120]})"
-        for one in processes.below([first])
-        if one.number != first and one.name not in OWN_ENGINE and one.words != ("sleep", "infinity")
-    ]
+    return [f"{one.name} ({' '.join(one.words)[:120]})" for one in processes.below([first]) if one.number != first]
 
 
 def _files(machine: Machine) -> Iterable[str]:

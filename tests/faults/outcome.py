@@ -1,24 +1,52 @@
 """What a fault has left of a workflow, against what an undisturbed one has."""
 
+import filecmp
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll.measuring import record, status
 
 # What nothing is made from, or whose names are of the attempt.
 PASSING = ("raw", "logs", "progress", "archive", "reference", "notebooks")
+# What is made of the records of a study up to its verdicts, and by which stages.
+OBSERVED, JUDGED = ("observations.csv", "runs.csv"), ("claims.json", "comparisons.csv", "answer.csv")
 
 
-def counting(project: Path) -> dict[str, bytes]:
-    """The records of runs that count, byte for byte, by their path."""
-    found = {}
+class Kept(NamedTuple):
+    """What must stay as it is: `records` of runs that count, byte for byte, and SHA-256 of the `raw` files that they name."""
+
+    records: dict[str, bytes]
+    raw: dict[str, str]
+
+
+def kept(project: Path) -> Kept:
+    """The records that count, and their raw output, by their paths."""
+    records, raw = {}, {}
     for path in project.glob("results/*/runs/**/*.json"):
         text = path.read_bytes()
         try:
-            if record.read(path)["status"] in status.COUNTED:
-                found[str(path.relative_to(project))] = text
+            found = record.read(path)
         except record.Damaged:
             continue
-    return found
+        if found["status"] in status.COUNTED:
+            records[str(path.relative_to(project))] = text
+            raw |= _sums(project, _study(path) / found["raw"])
+    return Kept(records, raw)
+
+
+def _study(path: Path) -> Path:
+    """The folder of the study that a record is of."""
+    return next(above.parent for above in path.parents if above.name == "runs")
+
+
+def _sums(project: Path, folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return {str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def expected(project: Path) -> tuple[set[str], set[str]]:
@@ -33,20 +61,24 @@ def _hidden(path: str) -> bool:
     return Path(path).name.startswith(".")
 
 
-def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[dict[str, bytes]]) -> list[str]:
-    """In sentences: what is lost of the records of `before`, and what is not as after an undisturbed workflow."""
+def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[Kept]) -> list[str]:
+    """In sentences: what is lost of what was `kept` before, and what is not as after an undisturbed workflow."""
     records, others = expected(project)
     found = [f"record lost: {path}" for path in sorted(wanted[0] - records)]
     found += [f"record too many: {path}" for path in sorted(records - wanted[0])]
     found += [f"result missing: {path}" for path in sorted(wanted[1] - others)]
     for path in sorted(records & wanted[0]):
         found += _of_record(project / path)
+    now = kept(project).raw
     for one in before:
-        for path, text in one.items():
+        for path, text in one.records.items():
             if not (project / path).is_file():
                 found.append(f"record lost: {path}")
             elif (project / path).read_bytes() != text:
                 found.append(f"record changed: {path}")
+        found += [
+            f"raw output {'changed' if path in now else 'lost'}: {path}" for path in one.raw if now.get(path) != one.raw[path]
+        ]
     return list(dict.fromkeys(found))
 
 
@@ -60,6 +92,37 @@ def _of_record(path: Path) -> list[str]:
     cell, repetition = found["cell"]["path"], found["repetition"]
     if record.path_of(Path("runs"), cell, repetition) != Path("runs", *path.parts[path.parts.index("runs") + 1 :]):
         return [f"record elsewhere: {path} is of {cell}, repetition {repetition}"]
-    if not (path.parents[len(Path(cell).parts) + 1] / found["raw"]).is_dir():
+    if not (_study(path) / found["raw"]).is_dir():
         return [f"raw output lost: {path} names {found['raw']}"]
     return []
+
+
+def wrong_verdicts(project: Path, study: str) -> list[str]:
+    """In sentences: which tables and verdicts of a study, if it has any, are not what its stages make of its records anew."""
+    made = project / "results" / study
+    if not (made / JUDGED[0]).is_file():
+        return []
+    with tempfile.TemporaryDirectory() as place:
+        new = Path(place)
+        observed = {"--csv": new / OBSERVED[0], "--parquet": new / "observations.parquet", "--runs": new / OBSERVED[1]}
+        judged = {"--verdicts": new / JUDGED[0], "--comparisons": new / JUDGED[1], "--answer": new / JUDGED[2]}
+        plan = {"--study": study, "--plan": made / "plan.json"}
+        for stage, options in (
+            ("collect", {**plan, "--records": made / "runs", **observed}),
+            ("claims", {**plan, "--observations": new / OBSERVED[0], "--runs": new / OBSERVED[1], **judged}),
+        ):
+            words = [str(word) for option in options.items() for word in option]
+            done = subprocess.run(
+                [sys.executable, "-m", "plimsoll", stage, *words],
+                cwd=project,
+                env={**os.environ, "PYTHONPATH": str(project / "scripts")},
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode:
+                return [f"the records cannot be judged: {done.stderr.strip().splitlines()[-1]}"]
+        return [
+            f"{name} of {study} is not what its records give"
+            for name in (*OBSERVED, *JUDGED)
+            if not filecmp.cmp(new / name, made / name, shallow=False)
+        ]

@@ -14,7 +14,8 @@ from tests.faults.apart import OWN_ENGINE, Machine
 from tests.faults.drawing import CHANGED, CUT, STOPPED, Fault
 from tests.faults.processes import VICTIMS, Process
 
-LOOK_SECONDS = 0.02
+# Each look at all processes takes some 10 ms, and is a neighbour of what is measured.
+LOOK_SECONDS = 0.1
 # After a blow to everything, what was being started at that moment is struck too.
 BLOWS = 5
 OF_CONTAINER = re.compile(r"/docker/([0-9a-f]{64})")

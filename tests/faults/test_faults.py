@@ -1,12 +1,17 @@
 """The short form of the campaign: a few faults, on different victims, against a few runs."""
 
-import tempfile
-from pathlib import Path
+import json
+import subprocess
+import time
 
 import pytest
+from plimsoll.host import cgroup
+from plimsoll.measuring import lock, record
 
-from tests.faults import drawing, means, processes
-from tests.faults.__main__ import PLACE
+from tests.conftest import recorded
+from tests.faults import beside, drawing, leftovers, means, outcome, processes
+from tests.faults.__main__ import folder, of, stamp, struck
+from tests.faults.apart import Machine
 from tests.faults.campaign import Campaign, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
@@ -30,7 +35,7 @@ def number_of(victim: str, how: str) -> int:
 def campaign():
     if reason := machine.missing():
         pytest.skip(reason)
-    with Campaign(Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE)), SHORT) as campaign:
+    with Campaign(folder(), SHORT) as campaign:
         yield campaign
 
 
@@ -41,7 +46,7 @@ def test_the_next_start_completes_what_a_fault_has_stopped_and_leaves_nothing(ca
     # At the first moment at which the victim is there: that is always in time.
     result = campaign.run(fault._replace(after=0.0))
     assert result.struck
-    assert (result.problems, result.left) == ([], [])
+    assert (result.problems, result.left, result.wrong) == ([], [], [])
 
 
 def test_a_number_gives_the_same_fault_and_the_numbers_all_victims():
@@ -58,8 +63,120 @@ def test_a_number_gives_the_same_fault_and_the_numbers_all_victims():
 
 def test_the_summary_counts_by_kind():
     fault = drawing.draw(SEED, 1)._asdict()
-    made = {"fault": fault, "struck": "it", "problems": [], "left": []}
+    made = {"fault": fault, "struck": "it", "problems": [], "left": [], "wrong": []}
     lost = {**made, "problems": ["record lost: a", "record changed: b", "result missing: c"], "left": ["mount: d"]}
-    text = summary([made, lost, {**made, "struck": ""}])
+    text = summary([made, {**lost, "wrong": ["claims.json"]}, {**made, "struck": ""}])
     kind = f"{fault['victim']}, {fault['how']}"
-    assert f"| {kind} | 2 | 1 | 2 | 1 | 1 |" in text and text.splitlines()[-1] == "| all | 2 | 1 | 2 | 1 | 1 |"
+    assert f"| {kind} | 2 | 1 | 2 | 1 | 1 | 1 |" in text and text.splitlines()[-1] == "| all | 2 | 1 | 2 | 1 | 1 | 1 |"
+
+
+def test_a_campaign_counts_those_that_were_struck_and_no_others_lines():
+    by = stamp()
+    assert len(by["scenes"]) == 16 and by["commit"]
+    lines = [
+        {"struck": "it", "by": by},
+        {"struck": "", "by": by},
+        {"struck": "it", "by": {**by, "commit": "x"}},
+        {"struck": "it"},
+    ]
+    made = of(by, "".join(json.dumps(line) + "\n" for line in lines))
+    assert made == lines[:2] and struck(made) == 1
+
+
+def test_a_stray_beside_a_run_is_named_and_what_the_run_has_itself_is_not():
+    there = [(10, 3, "old", "hpcc"), (20, 4, "new", "mpirun"), (21, 5, "new", "hpcc")]
+    assert beside.strays(there) == {(3, "old"): "hpcc of the run old beside new"}
+    assert beside.strays(there[1:]) == beside.strays([]) == {}
+
+
+def test_strays_are_seen_by_the_mark_of_their_run(monkeypatch):
+    # A variable of the test's own: others may measure.
+    monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_BESIDE")
+    monkeypatch.setattr(beside, "EVERY_SECONDS", 0.02)
+    started = []
+    with beside.watched() as told:
+        for run in ("old", "new"):
+            started.append(subprocess.Popen(["sleep", "60"], env={lock.VARIABLE: run, "PATH": "/usr/bin:/bin"}))
+            # As the kernel counts, they must not start at once.
+            time.sleep(0.3)
+    for one in started:
+        one.kill()
+        one.wait()
+    assert told == ["stray beside a run: sleep of the run old beside new"]
+
+
+def test_raw_output_and_verdicts_that_are_not_what_they_were_are_told(tmp_path):
+    raw = tmp_path / "results/s/raw/a/1-1"
+    raw.mkdir(parents=True)
+    for name in ("same", "changed", "lost"):
+        (raw / name).write_text(name)
+    sums = outcome._sums(tmp_path, raw)
+    (raw / "changed").write_text("anew")
+    (raw / "lost").unlink()
+    path = record.path_of(tmp_path / "results/s/runs", "a", 1)
+    record.keep(path, recorded(status="valid", raw="raw/a/1-1", repetition=1, cell={"path": "a", "runtime": "bare"}))
+    found = outcome.problems(tmp_path, ({str(path.relative_to(tmp_path))}, set()), [outcome.Kept({}, sums)])
+    assert found == ["raw output changed: results/s/raw/a/1-1/changed", "raw output lost: results/s/raw/a/1-1/lost"]
+    assert outcome.wrong_verdicts(tmp_path, "s") == []
+    (tmp_path / "results/s/claims.json").write_text("[]")
+    (wrong,) = outcome.wrong_verdicts(tmp_path, "s")
+    assert wrong.startswith("the records cannot be judged: ")
+
+
+# One of each kind that a run could leave: what names it, and what makes it there.
+PLANTED = {
+    "image: planted:1 ": "tar --create --files-from /dev/null | docker import - planted:1",
+    "container: planted ": "docker create --name planted planted:1 true",
+    "network: planted": "docker network create planted",
+    "volume: planted": "docker volume create planted",
+    "device: planted": "ip link add planted type dummy",
+    "namespace: planted": "ip netns add planted",
+    "mount: /mnt (tmpfs)": "mount -t tmpfs planted /mnt",
+    "loop device: ": "truncate --size 1M FOLDER/planted; losetup --find FOLDER/planted",
+    "firewall: -A FORWARD -s 192.0.2.1/32 ": "iptables -A FORWARD -s 192.0.2.1 -j DROP",
+    "firewall of IPv6: -A FORWARD -s 2001:db8::1/128 ": "ip6tables -A FORWARD -s 2001:db8::1 -j DROP",
+    "cgroup: ": "mkdir $(awk '$3 ~ /^cgroup/ {print $2; exit}' /proc/mounts)/plimsoll-planted",
+    "process: sleep (sleep 98765)": "setsid --fork sleep 98765",
+    # These are called as the machine's engine is, and as what its first process waits for.
+    "process: dockerd (dockerd 98765)": "cp /bin/sleep /tmp/dockerd; setsid --fork unshare --pid --fork "
+    "bash -c 'exec -a dockerd /tmp/dockerd 98765'",
+    "process: sleep (sleep infinity)": "setsid --fork sleep infinity",
+    "namespace of: /tmp/planted": "cp /bin/sleep /tmp/planted; setsid --fork unshare --net /tmp/planted 98765",
+    "file: /tmp/planted": "true",
+    "file: /var/tmp/planted": "touch /var/tmp/planted",
+    "file: /dev/shm/planted": "touch /dev/shm/planted",
+    "file: /run/planted": "touch /run/planted",
+    "file: PROJECT/results/.x.new": "true",
+}
+
+
+@pytest.fixture
+def host():
+    if reason := machine.missing():
+        pytest.skip(reason)
+    host = Machine(folder())
+    yield host
+    looped = subprocess.run(
+        ["losetup", "--noheadings", "--output", "NAME", "--associated", str(host.folder / "planted")],
+        capture_output=True,
+        text=True,
+    )
+    for name in looped.stdout.split():
+        subprocess.run(["losetup", "--detach", name])
+    host.remove()
+    cgroup.remove("plimsoll-planted")
+
+
+@pytest.mark.workflow
+def test_each_kind_of_thing_that_may_be_left_is_seen(host, tmp_path):
+    (tmp_path / "results").mkdir()
+    before = leftovers.seen(host, tmp_path)
+    for command in PLANTED.values():
+        host.ask("bash", "-c", f"({command.replace('FOLDER', str(host.folder))}) >/dev/null 2>&1 </dev/null")
+    (tmp_path / "results/.x.new").touch()
+    left = leftovers.left(host, tmp_path, before)
+    wanted = [what.replace("PROJECT", str(tmp_path)) for what in PLANTED]
+    assert [what for what in wanted if not any(each.startswith(what) for each in left)] == []
+    # What is there twice is not hidden by what was there once.
+    host.ask("bash", "-c", "setsid --fork sleep 98765 >/dev/null 2>&1 </dev/null")
+    assert leftovers.left(host, tmp_path, before).count("process: sleep (sleep 98765)") == 2
