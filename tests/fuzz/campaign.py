@@ -4,10 +4,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.fuzz import files, invented, outputs, records
+from tests.fuzz import archived, files, invented, outputs, records
 from tests.fuzz.reader import Input, Reader, inputs, problem
 
-READERS: dict[str, Reader] = {reader.name: reader for reader in (*outputs.READERS, *records.READERS, *files.READERS)}
+GIVEN = (*outputs.READERS, *records.READERS, *files.READERS, *archived.READERS)
+READERS: dict[str, Reader] = {reader.name: reader for reader in GIVEN}
 # Hypothesis makes up one input for so many mutations.
 MUTATIONS = 10
 # A reader that fails has failed: more of its failures tell little.

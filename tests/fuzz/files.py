@@ -12,6 +12,7 @@ import pandas as pd
 from plimsoll import designs
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.measured import Measured
+from plimsoll.cluster import hosts
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import availability, configured, planner
@@ -111,6 +112,15 @@ def _read_config(data: bytes) -> object:
     return configuration.read(["profile=ci"], put("config.yaml", data), Path("/nonexistent"))
 
 
+def _read_local(data: bytes) -> object:
+    return configuration.read(["profile=ci"], CONFIG / "config.yaml", put("local.yaml", data))
+
+
+def _read_cluster(data: bytes) -> object:
+    found = hosts.read(yaml_files.keys_of(put("cluster.yaml", data)))
+    return [found.command(name) for name in found.named], found.pairs, found.image_settings
+
+
 def _read_setting(data: bytes) -> object:
     text = data.decode(errors="surrogateescape")
     return configuration.read([text], CONFIG / "config.yaml", Path("/nonexistent"))
@@ -126,6 +136,11 @@ SETTINGS = (
     b"repetitions=5",
     b"second_host=user@host",
     b"studies=all",
+)
+LOCAL = b"profile: quick\nstudies: [liu2020]\nruntimes: {docker: off, vm: optional}\nsecond_host: user@host\n"
+CLUSTERS = tuple(
+    (CONFIG / "cluster.yaml").read_bytes().replace(b"hosts: []", b"hosts: " + given)
+    for given in (b"[n1, {name: n2, minutes: 600, cpus: 4}]", b"[{name: epyc, ssh: user@host, folder: there}]")
 )
 CONTENTS = (CONFIG.parent / "containers/hpcc/contents.yaml").read_bytes()
 
@@ -145,6 +160,8 @@ READERS = (
         seconds=30,
     ),
     Reader("configuration", ((CONFIG / "config.yaml").read_bytes(),), _read_config, REFUSALS, OF_BOTH, share=2000),
+    Reader("configuration of a machine", (LOCAL,), _read_local, REFUSALS, OF_BOTH, share=1000),
+    Reader("cluster", CLUSTERS, _read_cluster, REFUSALS, OF_BOTH, share=500, seconds=10),
     Reader("setting", SETTINGS, _read_setting, REFUSALS, OF_BOTH, share=1000),
     Reader("contents of an image", (CONTENTS,), _read_contents, REFUSALS, OF_BOTH, share=1000),
 )
