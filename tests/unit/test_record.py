@@ -141,4 +141,4 @@ def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(record.os, "fsync", sync)
     monkeypatch.setattr(Path, "rename", lambda self, other: order.append("renamed") or renamed(self, other))
     record.write(path, RECORD)
-    assert order == [(".1.json.new", False), "renamed"] and record.read(path) == RECORD
+    assert order == [(".1.json.new", False), "renamed", (tmp_path.name, True)] and record.read(path) == RECORD

@@ -2,8 +2,13 @@
 
 import argparse
 import errno
+import fcntl
 import os
+import shutil
+import struct
+import subprocess
 import threading
+import types
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,8 @@ from plimsoll import __main__ as stages
 from plimsoll.errors import Outage
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
+
+from tests.conftest import recorded
 
 NO_THREAD = RuntimeError("can't start new thread")
 
@@ -96,3 +103,45 @@ def test_a_folder_without_data_of_its_own_is_no_problem(tmp_path, monkeypatch):
     monkeypatch.setattr(record.os, "fsync", refuses)
     record.write(tmp_path / "1.json", {})
     assert (tmp_path / "1.json").is_file()
+
+
+# As a power failure does, without what is still in memory (ext4's EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH).
+SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk with a file system: `place` is where it is, `cut` switches it off and on."""
+    if os.geteuid() or not shutil.which("mkfs.ext4"):
+        pytest.skip("a disk of its own needs root and mkfs.ext4")
+    image, place = tmp_path / "disk", tmp_path / "place"
+    image.touch()
+    os.truncate(image, 32 * 2**20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    place.mkdir()
+    mount = ["mount", "-o", "loop", str(image), str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this machine mounts no loop devices")
+
+    def cut():
+        descriptor = os.open(place, os.O_RDONLY)
+        try:
+            fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
+        finally:
+            os.close(descriptor)
+        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(mount, check=True)
+
+    yield types.SimpleNamespace(place=place, cut=cut)
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_record_that_was_written_survives_a_power_failure(disk):
+    made = recorded(status="valid")
+    path = disk.place / "runs/a/b/1.json"
+    record.keep(path, made)
+    (disk.place / "runs/a/b/2.json").write_text("what nobody had written to the disk")
+    disk.cut()
+    assert record.read(path) == made
+    # The test can fail: what is in memory alone is gone.
+    assert not (disk.place / "runs/a/b/2.json").exists()
