@@ -30,7 +30,7 @@ def seen(machine: Machine, project: Path) -> Counter[str]:
         "volume": machine.run("docker", "volume", "ls", "--quiet").splitlines(),
         "device": [line.split(": ")[1].split("@")[0] for line in machine.run("ip", "-o", "link").splitlines()],
         "namespace": machine.run("ip", "netns").splitlines(),
-        "namespace of": machine.run("lsns", "--type", "net", "--noheadings", "--output", "COMMAND").splitlines(),
+        "namespace of": machine.run("lsns", "--list", "--type", "net", "--noheadings", "--output", "COMMAND").splitlines(),
         "mount": _mounts(machine),
         "loop device": _loops(machine.folder),
         "firewall": _rules(machine, "iptables-save"),

@@ -129,7 +129,7 @@ PLANTED = {
     "container: planted ": "docker create --name planted planted:1 true",
     "network: planted": "docker network create planted",
     "volume: planted": "docker volume create planted",
-    "device: planted": "ip link add planted type dummy",
+    "device: planted": "ip link add planted type bridge",
     "namespace: planted": "ip netns add planted",
     "mount: /mnt (tmpfs)": "mount -t tmpfs planted /mnt",
     "loop device: ": "truncate --size 1M FOLDER/planted; losetup --find FOLDER/planted",

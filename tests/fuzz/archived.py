@@ -83,5 +83,4 @@ READERS = (
         for name in (layout.MANIFEST, f"results/{STUDY}/plan.json", layout.records_of(f"results/{STUDY}"))
     ),
     _of(f"config/studies/{STUDY}.yaml", (*OF_TEXT, *OF_YAML)),
-    Reader("archive", (_zipped(_members()),), _unpacked, REFUSALS, OF_TEXT, share=300, seconds=20),
 )
