@@ -2,14 +2,18 @@
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 # In the masks of signals that wait for a thread.
 KILLED = 1 << (signal.SIGKILL - 1)
 TICKS = os.sysconf("SC_CLK_TCK")
+# The numbers of a process in the namespaces around it, of which the last is in its own.
+FIRST = re.compile(r"^NSpid:.*\t1$", re.MULTILINE)
 
 
 def named(names: Collection[str], user: int | None = None) -> list[int]:
@@ -55,29 +59,55 @@ def started_since(moment: int) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            state, started = _state_and_start(stat)
-            if started >= moment and state not in "ZX":
+            seen = _seen(stat)
+            if seen.started >= moment and seen.state not in "ZX":
                 found.append(int(stat.parts[2]))
     return found
+
+
+def of_containers(members: Collection[int]) -> set[int]:
+    """Of these processes those for which containers were started: what the first process of a namespace has started first."""
+    children: dict[int, list[tuple[int, int]]] = {}
+    for number in members:
+        with contextlib.suppress(OSError):
+            seen = _seen(Path(f"/proc/{number}/stat"))
+            children.setdefault(seen.parent, []).append((seen.started, number))
+    return {min(started)[1] for parent, started in children.items() if parent in members and _is_first(parent)}
+
+
+def _is_first(process: int) -> bool:
+    """Whether a process is the first one of a namespace of processes."""
+    try:
+        return bool(FIRST.search(Path(f"/proc/{process}/status").read_text(errors="replace")))
+    except OSError:
+        return False
 
 
 def undying() -> set[int]:
     """Numbers of the processes that were started after this one, were killed, and do not end: one of their threads is in the
     kernel and is not to be woken."""
-    (_, begun), found = _state_and_start(Path("/proc/self/stat")), set()
+    begun, found = _seen(Path("/proc/self/stat")).started, set()
     for status in Path("/proc").glob("[0-9]*/task/[0-9]*/status"):
         with contextlib.suppress(OSError):
             rows = dict(line.partition(":\t")[::2] for line in status.read_text(errors="replace").splitlines())
             pending = int(rows["SigPnd"], 16) | int(rows["ShdPnd"], 16)
-            if rows["State"].startswith("D") and pending & KILLED and _state_and_start(status.with_name("stat"))[1] >= begun:
+            if rows["State"].startswith("D") and pending & KILLED and _seen(status.with_name("stat")).started >= begun:
                 found.add(int(status.parts[2]))
     return found
 
 
-def _state_and_start(stat: Path) -> tuple[str, int]:
-    """The kernel's letter for what a process or a thread does, and when it was started, in ticks since boot."""
+class _Seen(NamedTuple):
+    """What the kernel says of a process or a thread: the letter for what it does, its parent's number, and when it was started,
+    in ticks since boot."""
+
+    state: str
+    parent: int
+    started: int
+
+
+def _seen(stat: Path) -> _Seen:
     fields = stat.read_bytes().rpartition(b")")[2].split()
-    return fields[0].decode(), int(fields[19])
+    return _Seen(fields[0].decode(), int(fields[1]), int(fields[19]))
 
 
 def place_in_kernel(process: int) -> str:

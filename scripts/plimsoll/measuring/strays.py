@@ -15,7 +15,8 @@ PATIENCE, LOOK_SECONDS = 1.0, 0.02
 
 def left(identity: str, groups: Iterable[Path], since: int) -> str:
     """In words, what a program has left that the run `identity` started at `since` (processes.now): processes that were started
-    after it, in these cgroups or with the run's mark. Nothing if there are none, or if they end in a moment."""
+    after it, in these cgroups or with the run's mark, without what containers have themselves. Nothing if there are none, or if
+    they end in a moment."""
     groups, end = list(groups), time.monotonic() + PATIENCE
     while there := dict(_there(identity, groups, since)):
         if time.monotonic() > end:
@@ -27,6 +28,8 @@ def left(identity: str, groups: Iterable[Path], since: int) -> str:
 def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int, str]]:
     """Number and name of each."""
     mark, grouped = f"{lock.VARIABLE}={identity}".encode(), _members(groups)
+    # An engine says that a container is up before that has started its program.
+    grouped -= processes.of_containers(grouped)
     for number in processes.started_since(since):
         with contextlib.suppress(OSError):
             if number in grouped or mark in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):

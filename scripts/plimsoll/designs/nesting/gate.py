@@ -52,14 +52,16 @@ def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=l
         ended = _ends(processes, opened + limit, outputs)
     finally:
         for process in processes:
-            kill(process)
+            kill(process, group=True)
     begun = [noted(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
     return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
 
 
 def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
+    """A command at the gate, in a process group of its own, in which what it starts is killed with it."""
+    words = ["bash", "-c", WAITING, f"{stem}.begun", *command]
     with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
-        return subprocess.Popen(["bash", "-c", WAITING, f"{stem}.begun", *command], stdin=closed, stdout=out, stderr=err)
+        return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
 def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path]) -> list[float | None]:
