@@ -7,7 +7,9 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import threading
+import time
 import types
 from pathlib import Path
 
@@ -145,3 +147,27 @@ def test_a_record_that_was_written_survives_a_power_failure(disk):
     assert record.read(path) == made
     # The test can fail: what is in memory alone is gone.
     assert not (disk.place / "runs/a/b/2.json").exists()
+
+
+@pytest.fixture
+def few_processes():
+    """A group in which there may be two processes or threads; the file by which a process enters it."""
+    roots = [row.split() for row in Path("/proc/self/mounts").read_text().splitlines()]
+    found = [Path(row[1]) for row in roots if row[2] == "cgroup" and "pids" in row[3].split(",")]
+    if os.geteuid() or not found:
+        pytest.skip("limiting processes needs root and the controller pids")
+    group = found[0] / f"plimsoll-test-{os.getpid()}"
+    group.mkdir()
+    (group / "pids.max").write_text("2")
+    yield group / "cgroup.procs"
+    time.sleep(0.2)
+    group.rmdir()
+
+
+@pytest.mark.parametrize("words", ["list", "image --name hpcc --base bootstrap --output /dev/null"])
+def test_without_processes_a_stage_ends_in_bounded_time_and_with_no_traceback(few_processes, tmp_path, words):
+    command = f"echo $$ >{few_processes}; exec {sys.executable} -m plimsoll --directory {tmp_path} {words}"
+    environment = {**os.environ, "PLIMSOLL_IMAGES": str(tmp_path / "images")}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100, env=environment)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1) and (done.returncode == 0 or done.stderr.splitlines()[-1].startswith("plimsoll: "))

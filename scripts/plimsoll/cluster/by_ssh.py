@@ -25,6 +25,7 @@ from plimsoll.cluster import marker
 from plimsoll.environments.base import last_words
 from plimsoll.environments.networks.second_host import SSH, ours
 from plimsoll.errors import PlimsollError
+from plimsoll.host import threads
 
 # ssh's own exit status: it did not get there, or the connection broke.
 CUT_OFF = 255
@@ -161,8 +162,7 @@ def run(host: Reached, words: list[str]) -> int:
         stdin=subprocess.PIPE,
     )
     ended = threading.Event()
-    beating = threading.Thread(target=_beat, args=(process.stdin, ended), daemon=True)
-    beating.start()
+    beating = threads.started(lambda: _beat(process.stdin, ended), daemon=True)
     try:
         status = process.wait()
     finally:

@@ -3,14 +3,15 @@
 The listing needs no container engine, and waits for none: a runtime that does not answer in time is listed with that reason.
 """
 
-import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from plimsoll import environments, paths
 from plimsoll.config import configuration, studies
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
+from plimsoll.host import threads
 from plimsoll.planning import configured
 from plimsoll.terminal import listing, standing
 
@@ -47,14 +48,13 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
     def ask(name: str) -> None:
         try:
             answered[name] = listing.Runtime(wishes[name], version=environments.find(name).check())
-        except PlimsollError as problem:
+        except (PlimsollError, OSError) as problem:
             answered[name] = listing.Runtime(wishes[name], reason=str(problem))
 
-    asked = [threading.Thread(target=ask, args=[name], daemon=True) for name, wish in wishes.items() if wish != "off"]
+    # Before several are at it at once.
     for name in wishes:
         environments.find(name)
-    for thread in asked:
-        thread.start()
+    asked = [threads.started(partial(ask, name), daemon=True) for name, wish in wishes.items() if wish != "off"]
     for thread in asked:
         thread.join(PATIENCE_SECONDS)
     silent = f"it did not answer within {PATIENCE_SECONDS:g} s"
