@@ -37,9 +37,10 @@ else
     # (A list such as 'test || dockerd &' would leave a subshell behind that does hold them.)
     if ! [ -f "$pidfile" ]; then setsid --fork dockerd >>"$log" 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; fi
 fi
-end=$((SECONDS + 60))
+seconds=${PLIMSOLL_ENGINE_SECONDS:-60}
+end=$((SECONDS + seconds))
 while [ "$SECONDS" -lt "$end" ]; do
     engine_answers && exit 0
     sleep 0.5
 done
-die "the Docker engine did not answer within 60 s: see $log, end it if it hangs, start it by hand, then run again."
+die "the Docker engine did not answer within $seconds s: see $log, end it if it hangs, start it by hand, then run again."

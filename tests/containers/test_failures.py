@@ -323,7 +323,8 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
 def test_a_benchmark_that_prints_without_end_fails_and_does_not_fill_the_disk(workspace, working, monkeypatch, runtime):
     working(runtime)
     monkeypatch.setattr(processes, "MOST_BYTES", 2**22)
-    instead(monkeypatch, "yes")
+    # Not so fast that a test which fails fills the disk.
+    instead(monkeypatch, "while sleep 0.01; do head -c 1000000 /dev/zero; done")
     workspace.plan["limits"]["attempts"] = 1
     found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/beff")
     assert (found["status"], found["reason"]) == ("failed", "it wrote more than 4 MiB to its stdout.txt")

@@ -95,6 +95,10 @@ def test_who_has_a_pipe_of_a_killed_command_is_not_waited_for():
     assert time.monotonic() - begun < 3
 
 
+# Prints without end, and not so fast that a test which fails fills the disk.
+PRINTS = "while sleep 0.01; do head -c 100000 /dev/zero; done"
+
+
 @pytest.fixture
 def short(monkeypatch):
     monkeypatch.setattr(process, "MOST_BYTES", 2**20)
@@ -104,7 +108,7 @@ def short(monkeypatch):
 @pytest.mark.parametrize(("to", "name"), [("1", "stdout.txt"), ("2", "stderr.txt")])
 def test_a_program_that_prints_without_end_is_ended_and_its_output_cut(tmp_path, short, to, name):
     with pytest.raises(Unavailable, match=f"^it wrote more than 1 MiB to its {name}$"):
-        process.run_bounded(["sh", "-c", f"echo $$ >pid; yes >&{to}"], {"PATH": "/usr/bin:/bin"}, tmp_path, 60)
+        process.run_bounded(["sh", "-c", f"echo $$ >pid; {PRINTS} >&{to}"], {"PATH": "/usr/bin:/bin"}, tmp_path, 60)
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
     # It was at work for a moment after the cut.
     process.cut(tmp_path)
@@ -131,7 +135,7 @@ def test_what_is_no_output_is_not_cut(tmp_path, short):
 
 
 def test_a_creation_that_prints_without_end_is_refused_with_nothing_left(tmp_path, short):
-    words = ["sh", "-c", f"yes & echo $! >{tmp_path}/pid; wait"]
+    words = ["sh", "-c", f"({PRINTS}) & echo $! >{tmp_path}/pid; wait"]
     with pytest.raises(Unavailable, match="more than 1 MiB to its 0.out"):
         gate.pass_together([words], tmp_path, 30)
     number = int((tmp_path / "pid").read_text())

@@ -80,7 +80,6 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path]) -
                 # Not between two ends, whose moments are what is measured.
                 if not ready:
                     refuse_long(outputs)
-                refuse_long(outputs)
         finally:
             for key in list(waiting.get_map().values()):
                 os.close(key.fd)
