@@ -34,10 +34,6 @@ PROFILE ?= quick
 DIRECTORY ?=
 SMALL ?=
 HOSTS ?=
-# Set-up installs what these studies ask for, and what building their images takes unless they come from a file. What a user
-# gives, or a file is called, reaches the shell as the value of a variable alone: it is not a command, whatever is in it.
-export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
-export SEED NUMBER FAULTS INPUTS
 # What is made and measured lies in results/ there.
 place = $(if $(DIRECTORY),--directory "$$DIRECTORY")
 settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
@@ -46,6 +42,13 @@ settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
 HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
+SEED ?= 2026
+
+# Set-up installs what these studies ask for, and what building their images takes unless they come from a file. What a user
+# gives, or a file is called, reaches the shell as the value of a variable alone: it is not a command, whatever is in it. (What
+# has a default gets it before: a variable that is exported is defined, and `?=` leaves it as it is.)
+export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
+export SEED NUMBER FAULTS INPUTS
 
 .PHONY: clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test setup \
 	lint bench
@@ -63,9 +66,8 @@ reproduce: setup
 endif
 
 # What can be built here, for a machine that cannot build.
-image: FILE ?= plimsoll-images.tar.gz
 image: setup
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output "$$FILE" $(settings)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(if $(FILE),"$$FILE",plimsoll-images.tar.gz) $(settings)
 
 # Of the images that were listed here. It takes Debian's package lists of the day.
 vulnerabilities:
@@ -148,7 +150,6 @@ bench: setup
 
 # Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped, for HOURS or until FAULTS were made;
 # NUMBER makes one again.
-SEED ?= 2026
 faults: setup
 	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,$(if $(FAULTS),--faults "$$FAULTS") \
 		$(if $(filter-out usual,$(HOURS)),--hours "$$HOURS"))

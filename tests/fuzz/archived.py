@@ -78,6 +78,7 @@ def _of(name: str, mutations: tuple) -> Reader:
 
 OF_DOCUMENTS = (*OF_TEXT, *OF_JSON)
 READERS = (
+    Reader("archive", (_zipped(_members()),), _unpacked, REFUSALS, OF_TEXT, share=300, seconds=20),
     *(
         _of(name, OF_DOCUMENTS)
         for name in (layout.MANIFEST, f"results/{STUDY}/plan.json", layout.records_of(f"results/{STUDY}"))

@@ -82,3 +82,13 @@ def test_several_hosts_and_runtimes_are_several_words(folder):
     (folder / "x").touch()
     assert make(folder, "findings", "HOSTS=one two ?").endswith("hosts/findings.csv\none\ntwo\n?\n")
     assert make(folder, "without", "RUNTIMES=docker docker-ptrace").endswith("without\ndocker\ndocker-ptrace\n")
+
+
+def test_what_nobody_gives_has_its_default(folder):
+    said = make(folder, "reproduce").splitlines()
+    assert said[said.index("--hours") + 1] == "usual" and "profile=quick" in said
+    said = make(folder, "precise").splitlines()
+    assert [said[said.index(name) + 1] for name in ("--width", "--maximum")] == ["0.1", "30"]
+    assert "plimsoll-images.tar.gz" in make(folder, "image").splitlines()
+    # Nobody gives a time for a profile that says how often everything is repeated.
+    assert "--hours" not in make(folder, "reproduce", "PROFILE=paper")

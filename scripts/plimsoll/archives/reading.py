@@ -4,6 +4,7 @@ Each member has to be what the manifest says, and nothing is read further than t
 workflow looks for what it is given, and none where it writes.
 """
 
+import errno
 import hashlib
 import io
 import json
@@ -55,7 +56,10 @@ def opened(source: Path) -> Iterator[Archive]:
             yield archive
     except Refused as problem:
         raise PlimsollError(f"{source} cannot be used: {problem}.") from problem
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as problem:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as problem:
+        # Of a damaged archive the place of a member may lie before the file's beginning.
+        if isinstance(problem, OSError) and problem.errno != errno.EINVAL:
+            raise
         raise PlimsollError(f"{source} is damaged, or no archive: copy it again, or make it again (make archive).") from problem
 
 
