@@ -317,8 +317,11 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
 
 def test_make_archives_the_folder_that_it_is_told(project):
     for given, words in (
-        (["DIRECTORY=hosts/n1", "FILE=n1.zip"], f"-m plimsoll --directory hosts/n1 archive --output {project.folder}/n1.zip"),
-        (["FILE=n1.zip", "SMALL=1"], "-m plimsoll archive --output n1.zip --small"),
+        (
+            ["DIRECTORY=hosts/n1", "FILE=n1.zip"],
+            '-m plimsoll --directory "$DIRECTORY" archive --output "$(realpath --canonicalize-missing -- "$FILE")"',
+        ),
+        (["FILE=n1.zip", "SMALL=1"], '-m plimsoll archive --output "$FILE" --small'),
     ):
         done = subprocess.run(
             ["make", "-n", "archive", *given],
@@ -332,7 +335,7 @@ def test_make_archives_the_folder_that_it_is_told(project):
 
 def test_making_again_needs_no_set_up_but_python(project):
     """What make would run, with an archive and without."""
-    commands = {"FROM=a.zip": ("python.sh", "remake --file a.zip"), "STUDIES=liu2020": ("all.sh", "snakemake")}
+    commands = {"FROM=a.zip": ("python.sh", 'remake --file "$FROM"'), "STUDIES=liu2020": ("all.sh", "snakemake")}
     for given, words in commands.items():
         done = subprocess.run(
             ["make", "-n", "reproduce", given],
