@@ -235,7 +235,7 @@ def _foretell(folder: Path, judged: Judged, spent: float) -> None:
     """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
     measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
-    made, reached = [], set[str]()
+    made, reached = [], set()
     # Nothing is known of what was left out for want of time.
     known = forecasts.HOURS if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):

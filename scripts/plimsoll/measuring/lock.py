@@ -140,20 +140,37 @@ def remove_folders() -> None:
 
 def kill_strays() -> None:
     """Kill every process of a run that is not this process's."""
-    mine = f"{VARIABLE}={os.environ.get(VARIABLE, '')}".encode()
+    mine = _mark(os.environ.get(VARIABLE, ""))
     _kill(lambda entry: entry.startswith(f"{VARIABLE}=".encode()) and entry != mine)
 
 
 def kill_run(identity: str) -> None:
     """Kill every process that this process has started for a run and that is still there."""
-    _kill(lambda entry: entry == f"{VARIABLE}={identity}".encode())
+    _kill(lambda entry: entry == _mark(identity))
+
+
+def is_of(process: int, identity: str) -> bool:
+    """Whether a process was started for a run; not if it has ended, or is another user's."""
+    return _mark(identity) in _environment(process)
+
+
+def _mark(identity: str) -> bytes:
+    return f"{VARIABLE}={identity}".encode()
+
+
+def _environment(process: int) -> list[bytes]:
+    """What a process was started with; nothing if it has ended, or is another user's."""
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _kill(is_one: Callable[[bytes], bool]) -> None:
     """Kill the processes with such an entry in their environment. This process is not among them: what it was started with has
     no run."""
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            environment = (folder / "environ").read_bytes().split(b"\0")
-            if int(folder.name) != os.getpid() and any(map(is_one, environment)):
-                os.kill(int(folder.name), signal.SIGKILL)
+        number = int(folder.name)
+        if number != os.getpid() and any(map(is_one, _environment(number))):
+            with contextlib.suppress(OSError):
+                os.kill(number, signal.SIGKILL)

@@ -25,15 +25,19 @@ def left(identity: str, groups: Iterable[Path], since: int) -> str:
     return ""
 
 
+def reason(left: str) -> str:
+    """Why a run does not count whose program has `left` something."""
+    return f"it ended before what it had started: {left} went on"
+
+
 def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int, str]]:
     """Number and name of each."""
-    mark, grouped = f"{lock.VARIABLE}={identity}".encode(), _members(groups)
+    grouped = _members(groups)
     # An engine says that a container is up before that has started its program.
     grouped -= processes.of_containers(grouped)
     for number in processes.started_since(since):
-        with contextlib.suppress(OSError):
-            if number in grouped or mark in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
-                yield number, processes.name(number)
+        if number in grouped or lock.is_of(number, identity):
+            yield number, processes.name(number)
 
 
 def _members(groups: list[Path]) -> set[int]:

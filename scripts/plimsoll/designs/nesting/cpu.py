@@ -60,7 +60,7 @@ class Task(Base):
         groups = self.services.groups() if self.services else []
         if left := strays.left(self.attempt.identity, groups, since):
             lock.kill_run(self.attempt.identity)
-            raise InvalidOutput(f"it ended before what it had started: {left} went on")
+            raise InvalidOutput(strays.reason(left))
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
         """Start one program's loop, which waits for the moment to begin."""

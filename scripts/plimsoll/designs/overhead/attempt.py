@@ -255,7 +255,7 @@ class _Run:
         """InvalidOutput if a program has left something at work. A server is no program's: it has a process for each client."""
         groups = self.services.groups() if self.services else self._bare_groups()
         if not self.network and (left := strays.left(self.attempt.identity, groups, since)):
-            raise InvalidOutput(f"it ended before what it had started: {left} went on")
+            raise InvalidOutput(strays.reason(left))
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()

@@ -154,7 +154,7 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     if ended.code:
         return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {_last_words(folder)}"}
     if ended.left:
-        return {"status": status.INVALID, "reason": f"it ended before what it had started: {ended.left} went on"}
+        return {"status": status.INVALID, "reason": strays.reason(ended.left)}
     try:
         measured["ranks"] = _ranks(folder, cell)
         seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
