@@ -12,7 +12,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -231,17 +231,14 @@ def changed_whole(archive: Archive, folder: Path) -> str | None:
     return changed(archive, folder, set()) or next(other, None)
 
 
-def _sha256(path: Path) -> str | None:
-    """That of a file; None if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+def _sha256(path: Path, content: Callable[[Path], bytes] = Path.read_bytes) -> str | None:
+    """That of a file's content; None if there is none."""
+    return hashlib.sha256(content(path)).hexdigest() if path.is_file() else None
 
 
 def _checksum(path: Path) -> str | None:
     """SHA-256 of a file, as an archive would have it; None if there is none."""
-    if not path.is_file():
-        return None
-    content = pictures.linked(path) if path.name == pictures.REPORT else path.read_bytes()
-    return hashlib.sha256(content).hexdigest()
+    return _sha256(path, pictures.linked if path.name == pictures.REPORT else Path.read_bytes)
 
 
 def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
