@@ -14,6 +14,7 @@ import pandas as pd
 
 from plimsoll import paths, rounds
 from plimsoll.analysis import collect
+from plimsoll.analysis.blocks import POWER
 from plimsoll.claims import book, costs, evaluate, findings, needs, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config import configuration
@@ -92,9 +93,10 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
-        blocks, chosen = second_stage(judged, reference(loaded, judged.plan), noted["given"][-1], noted["before"])
+        other = reference(loaded, judged.plan, folder)
+        blocks, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
         if chosen:
-            _foretell(folder, judged, sum(noted["given"]))
+            _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
             print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
         noted |= {"stage": "second", "chosen": chosen}
         _ask(folder, profile, judged.plan, blocks, noted)
@@ -102,7 +104,7 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
         _snakemake(folder, settings)
         judged = None
     judged = judged or judge(folder, loaded)
-    _foretell(folder, judged, sum(noted["given"]))
+    _foretell(folder, judged, reference(loaded, judged.plan, folder), sum(noted["given"]), sum(noted["given"]))
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
@@ -119,11 +121,22 @@ def judge(folder: Path, study: Study) -> Judged:
     return of_tables(study, plan, *_tables(folder, plan))
 
 
-def reference(study: Study, plan: Plan) -> Judged | None:
+def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | None:
     """Judge the reference measurements of a study, as far as they are of cells that this machine's plan has; None if there are
-    none."""
+    none. Those that were made of the study's `own` results are no other data, and are none."""
     folder = paths.REFERENCES / study["id"]
-    return of_tables(study, plan, *_tables(folder, plan)) if _measured(folder) else None
+    if not _measured(folder):
+        return None
+    observations, runs = _tables(folder, plan)
+    if own and _measured(own) and _started(runs) & _started(_tables(own, plan)[1]):
+        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, and have no say.", flush=True)
+        return None
+    return of_tables(study, plan, observations, runs)
+
+
+def _started(runs: pd.DataFrame) -> set[float]:
+    """When runs were started, which tells them from all others."""
+    return set(runs["started"].dropna()) if "started" in runs else set()
 
 
 def of_nothing(study: Study, plan: Plan) -> Judged:
@@ -153,7 +166,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     there = blocks_of(plan) if _measured(folder) else {}
     if there and all(there.values()):
         return there
-    first = first_stage(study, plan, seconds)
+    first = first_stage(study, plan, seconds, folder)
     begun = {path: max(first.get(path, 0), there.get(path, 0)) for path in {**there, **first}}
     if not any(begun.values()):
         usual, fewest = costs.of(plan), FIRST_BLOCKS[-1]
@@ -164,9 +177,10 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     return begun
 
 
-def first_stage(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
-    """Blocks by cell of the first stage of a time in which nothing is measured yet: of everything as many of FIRST_BLOCKS as
-    fit. Where none does, of what other measurements settled soonest; nothing where the time is too short for that."""
+def first_stage(study: Study, plan: Plan, seconds: float, own: Path | None = None) -> dict[str, int]:
+    """Blocks by cell of the first stage of a time in which nothing is measured yet (in `own`, the study's results): of
+    everything as many of FIRST_BLOCKS as fit. Where none does, of what other measurements settled soonest; nothing where the
+    time is too short for that."""
     usual, nothing = costs.of(plan), of_nothing(study, plan)
     asked = set(needs.cells_of(nothing.rows))
     for blocks in FIRST_BLOCKS:
@@ -174,7 +188,7 @@ def first_stage(study: Study, plan: Plan, seconds: float) -> dict[str, int]:
         if usual.seconds(everything) <= FIRST_SHARE * seconds:
             return everything
     possible = [_everything(usual, asked, blocks) for blocks in FEWER_BLOCKS]
-    return _soonest(study, nothing.soonest(reference(study, plan)), possible, usual, seconds)
+    return _soonest(study, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
 
 
 def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
@@ -231,34 +245,53 @@ def _measured(folder: Path) -> bool:
     return (folder / "runs.csv").exists()
 
 
-def _foretell(folder: Path, judged: Judged, spent: float) -> None:
-    """Add to the forecasts how many findings are settled, how many would be after so many hours in all, and which never."""
+def _spent(judged: Judged, noted: dict) -> float:
+    """Hours that are spent of the times that were given, after the first stage of the last one."""
+    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
+    return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
+
+
+def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
+    """Add to the forecasts how many findings are settled after the hours `spent`, how many would be after those `given` and
+    after more, and which never.
+
+    The stage that is foretold is bought as the second stage is. What it has the blocks for comes out with a power of 80 %, so
+    that so many of these are counted.
+    """
     measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
+    wanted = judged.asked(other).needs
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
     # Nothing is known of what was left out for want of time.
-    known = forecasts.HOURS if all(now.values()) else ()
+    known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):
-        blocks, _ = allocate(now, judged.asked(None).needs, measured, (hours - spent) * 3600)
+        blocks, _ = allocate(now, wanted, measured, FOR_MEASURING * (hours - spent) * 3600)
         # More time is for more findings, and spends less on some of those that less time is for.
         reached |= _within(judged, blocks)
-        made.append({"hours": hours, "settled": settled + len(reached)})
-    still = [result["id"] for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
-    never = [name for name in still if name not in reached] if known else []
-    forecasts.add(folder, hours=spent, settled=settled, testable=testable, forecasts=made, never=never)
+        made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
+    still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    left = [result for result in still if result["id"] not in reached] if known else []
+    never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
+    told = {"forecasts": made, "never": never, "unknown": unknown}
+    forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
 
 
 def _within(judged: Judged, blocks: dict[str, int]) -> set[str]:
     """The findings that are open and would be settled by so many blocks, if differences and spreads are as estimated."""
     reached = set()
     for result in findings.counted(judged.results):
-        number = result.get("needed")
-        if result["verdict"] != verdicts.INCONCLUSIVE or not number or math.isnan(number):
+        if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
         cells = needs.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
-        if cells and min(blocks.get(cell, 0) for cell in cells) >= number:
+        if cells and min(blocks.get(cell, 0) for cell in cells) >= result["needed"]:
             reached.add(result["id"])
     return reached
+
+
+def _estimated(result: dict) -> bool:
+    """Whether it is known how many blocks a finding would take."""
+    number = result.get("needed")
+    return bool(number) and not math.isnan(number)
 
 
 def _said(judged: Judged) -> str:

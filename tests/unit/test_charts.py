@@ -39,7 +39,7 @@ def shown(name="granularity", schemes=SMALL, levels=("any",), runtimes=RUNTIMES,
         size = {"containers": int(scheme[1]), "ranks_per_container": 1}
         values = ("uma", mode, scheme, runtime, level, "default", "standard", "plain", "fft")
         cell = {**dict(zip(FACTORS, values, strict=True)), **size}
-        planned.append(cell)
+        planned.append({**cell, "repetitions": 6})
         if (scheme, runtime) not in missing:
             for block, value in enumerate(random.normal(10, 0.2, 6)):
                 rows.append({**cell, "metric": "m", **METRIC, "value": value, "censored": False, "repetition": block + 1})
@@ -241,6 +241,14 @@ def test_the_caption_states_n_whiskers_and_what_is_missing():
     figure = drawn(shown()).figure
     (legend,) = figure.legends
     assert {"whiskers: 95 % interval of the mean", "single runs"} <= {text.get_text() for text in legend.get_texts()}
+
+
+def test_the_caption_states_what_a_given_time_planned_of_each_cell():
+    """Not the profile's number: the cells of one comparison may be measured more often than others."""
+    told = shown()
+    more = [{**cell, "repetitions": 30 if cell["runtime"] == "bare" else 4} for cell in told.cells]
+    assert "(4 to 30 planned)" in drawn(replace(told, cells=more)).caption
+    assert set(drawn(replace(told, cells=more)).summary["planned"]) == {4, 30}
 
 
 def test_the_alternative_text_tells_the_finding():

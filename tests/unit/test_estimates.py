@@ -58,6 +58,44 @@ def test_repetitions_needed_are_those_of_the_power_of_the_t_test(size):
     assert blocks.needed(1.0, size, 0.05) == pytest.approx(np.ceil(known), abs=1.01)
 
 
+def test_many_blocks_are_tested_as_batches_of_consecutive_ones():
+    draws = np.random.default_rng(4).normal(0.03, 0.05, 60)
+    batches = draws.reshape(20, 3).mean(axis=1)
+    assert blocks.units(draws).tolist() == pytest.approx(batches)
+    assert len(blocks.units(draws[:39])) == 39
+    told = blocks.about_zero(draws, 0.05)
+    assert told["p"] == pytest.approx(stats.ttest_1samp(batches, 0).pvalue)
+    assert told["shown"].degrees == blocks.degrees(60) == 19
+    assert told["effect"] == pytest.approx(draws.mean()) and told["deviation"] == pytest.approx(batches.std(ddof=1) * 3**0.5)
+
+
+def test_blocks_that_have_seconds_in_common_find_a_difference_as_seldom_as_is_said():
+    """As the dense blocks of a second stage: a correlation of 0.2 with the block before."""
+    random, wrong = np.random.default_rng(9), {"batches": 0, "blocks": 0}
+    for _ in range(2000):
+        noise = random.normal(size=400)
+        for block in range(1, 400):
+            noise[block] += 0.2 * noise[block - 1]
+        wrong["batches"] += blocks.p_difference(noise) < 0.05
+        wrong["blocks"] += stats.ttest_1samp(noise, 0).pvalue < 0.05
+    assert wrong["blocks"] > 180
+    low, high = stats.binom.ppf([0.0005, 0.9995], 2000, 0.055)
+    assert low <= wrong["batches"] <= high
+
+
+def test_a_session_is_one_value_however_many_blocks_it_has():
+    random = np.random.default_rng(5)
+    each = [random.normal(0.1 * number, 0.05, count) for number, count in enumerate((4, 90, 12), 1)]
+    which = np.concatenate([number * blocks.SESSION + np.arange(len(one)) for number, one in enumerate(each, 1)])
+    told = blocks.about_zero(np.concatenate(each), 0.05, which=which)
+    means = [one.mean() for one in each]
+    assert told["p"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue) and told["effect"] == pytest.approx(np.mean(means))
+    assert told["shown"].degrees == 2
+    limited = Sample(np.concatenate(each), which, np.arange(len(which)) == 3)
+    assert blocks.by_session(limited).values.tolist() == pytest.approx(means)
+    assert blocks.by_session(limited).censored.tolist() == [True, False, False]
+
+
 def test_what_is_detectable_with_n_needs_n():
     effect = blocks.detectable(0.1, 12, 0.05)
     assert blocks.needed(0.1, effect * 1.0001, 0.05) == 12

@@ -21,6 +21,7 @@ from tests.conftest import PROJECT, REFERENCE, built, small
 STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds: it is done once.
 KNOWN: dict[tuple[str, str], object] = {}
+judged_reference = hours.reference
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def once(monkeypatch):
     """The reference and what can be tested are judged once for all tests."""
     for name in ("reference", "of_nothing"):
         judge = getattr(hours, name)
-        monkeypatch.setattr(hours, name, lambda study, plan, name=name, judge=judge: _known(name, judge, study, plan))
+        monkeypatch.setattr(hours, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan))
 
 
 def _known(name, judge, study, plan):
@@ -227,18 +228,32 @@ def _runs(plan, blocks):
 
 
 def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp_path):
-    hours._foretell(tmp_path, judged, 0.5)
+    hours._foretell(tmp_path, judged, None, 0.3, 0.5)
     (made,) = forecasts.read(tmp_path)
     numbers = [each["settled"] for each in made["forecasts"]]
-    assert [each["hours"] for each in made["forecasts"]] == [1, 3, 10, 30]
+    assert [each["hours"] for each in made["forecasts"]] == [0.5, 1, 3, 10, 30]
     assert made["settled"] <= numbers[0] and numbers == sorted(numbers) and numbers[-1] <= made["testable"]
-    assert len(made["never"]) == made["testable"] - numbers[-1]
-    hours._foretell(tmp_path, judged, 1)
+    # Of what there are the blocks for, four in five come out.
+    reached = made["testable"] - made["settled"] - len(made["never"]) - len(made["unknown"])
+    assert numbers[-1] == made["settled"] + round(0.8 * reached)
+    hours._foretell(tmp_path, judged, None, 1, 1)
     first, second = forecasts.rows(forecasts.read(tmp_path))
-    assert (first["earlier"], second["earlier"]) == ([], [numbers[0]])
+    assert (first["earlier"], second["earlier"]) == ([], [numbers[1]])
     assert second["foretold"][1] is None and second["foretold"][3] is not None
     said = forecasts.sentence(study["id"], forecasts.read(tmp_path))
     assert f"{made['settled']} of {made['testable']} testable findings are settled after 1 hours" in said
+
+
+def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, study, tmp_path, capsys):
+    own = tmp_path / study["id"]
+    shutil.copytree(REFERENCE / study["id"], own, ignore=shutil.ignore_patterns("*.zip", "figures"))
+    assert judged_reference(study, judged.plan, own) is None
+    assert "the reference measurements are of these very runs, and have no say" in capsys.readouterr().out
+    runs = pd.read_csv(own / "runs.csv", dtype=str, keep_default_na=False)
+    runs["started"] = (pd.to_numeric(runs["started"]) + 1e6).astype(str)
+    runs.to_csv(own / "runs.csv", index=False)
+    assert judged_reference(study, judged.plan, own) is not None
+    assert judged_reference(study, judged.plan, tmp_path / "nothing") is not None
 
 
 def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, plan_of, tmp_path):
@@ -327,7 +342,7 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
         return judged._replace(plan=planned[-1], runs=undisturbed)
 
     judged_at, foretold = [], []
-    monkeypatch.setattr(hours, "_foretell", lambda folder, judged, spent: foretold.append(spent))
+    monkeypatch.setattr(hours, "_foretell", lambda folder, judged, other, spent, given: foretold.append(given))
     for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
         monkeypatch.setattr(hours, name, replacement)
     return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at, foretold=foretold)

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims import over_sessions, verdicts
+from plimsoll.claims import over_sessions, quantities, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.over_sessions import ALIKE, NEVER, ONCE, TURNED
+from plimsoll.claims.sides import Contrast, Side
 from plimsoll.config import studies
 from plimsoll.measuring import record, system
 from plimsoll.pages import sessions as pages_sessions
@@ -158,6 +159,28 @@ def test_blocks_of_sessions_that_differ_would_find_what_is_not_there():
     assert wrong["blocks"] > 400
     low, high = stats.binom.ppf([0.001, 0.999], 2000, 0.05)
     assert low <= wrong["sessions"] <= high
+
+
+def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
+    """Not that of all runs of either side: one of them may have far more blocks, which other minutes were in."""
+    study = built("plimsoll2026")
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    a, b = (f"uma/exact/E2/{runtime}/any/default/standard/plain/beff" for runtime in ("docker", "bare"))
+    drawn = np.random.default_rng(11)
+    tables = []
+    for _ in range(3):
+        minutes = np.linspace(0, 0.5, 60)
+        rows = [
+            {**dict(zip(plan["factors"], cell.split("/"), strict=True)), "metric": "pingpong_bandwidth", "censored": False}
+            | {"repetition": block, "block": block, "value": float(np.exp(effect + minute + drawn.normal(0, 0.01)))}
+            for cell, effect, count in ((a, -0.2, 5), (b, 0.0, 60))
+            for block, minute in enumerate(minutes[:count], 1)
+        ]
+        tables.append(pd.DataFrame(rows))
+    measured = over_sessions.together(study, plan, tables, [pd.DataFrame(columns=["status"])] * 3)
+    sides = (Side("pingpong_bandwidth", cell) for cell in (a, b))
+    row = quantities.find(None).compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
+    assert row["effect"] == pytest.approx(math.expm1(-0.2), abs=0.01) and row["shown"].degrees == 2
 
 
 @pytest.fixture(scope="module")

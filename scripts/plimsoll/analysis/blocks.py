@@ -26,6 +26,11 @@ SMALLEST = 3
 # Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the
 # standard deviation of equal numbers is not always exactly 0.
 ROUNDING = 1e-12
+# Blocks in which few cells are measured follow each other within seconds, and what lasts longer is in several of them. Of so
+# many blocks or more, consecutive ones are one value together, and there are so many of these (batch means).
+BATCHED, BATCHES = 40, 20
+# Blocks of several sessions are numbered by their session too: that many times its number are added.
+SESSION = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,30 @@ def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
     return tuple(float(value) for value in np.expm1((ratios.mean(), low, high)))
 
 
+def units(values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+    """What a t test takes as independent, of one value per block in the order of the blocks (or of one row per block, `values`
+    of shape (blocks, columns)): the mean of each session where the numbers of the blocks (`which`) are of several, and
+    otherwise the means of batches of consecutive blocks where there are BATCHED or more."""
+    sessions = np.zeros(len(values), int) if which is None else which // SESSION
+    if len(values) and sessions[0] != sessions[-1]:
+        return np.stack([values[sessions == session].mean(axis=0) for session in np.unique(sessions)])
+    if len(values) < BATCHED:
+        return values
+    return np.stack([batch.mean(axis=0) for batch in np.array_split(values, BATCHES)])
+
+
+def by_session(sample: Sample) -> Sample:
+    """One value per session where blocks are of several, its mean; otherwise the sample as it is."""
+    if not len(sample.blocks) or sample.blocks.min() // SESSION == sample.blocks.max() // SESSION:
+        return sample
+    return by_block(Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored), np.mean)
+
+
+def degrees(n: int) -> int:
+    """Degrees of freedom of the t test of so many blocks of one session."""
+    return (BATCHES if n >= BATCHED else n) - 1
+
+
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     """Values of a and b of the blocks that have both, in the order of the blocks."""
     _, in_a, in_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
@@ -79,7 +108,9 @@ def at(values: np.ndarray, blocks: np.ndarray, wanted: np.ndarray) -> np.ndarray
 
 
 def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """(mean, low, high) of Student's t for the mean of differences; NaN for fewer than SMALLEST."""
+    """(mean, low, high) of Student's t for the mean of differences, one per block in their order; NaN for fewer than
+    SMALLEST."""
+    differences = units(differences)
     if len(differences) < SMALLEST:
         return (float("nan"),) * 3
     return (differences.mean(), *paper_tests.mean_interval(differences, level))
@@ -88,6 +119,7 @@ def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, flo
 def p_difference(differences: np.ndarray) -> float:
     """Two-sided p of the paired t test. NaN for fewer than SMALLEST differences, or for differences that are all the same,
     which no clock gives."""
+    differences = units(differences)
     n = len(differences)
     if n < SMALLEST or not _vary(differences):
         return float("nan")
@@ -114,7 +146,9 @@ class Mean:
 
     @staticmethod
     def of(differences: np.ndarray) -> "Mean":
-        """Of differences, one per block. Nothing is known (NaN) of fewer than SMALLEST, or of some that are all the same."""
+        """Of differences, one per block in their order. Nothing is known (NaN) of fewer than SMALLEST, or of some that are all
+        the same."""
+        differences = units(differences)
         n = len(differences)
         deviation = differences.std(ddof=1) if n > 1 else 0.0
         known = n >= SMALLEST and _vary(differences)
@@ -153,19 +187,21 @@ class Signs:
         return Signs(self.falls, self.rises)
 
 
-def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value) -> dict:
-    """What differences say of their mean: `effect` with `low` and `high`, `p` and `detectable`, and `shown` (Mean) and their
-    standard `deviation`, from which the verdict and the number of repetitions follow. `back` undoes the transformation of the
-    differences, such as a logarithm."""
-    mean, low, high = t_interval(differences)
-    deviation = differences.std(ddof=1)
+def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value, which: np.ndarray | None = None) -> dict:
+    """What differences within blocks (of the numbers `which`) say of their mean: `effect` with `low` and `high`, `p` and
+    `detectable`, and `shown` (Mean) and their standard `deviation`, from which the verdict and the number of repetitions
+    follow. `back` undoes the transformation of the differences, such as a logarithm. The deviation is that of one block, with
+    what consecutive blocks have in common where they are batched (`units`)."""
+    independent = units(differences, which)
+    mean, low, high = t_interval(independent)
+    deviation = independent.std(ddof=1) * math.sqrt(len(differences) / len(independent)) if len(independent) > 1 else math.nan
     return {
         "effect": back(mean),
         "low": back(low),
         "high": back(high),
-        "p": p_difference(differences),
+        "p": p_difference(independent),
         "detectable": back(detectable(deviation, len(differences), alpha)),
-        "shown": Mean.of(differences),
+        "shown": Mean.of(independent),
         "deviation": float(deviation),
     }
 
@@ -195,7 +231,8 @@ def _smallest_ratios(alpha: float, alike: bool, power: float) -> np.ndarray:
 
 def _shown_by(n, error: float, power: float):
     """Difference, in standard deviations, that a one-sided t test of n differences shows with this error and power."""
-    return (special.stdtrit(n - 1, 1 - error) + special.stdtrit(n - 1, power)) / np.sqrt(n)
+    freedom = np.where(np.asarray(n) >= BATCHED, BATCHES, n) - 1
+    return (special.stdtrit(freedom, 1 - error) + special.stdtrit(freedom, power)) / np.sqrt(n)
 
 
 def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
@@ -258,6 +295,7 @@ def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     the standard deviations over blocks (Miller 1968): it leaves out whole blocks, so it keeps the pairing and does not need
     normal values.
     """
+    a, b = _of_sessions(a), _of_sessions(b)
     (blocks_a, of_a), (blocks_b, of_b) = log_spreads(a), log_spreads(b)
     shared, in_a, in_b = np.intersect1d(blocks_a, blocks_b, return_indices=True)
     if len(shared) >= SMALLEST:
@@ -271,12 +309,22 @@ def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
 def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     """(blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges: of each block that has
     several values, or the pseudo-values of a jackknife over blocks of one value."""
+    sample = _of_sessions(sample)
     which, logs = log_spreads(sample)
     if len(logs) >= SMALLEST:
         return which, logs
     first = by_block(sample, lambda values: values[0])
     logs = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
     return first.blocks[: len(logs)], logs
+
+
+def _of_sessions(sample: Sample) -> Sample:
+    """Where blocks of one value are of several sessions, these are in the place of blocks: a session has a spread of its
+    own."""
+    several = len(sample.blocks) and sample.blocks.min() // SESSION != sample.blocks.max() // SESSION
+    if not several or len(np.unique(sample.blocks)) < len(sample.blocks):
+        return sample
+    return Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored)
 
 
 def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:
@@ -290,10 +338,14 @@ def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np
     return n * statistic(logs) - (n - 1) * np.array([statistic(one) for one in kept])
 
 
-def trend(levels: np.ndarray) -> tuple[float, float]:
-    """(p rising, p falling) of Page's trend test; `levels` is of shape (blocks, levels), complete, at least three levels."""
+def trend(levels: np.ndarray, which: np.ndarray | None = None) -> tuple[float, float]:
+    """(p rising, p falling) of Page's trend test; `levels` is of shape (blocks, levels), complete, at least three levels, and
+    `which` the numbers of the blocks. NaN for fewer than SMALLEST rows that are independent (`units`)."""
     from scipy import stats
 
+    levels = units(levels, which)
+    if len(levels) < SMALLEST:
+        return math.nan, math.nan
     rising = stats.page_trend_test(levels)
     falling = stats.page_trend_test(levels[:, ::-1])
     return float(rising.pvalue), float(falling.pvalue)

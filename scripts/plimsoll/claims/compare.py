@@ -47,10 +47,11 @@ def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
     if len(shared) < blocks.SMALLEST:
         return {**row, "test": TOO_FEW}
     levels = np.stack([sample.values[np.isin(sample.blocks, shared)] for sample in samples], axis=-1)
-    rising, falling = blocks.trend(levels)
+    numbers = np.array(shared)
+    rising, falling = blocks.trend(levels, numbers)
     ends = levels[:, -1] - levels[:, 0] if claim.get("relative_to") else np.log(levels[:, -1] / levels[:, 0])
     back = (lambda x: x) if claim.get("relative_to") else np.expm1
-    mean, low, high = (back(x) for x in blocks.t_interval(ends))
+    mean, low, high = (back(x) for x in blocks.t_interval(blocks.units(ends, numbers)))
     row.update(test="Page", effect=mean, low=low, high=high, p=min(1.0, 2 * min(rising, falling)))
     return {**row, "shown": blocks.Signs(rising, falling)}
 
@@ -99,7 +100,7 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     table = np.stack([sign * _of(row["differences"], shared) for sign, row in zip(signs, rows, strict=True)])
     return {
         **{"expected": rows[0]["expected"], "n": len(shared), "cells": len(rows), "margin": rows[0]["margin"]},
-        **blocks.about_zero(table.mean(axis=0), alpha, quantity.back),
+        **blocks.about_zero(table.mean(axis=0), alpha, quantity.back, np.array(shared)),
         "mixed": -1 in signs,
     }
 

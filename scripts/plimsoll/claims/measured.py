@@ -35,7 +35,7 @@ class Measured:
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = availability.metrics(plan, study, list(self.metrics))
         self._single: dict[tuple[str, str], Sample] = {}
-        observations = observations.sort_values("repetition")
+        observations = observations.assign(block=blocks.numbers(observations)).sort_values(["block", "repetition"])
         for key, group in observations.groupby(["metric", *plan["factors"]], sort=False):
             values, censored = group["value"].to_numpy(), group["censored"].to_numpy()
             path = cell_paths.of_row(dict(zip(plan["factors"], key[1:], strict=True)), plan["factors"])

@@ -29,8 +29,9 @@ PAPER = "the paper"
 CLEAR = 0.001
 # A paper's number is an estimate: half of it should be found.
 OF_THE_PAPER = 0.5
-# Fewer comparisons than these have no noise of their own: that of their metric counts.
-ENOUGH = 8
+# Fewer comparisons than these have no noise of their own: that of their metric counts. Of a metric of fewer than FEW it would
+# be hardly more than a comparison's own.
+ENOUGH, FEW = 8, 4
 # How surely a difference is as large as other measurements say: it only sets how often it is repeated.
 SURE = 0.8
 # Where a difference may lie of which nothing is known.
@@ -122,13 +123,15 @@ class Noise:
 
     def of(self, part: Part, row: Mapping) -> float:
         """That of a comparison of a part; NaN where nothing like it was measured."""
-        keys = [key for key in self._keys(part, row) if key in self.pooled]
-        for key in keys:
-            if self.pooled[key][1] >= ENOUGH:
-                return self.pooled[key][0]
-        if keys:
-            return self.pooled[keys[0]][0]
-        return self.otherwise.of(part, row) if self.otherwise else math.nan
+        finer, coarser = (self.pooled.get(key, (math.nan, 0)) for key in self._keys(part, row))
+        for noise, number in (finer, coarser):
+            if number >= ENOUGH:
+                return noise
+        noise, number = coarser
+        if number >= FEW or self.otherwise is None:
+            return noise
+        elsewhere = self.otherwise.of(part, row)
+        return elsewhere if math.isfinite(elsewhere) else noise
 
     def of_average(self, part: Part) -> float:
         """That of the average of a part's comparisons, of which those of the same metric have noise in common."""

@@ -1,8 +1,9 @@
 """What several sessions of a study say together. A session is a level above blocks (Kalibera and Jones 2013): its mean is one
 value, whatever number of blocks it had.
 
-Verdicts over sessions are those of the usual judge with sessions in the place of blocks: each cell has one value per session,
-compared within it. With one session there are none, and with fewer than SMALLEST no interval.
+Verdicts over sessions are those of the usual judge with sessions in the place of blocks: sides are compared within the blocks
+of a session, and the mean of its differences is one value (blocks.units). With one session there are none, and with fewer than
+SMALLEST no interval.
 """
 
 import math
@@ -29,9 +30,13 @@ COLUMNS = (
 
 
 def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> Measured:
-    """What was observed in several sessions (observations and runs of each), with sessions as blocks."""
-    numbered = [table.assign(block=number) for number, table in enumerate(observations, 1)]
-    return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True))
+    """What was observed in several sessions (observations and runs of each), with blocks numbered by session
+    (blocks.SESSION)."""
+    numbered = [
+        table.assign(block=blocks.numbers(table) + number * blocks.SESSION) for number, table in enumerate(observations, 1)
+    ]
+    # Verdicts alone are told, not what stands beside a comparison of single blocks.
+    return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True)
 
 
 def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
@@ -113,5 +118,5 @@ def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, floa
     """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, from its 95 % interval;
     `forth` goes from an effect to that scale."""
     low, high = (forth(row[end]) for end in ("low", "high"))
-    degrees = row["n"] - 1
+    degrees = blocks.degrees(int(row["n"]))
     return (low + high) / 2, (high - low) / 2 / special.stdtrit(degrees, 0.975), degrees

@@ -74,10 +74,12 @@ class Page:
         return Markdown("\n\n".join(lines))
 
     def measured(self) -> pd.DataFrame:
-        """One row per planned cell: the factors that tell it from the others, and how many of its runs count."""
+        """One row per planned cell: the factors that tell it from the others, how many of its runs count and were planned."""
         table = pd.DataFrame(self.data.cells)
+        if "repetitions" not in table:  # of a figure that was written before they were
+            table["repetitions"] = self.data.repetitions
         factors = [name for name in self.data.factors if name in table]
-        table = table[factors].drop_duplicates()
+        table = table[[*factors, "repetitions"]].drop_duplicates().rename(columns={"repetitions": "planned"})
         if len(self.data.observations):
             runs = self.data.observations.drop_duplicates([*factors, "repetition"]).groupby(factors).size().rename("n")
             table = table.merge(runs.reset_index(), on=factors, how="left")
@@ -85,17 +87,16 @@ class Page:
             table["n"] = 0
         table["n"] = table["n"].fillna(0).astype(int)
         telling = [name for name in factors if table[name].nunique() > 1]
-        return table[[*telling, "n"]].sort_values(telling, ignore_index=True) if telling else table
+        return table[[*telling, "n", "planned"]].sort_values(telling, ignore_index=True) if telling else table
 
     def missing(self) -> Markdown:
         """What is missing of this figure, and why."""
         told = self.data
         reasons = [told.reason] if told.reason else [*told.missing, *dict.fromkeys(told.unseen.values())]
-        few = self.measured() if told.cells and told.metrics and not told.reason else pd.DataFrame({"n": []})
-        if (few["n"] < told.repetitions).any():
-            reasons.append(
-                f"{(few['n'] < told.repetitions).sum()} cells have fewer valid runs than the {told.repetitions} planned"
-            )
+        if told.cells and told.metrics and not told.reason:
+            table = self.measured()
+            if few := int((table["n"] < table["planned"]).sum()):
+                reasons.append(f"{few} of {len(table)} cells have fewer valid runs than were planned")
         return Markdown("\n".join(f"- {reason}" for reason in reasons) or "Nothing is missing.")
 
     def show(self, output: str = "") -> None:

@@ -43,7 +43,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         metrics={metric: {key: study["metrics"][metric][key] for key in DESCRIBED} for metric in metrics},
         repetitions=_planned(plan, cells),
         profile=plan["profile"],
-        cells=[{key: cell[key] for key in of_cell} for cell in cells if cell["reason"] is None],
+        cells=[{key: cell[key] for key in (*of_cell, "repetitions")} for cell in cells if cell["reason"] is None],
         missing=sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
         unseen={metric: str(blind) for metric, blind in availability.metrics(plan, study, metrics).items()},
         reason=none and none.reason,

@@ -16,7 +16,7 @@ from plimsoll.host import inventory
 from plimsoll.interchange import Host, Plan
 from plimsoll.measuring import planned
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
-from plimsoll.planning import forecasts, planner
+from plimsoll.planning import forecasts, planner, repetitions
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
 FITS = 0.1
@@ -63,6 +63,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
+        "times": len((repetitions.asked(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
         "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,

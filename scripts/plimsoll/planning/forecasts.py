@@ -5,7 +5,7 @@ A forecast is kept, and later held against what came.
 
 import time
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from plimsoll import documents
 from plimsoll.measuring import record
@@ -31,13 +31,15 @@ class Forecast(TypedDict):
     testable: int
     forecasts: list[Settled]
     never: list[str]
+    unknown: NotRequired[list[str]]
 
 
 def read(folder: Path) -> list[Forecast]:
     """The forecasts in a study's results, the oldest first; none where none was made.
 
     Each says after how many `hours` it was `made` (seconds since 1970), how many of the `testable` findings were `settled`, how
-    many would be after each number of hours (`forecasts`), and which would not be after the largest (`never`).
+    many would be after each number of hours (`forecasts`), which would not be after the largest (`never`), and of which of the
+    open ones it is `unknown` what they would take.
     """
     file = folder / FILE
     return documents.read(file, list[Forecast], "delete it, and only the forecasts are forgotten") if file.exists() else []
@@ -64,7 +66,8 @@ def sentence(study: str, made: list[dict]) -> str:
     one = made[-1]
     more = ", ".join(f"{each['settled']} after {each['hours']:g}" for each in one["forecasts"])
     never = f"; {len(one['never'])} not in {HOURS[-1]}" if one["never"] else ""
+    unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
         f"{study}: {one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} hours of "
-        f"measuring; forecast: {more or 'none'}{never} (make reproduce HOURS=... goes on)"
+        f"measuring; forecast: {more or 'none'}{never}{unknown} (make reproduce HOURS=... goes on)"
     )

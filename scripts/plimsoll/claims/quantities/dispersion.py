@@ -25,7 +25,7 @@ class Spread(Quantity):
         if row["n"] < blocks.SMALLEST:
             return {**row, "test": NO_SPREAD}
         row["differences"] = Sample(differences, which, np.zeros(len(which), bool))
-        return {**row, **means, "test": OF_BLOCKS, **blocks.about_zero(differences, alpha, self.back)}
+        return {**row, **means, "test": OF_BLOCKS, **blocks.about_zero(differences, alpha, self.back, which)}
 
 
 class Dispersion(Spread):

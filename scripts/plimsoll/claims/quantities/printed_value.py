@@ -46,7 +46,11 @@ class PrintedValue(Quantity):
         row.update(test="t of log odds against the printed value", mean_a=sample.values.mean())
         printed = special.logit(value)
         odds = special.logit(np.clip(sample.values, LEAST, 1 - LEAST))
-        compared = blocks.about_zero(odds - printed, alpha, lambda difference: special.expit(printed + difference) - value)
+
+        def back(difference: float) -> float:
+            return special.expit(printed + difference) - value
+
+        compared = blocks.about_zero(odds - printed, alpha, back, sample.blocks)
         # What could be found is told as the margin is: as a factor in odds, less 1.
         compared["detectable"] = float(np.expm1(blocks.detectable(compared["deviation"], len(odds), alpha)))
         return {**row, **compared}

@@ -39,7 +39,7 @@ class Value(Quantity):
         shared = np.intersect1d(a.blocks, b.blocks)
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
         beside = {} if observed.brief else self.by_the_paper(a, b, alpha)
-        return {**row, **blocks.about_zero(differences, alpha, self.back), **beside}
+        return {**row, **blocks.about_zero(differences, alpha, self.back, shared), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
         """The row of two sides with runs that hit their limit: by ranks."""
@@ -74,6 +74,7 @@ class Statistic(Value):
 
 def of_censored(row: dict, a: Sample, b: Sample) -> dict:
     """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
+    a, b = blocks.by_session(a), blocks.by_session(b)
     compared = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
     effect = compared["ratio_of_means"] - 1
     row = {**row, "n": min(len(a.values), len(b.values)), "test": compared["test"], "effect": effect, "p": compared["p"]}

@@ -30,15 +30,15 @@ def summarise(data: FigureData, metric: str, planned: list[dict] | None = None) 
     observations = data.observations
     chosen = observations[observations["metric"] == metric]
     groups = {tuple(key): group for key, group in chosen.groupby(list(OF_DEPLOYMENT))}
-    rows = [_row(cell, groups, data.repetitions) for cell in (data.cells if planned is None else planned)]
+    rows = [_row(cell, groups) for cell in (data.cells if planned is None else planned)]
     unit = chosen["unit"].iloc[0] if len(chosen) else ""
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS)).assign(metric=metric, unit=unit)
     return table.sort_values(["hardware", "mode", "affinity", "scheme", "runtime", "yield"], ignore_index=True)
 
 
-def _row(cell: dict, groups: dict[tuple, pd.DataFrame], planned: int) -> dict:
+def _row(cell: dict, groups: dict[tuple, pd.DataFrame]) -> dict:
     group = groups.get(tuple(cell[factor] for factor in OF_DEPLOYMENT))
-    row = {**cell, "n": 0 if group is None else len(group), "planned": planned}
+    row = {**cell, "n": 0 if group is None else len(group), "planned": cell["repetitions"]}
     if group is None:
         return row
     values = group["value"].to_numpy(float)
@@ -145,8 +145,17 @@ def scheme_names(part: pd.DataFrame) -> list[str]:
 
 def sample_size(summary: pd.DataFrame) -> str:
     """'n = 5' or 'n = 3 to 5': the runs per cell."""
-    counts = sorted(summary["n"].unique())
-    return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    return f"n = {_span(summary['n'])}"
+
+
+def planned(data: FigureData) -> str:
+    """'(5 planned)' or '(4 to 12 planned)': the runs that were planned per cell."""
+    return f"({_span(cell['repetitions'] for cell in data.cells)} planned)"
+
+
+def _span(counts: Iterable[int]) -> str:
+    least, most = min(counts := list(counts)), max(counts)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def not_measured(data: FigureData) -> str:
@@ -162,7 +171,7 @@ def axis_label(label: str, unit: str) -> str:
 def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
     """What bars, whiskers, dots and numbers are, for captions; `reference` is what the numbers are ratios to."""
     return (
-        f"Bars: mean of {sample_size(summary)} valid runs per cell ({data.repetitions} planned); whiskers: 95 % interval of "
+        f"Bars: mean of {sample_size(summary)} valid runs per cell {planned(data)}; whiskers: 95 % interval of "
         f"the mean (Student's t); dots: single runs. Numbers above bars: ratio of the mean to {reference}, where its 95 % "
         f"interval leaves out 1 (Student's t of the logarithms of ratios within blocks){too_few(data)}. Profile {data.profile}."
     )
