@@ -57,7 +57,7 @@ def rows(made: list[dict]) -> list[dict]:
     for number, one in enumerate(made):
         foretold = {each["hours"]: each["settled"] for each in one["forecasts"]}
         earlier = [each["settled"] for old in made[:number] for each in old["forecasts"] if each["hours"] == one["hours"]]
-        told.append({**one, "foretold": {hours: foretold.get(hours) for hours in HOURS}, "earlier": earlier})
+        told.append({"unknown": [], **one, "foretold": {hours: foretold.get(hours) for hours in HOURS}, "earlier": earlier})
     return told
 
 
