@@ -57,8 +57,8 @@ class Judged(NamedTuple):
     alpha: float
 
     def asked(self, other: "Judged | None") -> needs.Asked:
-        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of what
-        was not measured, by their noise too. No difference of these measurements has a say."""
+        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of
+        metrics that were hardly measured, by their noise too. No difference of these measurements has a say."""
         noise = self.noise.or_else(other.noise) if other else self.noise
         return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
@@ -267,7 +267,7 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
     for hours in (hours for hours in known if hours > spent):
         blocks, _ = allocate(now, wanted, measured, FOR_MEASURING * (hours - spent) * 3600)
         # More time is for more findings, and spends less on some of those that less time is for.
-        reached |= _within(judged, blocks)
+        reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
     still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
@@ -276,14 +276,16 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
 
 
-def _within(judged: Judged, blocks: dict[str, int]) -> set[str]:
-    """The findings that are open and would be settled by so many blocks, if differences and spreads are as estimated."""
+def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
+    """The findings that are open, have fewer blocks than they would take, and would have as many, if differences and spreads
+    are as estimated. What has as many now, and is open, is so for want of a difference."""
     reached = set()
     for result in findings.counted(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
         cells = needs.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
-        if cells and min(blocks.get(cell, 0) for cell in cells) >= result["needed"]:
+        least, most = (min((of.get(cell, 0) for cell in cells), default=0) for of in (now, blocks))
+        if least < result["needed"] <= most:
             reached.add(result["id"])
     return reached
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import paths
+from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.planning import precision, repetitions
@@ -30,7 +31,9 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
         make([f"{folder}/claims.json", f"{folder}/tables/tests.csv"], settings)
         plan = planned.read(folder / "plan.json")
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
-        intervals = precision.widths(pd.read_csv(folder / "comparisons.csv"), _read(folder / "tables/tests.csv"))
+        compared = pd.read_csv(folder / "comparisons.csv")
+        compared["degrees"] = blocks.degrees(compared["n"])
+        intervals = precision.widths(compared, _read(folder / "tables/tests.csv"))
         wanted = precision.next_repetitions(now, intervals, target, maximum)
         if wanted == now:
             break

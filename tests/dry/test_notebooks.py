@@ -40,7 +40,7 @@ def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
     assert all(cell.execution_count for cell in cells)
     question, measured, data, figure, tests, verdicts, further = cells[1:]
     assert "The study's question" in shown(question)
-    assert " n\n" in shown(measured) and shown(data)
+    assert " n  planned\n" in shown(measured) and shown(data)
     assert any("image/png" in output.get("data", {}) for output in figure.outputs)
     if name == "hardware":  # of scenarios nothing is measured
         assert "no test of these cells" in shown(tests) and "No statement" in shown(verdicts)

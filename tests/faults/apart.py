@@ -10,6 +10,7 @@ from pathlib import Path
 
 from plimsoll import paths
 
+from tests.conftest import PROJECT
 from tests.faults import processes
 from tests.workflow import machine
 
@@ -27,8 +28,13 @@ mount --bind {folder}/docker /var/lib/docker
 mkdir -p /var/lib/cni
 mount --bind {folder}/cni /var/lib/cni
 mount --bind {folder}/images {images}
+# The project's programs may be in one of the places for temporary files.
+mkdir -p {folder}/project
+mount --bind {project} {folder}/project
 mount --bind {folder}/tmp /tmp
 mount --bind {folder}/var-tmp /var/tmp
+mkdir -p {project}
+mount --move {folder}/project {project}
 ip link set lo up
 touch {folder}/up
 while :; do sleep infinity & wait $!; done
@@ -56,7 +62,7 @@ class Machine(machine.Machine):
     def switch_on(self) -> None:
         """Start it, with what was on its disk, and its engine."""
         (self.folder / "up").unlink(missing_ok=True)
-        self._begin(SETUP.format(folder=self.folder, images=paths.image_store()))
+        self._begin(SETUP.format(folder=self.folder, images=paths.image_store(), project=PROJECT))
         self.start_engine()
 
     def switch_off(self) -> None:

@@ -141,9 +141,11 @@ def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, pla
 
 
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
-    monkeypatch.setattr(hours, "reference", lambda study, plan: None)
-    blocks = hours.first_stage(study, plan_of(study), 3 * 3600)
-    assert set(blocks.values()) <= {3, 5} and len(blocks) == len(costs.of(plan_of(study)).run)
+    monkeypatch.setattr(hours, "reference", lambda study, plan, own: None)
+    usual = costs.of(plan_of(study))
+    two = usual.seconds(dict.fromkeys(usual.run, 2))
+    blocks = hours.first_stage(study, plan_of(study), 1.05 * two / hours.FIRST_SHARE)
+    assert set(blocks.values()) == {2} and set(blocks) == set(usual.run)
 
 
 def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
@@ -197,6 +199,23 @@ def test_the_noise_of_a_comparison_is_that_of_many(judged):
                 assert noise.of(part, row) == noise.pooled[key][0]
 
 
+def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements(judged):
+    """Never one of their own, which would size a comparison by its own spread."""
+    usable = (
+        part
+        for each in judged.parts.values()
+        for part in each
+        if len({row["metric"] for row in part.rows}) == 1
+        and len({needs._compared(row) for row in part.rows if row["n"] >= 3 and row["deviation"] > 0}) == len(part.rows) >= 4
+    )
+    part = next(usable)
+    row = part.rows[0]
+    few, one = (needs.Noise([part._replace(rows=part.rows[:number])], judged.plan, (), judged.noise) for number in (4, 1))
+    assert few.of(part, row) == few.pooled[few._keys(part, row)[1]][0] != judged.noise.of(part, row)
+    assert one.of(part, row) == judged.noise.of(part, row) != pytest.approx(row["deviation"])
+    assert needs.Noise([part._replace(rows=[row])], judged.plan, ()).of(part, row) == pytest.approx(row["deviation"])
+
+
 def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
     judged = hours.reference(jha2021, plan_of(jha2021))
     # An average over 19 cells beside TCP_STREAM is three of seven: one for each placement.
@@ -236,6 +255,10 @@ def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp
     # Of what there are the blocks for, four in five come out.
     reached = made["testable"] - made["settled"] - len(made["never"]) - len(made["unknown"])
     assert numbers[-1] == made["settled"] + round(0.8 * reached)
+    # What other measurements found has a say in what is bought, as in the second stage.
+    hours._foretell(tmp_path / "other", judged, judged, 0.3, 0.5)
+    (other,) = forecasts.read(tmp_path / "other")
+    assert (other["forecasts"], other["never"]) != (made["forecasts"], made["never"])
     hours._foretell(tmp_path, judged, None, 1, 1)
     first, second = forecasts.rows(forecasts.read(tmp_path))
     assert (first["earlier"], second["earlier"]) == ([], [numbers[1]])

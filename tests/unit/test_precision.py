@@ -14,7 +14,9 @@ from tests.conftest import REFERENCE
 
 def found(*rows, n=1_000_000):
     """Widths that are known to the last digit: from so many differences that there is nothing to be cautious about."""
-    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(n=n, reference_a=None, reference_b=None)
+    return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(
+        n=n, degrees=np.asarray(n) - 1, reference_a=None, reference_b=None
+    )
 
 
 def test_what_is_narrow_enough_asks_for_nothing():
@@ -51,7 +53,7 @@ def test_a_maximum_below_what_there_is_takes_nothing_away():
 
 def compared(**changed):
     row = {
-        **{"claim": "c", "metric": "m", "cell_a": "x", "cell_b": "y", "n": 5, "test": "paired t within blocks"},
+        **{"claim": "c", "metric": "m", "cell_a": "x", "cell_b": "y", "n": 5, "degrees": 4, "test": "paired t within blocks"},
         **{"effect": 79.0, "low": 75.0, "high": 83.0, "scale": "ratio", "reference_a": None, "reference_b": None},
     }
     return pd.DataFrame([{**row, **changed}])

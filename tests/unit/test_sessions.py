@@ -177,10 +177,17 @@ def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
             for block, minute in enumerate(minutes[:count], 1)
         ]
         tables.append(pd.DataFrame(rows))
-    measured = over_sessions.together(study, plan, tables, [pd.DataFrame(columns=["status"])] * 3)
-    sides = (Side("pingpong_bandwidth", cell) for cell in (a, b))
+    runs = [pd.DataFrame(columns=["status"])] * 3
+    measured = over_sessions.together(study, plan, tables, runs)
+    sides = [Side("pingpong_bandwidth", cell) for cell in (a, b)]
     row = quantities.find(None).compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert row["effect"] == pytest.approx(math.expm1(-0.2), abs=0.01) and row["shown"].degrees == 2
+    # A count is that of sessions all of whose blocks agree; where one session alone has both sides, nothing is said.
+    counted = quantities.find("count").compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
+    assert counted["n"] == 3 and counted["verdict"] == verdicts.REPRODUCED
+    alone = over_sessions.together(study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs)
+    row = quantities.find("value").compare({}, alone, Contrast(*sides), {"expected": "lower"}, 0.05)
+    assert math.isnan(row["p"]) and row["shown"].below(0) == 1
 
 
 @pytest.fixture(scope="module")

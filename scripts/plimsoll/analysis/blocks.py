@@ -29,7 +29,7 @@ ROUNDING = 1e-12
 # Blocks in which few cells are measured follow each other within seconds, and what lasts longer is in several of them. Of so
 # many blocks or more, consecutive ones are one value together, and there are so many of these (batch means).
 BATCHED, BATCHES = 40, 20
-# Blocks of several sessions are numbered by their session too: that many times its number are added.
+# Where blocks are numbered by session that many times the session's number, from 1 on, are added to each.
 SESSION = 1_000_000
 
 
@@ -68,32 +68,43 @@ def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
     if not len(in_own) or (in_own <= 0).any() or (in_baseline <= 0).any():
         return (float("nan"),) * 3
     ratios = np.log(in_own / in_baseline)
-    _, low, high = t_interval(ratios)
-    return tuple(float(value) for value in np.expm1((ratios.mean(), low, high)))
+    middle, low, high = t_interval(ratios)
+    return tuple(float(value) for value in np.expm1((ratios.mean() if np.isnan(middle) else middle, low, high)))
 
 
 def units(values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
     """What a t test takes as independent, of one value per block in the order of the blocks (or of one row per block, `values`
-    of shape (blocks, columns)): the mean of each session where the numbers of the blocks (`which`) are of several, and
-    otherwise the means of batches of consecutive blocks where there are BATCHED or more."""
-    sessions = np.zeros(len(values), int) if which is None else which // SESSION
-    if len(values) and sessions[0] != sessions[-1]:
-        return np.stack([values[sessions == session].mean(axis=0) for session in np.unique(sessions)])
+    of shape (blocks, columns)): the mean of each session where blocks are numbered (`which`) by session, and otherwise the
+    means of batches of consecutive blocks where there are BATCHED or more."""
+    if which is not None and by_sessions(which):
+        return per_session(values, which)
     if len(values) < BATCHED:
         return values
     return np.stack([batch.mean(axis=0) for batch in np.array_split(values, BATCHES)])
 
 
-def by_session(sample: Sample) -> Sample:
-    """One value per session where blocks are of several, its mean; otherwise the sample as it is."""
-    if not len(sample.blocks) or sample.blocks.min() // SESSION == sample.blocks.max() // SESSION:
+def by_sessions(which: np.ndarray) -> bool:
+    """Whether blocks are numbered by session."""
+    return bool(len(which)) and bool(which.max() >= SESSION)
+
+
+def per_session(values: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """The mean of each session where blocks are numbered by session, and otherwise the values as they are."""
+    if not by_sessions(which):
+        return values
+    return np.stack([values[which // SESSION == session].mean(axis=0) for session in np.unique(which // SESSION)])
+
+
+def in_sessions(sample: Sample) -> Sample:
+    """The same with sessions in the place of blocks, where blocks are numbered by session."""
+    if not by_sessions(sample.blocks):
         return sample
-    return by_block(Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored), np.mean)
+    return Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored)
 
 
-def degrees(n: int) -> int:
-    """Degrees of freedom of the t test of so many blocks of one session."""
-    return (BATCHES if n >= BATCHED else n) - 1
+def degrees(n):
+    """Degrees of freedom of the t test of so many blocks of one session (a number, or an array of them)."""
+    return np.where(np.asarray(n) >= BATCHED, BATCHES, n) - 1
 
 
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -194,13 +205,14 @@ def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value, 
     what consecutive blocks have in common where they are batched (`units`)."""
     independent = units(differences, which)
     mean, low, high = t_interval(independent)
-    deviation = independent.std(ddof=1) * math.sqrt(len(differences) / len(independent)) if len(independent) > 1 else math.nan
+    of_one = independent.std(ddof=1) if len(independent) > 1 else math.nan
+    deviation = of_one * math.sqrt(len(differences) / len(independent))
     return {
         "effect": back(mean),
         "low": back(low),
         "high": back(high),
         "p": p_difference(independent),
-        "detectable": back(detectable(deviation, len(differences), alpha)),
+        "detectable": back(detectable(of_one, len(independent), alpha)),
         "shown": Mean.of(independent),
         "deviation": float(deviation),
     }
@@ -231,8 +243,7 @@ def _smallest_ratios(alpha: float, alike: bool, power: float) -> np.ndarray:
 
 def _shown_by(n, error: float, power: float):
     """Difference, in standard deviations, that a one-sided t test of n differences shows with this error and power."""
-    freedom = np.where(np.asarray(n) >= BATCHED, BATCHES, n) - 1
-    return (special.stdtrit(freedom, 1 - error) + special.stdtrit(freedom, power)) / np.sqrt(n)
+    return (special.stdtrit(degrees(n), 1 - error) + special.stdtrit(degrees(n), power)) / np.sqrt(n)
 
 
 def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
@@ -293,38 +304,36 @@ def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     Where at least SMALLEST blocks have several values of both sides, these are differences of the blocks' own spreads.
     Otherwise the first value of each block counts, and the differences are the pseudo-values of a jackknife of the log ratio of
     the standard deviations over blocks (Miller 1968): it leaves out whole blocks, so it keeps the pairing and does not need
-    normal values.
+    normal values. Where blocks are numbered by session, a session has a spread in their place.
     """
-    a, b = _of_sessions(a), _of_sessions(b)
-    (blocks_a, of_a), (blocks_b, of_b) = log_spreads(a), log_spreads(b)
-    shared, in_a, in_b = np.intersect1d(blocks_a, blocks_b, return_indices=True)
-    if len(shared) >= SMALLEST:
-        return shared, of_a[in_a] - of_b[in_b]
+    found = _differences_of_spreads(a, b)
+    if len(found[0]) >= SMALLEST:
+        return found
+    if by_sessions(a.blocks):
+        return _differences_of_spreads(in_sessions(a), in_sessions(b))
     one_a, one_b = (by_block(sample, lambda values: values[0]) for sample in (a, b))
     logs = np.log(np.stack(within_blocks(one_a, one_b)))
     differences = _jackknife(logs, lambda kept: np.log(kept[0].std(ddof=1)) - np.log(kept[1].std(ddof=1)))
     return np.intersect1d(one_a.blocks, one_b.blocks)[: len(differences)], differences
 
 
+def _differences_of_spreads(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
+    (blocks_a, of_a), (blocks_b, of_b) = log_spreads(a), log_spreads(b)
+    shared, in_a, in_b = np.intersect1d(blocks_a, blocks_b, return_indices=True)
+    return shared, of_a[in_a] - of_b[in_b]
+
+
 def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     """(blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges: of each block that has
     several values, or the pseudo-values of a jackknife over blocks of one value."""
-    sample = _of_sessions(sample)
     which, logs = log_spreads(sample)
     if len(logs) >= SMALLEST:
         return which, logs
+    if by_sessions(sample.blocks):
+        return log_spreads(in_sessions(sample))
     first = by_block(sample, lambda values: values[0])
     logs = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
     return first.blocks[: len(logs)], logs
-
-
-def _of_sessions(sample: Sample) -> Sample:
-    """Where blocks of one value are of several sessions, these are in the place of blocks: a session has a spread of its
-    own."""
-    several = len(sample.blocks) and sample.blocks.min() // SESSION != sample.blocks.max() // SESSION
-    if not several or len(np.unique(sample.blocks)) < len(sample.blocks):
-        return sample
-    return Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored)
 
 
 def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:

@@ -184,12 +184,13 @@ def between(sets: Sequence[Values], session_blocks: float = SESSION_BLOCKS) -> B
 
 class Spreads(NamedTuple):
     """One value for each cell and session of a set: the cell (a number), and of its blocks' values, on the scale of the test,
-    the mean, the squares about it, and how many there are."""
+    the mean, the squares about it (their variance times its degrees of freedom), how many there are, and these degrees."""
 
     cell: np.ndarray
     mean: np.ndarray
     squares: np.ndarray
     number: np.ndarray
+    degrees: np.ndarray
 
 
 def between_sessions(sets: Sequence[Spreads], session_blocks: float = SESSION_BLOCKS) -> Between:
@@ -199,7 +200,7 @@ def between_sessions(sets: Sequence[Spreads], session_blocks: float = SESSION_BL
     have several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a
     session does it does to all of them.
     """
-    degrees = sum(float((each.number - 1).sum()) for each in sets)
+    degrees = sum(float(each.degrees.sum()) for each in sets)
     if not degrees or math.isinf(session_blocks):
         return Between(0.0, SESSION_DEGREES)
     within = sum(float(each.squares.sum()) for each in sets) / degrees
@@ -218,7 +219,7 @@ def _spreads(values: Values) -> Spreads:
     number = np.bincount(each)
     mean = np.bincount(each, values.log) / number
     squares = np.bincount(each, (values.log - mean[each]) ** 2)
-    return Spreads(pairs[0], mean, np.where(squares > ROUNDING**2, squares, 0.0), number)
+    return Spreads(pairs[0], mean, np.where(squares > ROUNDING**2, squares, 0.0), number, number - 1)
 
 
 def _seen(spreads: Spreads, within: float) -> tuple[float, int]:
@@ -246,15 +247,16 @@ def side(values: Values) -> Side | None:
     return None if not found or any(one is None for one in found) else of_sessions(found)
 
 
-def of_sessions(found: Sequence[tuple[float, float, int]]) -> Side:
-    """What the sessions of a set say together: the mean of theirs. Of each (mean, variance of the mean, blocks)."""
-    means, errors, numbers = zip(*found, strict=True)
+def of_sessions(found: Sequence[tuple[float, float, int, int]]) -> Side:
+    """What the sessions of a set say together: the mean of theirs. Of each (mean, variance of the mean, blocks, degrees of
+    freedom of the variance)."""
+    means, errors, numbers, degrees = zip(*found, strict=True)
     number = len(found)
-    return Side(float(np.mean(means)), float(sum(errors)) / number**2, float(sum(numbers) - number), int(sum(numbers)), number)
+    return Side(float(np.mean(means)), float(sum(errors)) / number**2, float(sum(degrees)), int(sum(numbers)), number)
 
 
-def _session(values: Values) -> tuple[float, float, int] | None:
-    """(mean, variance of the mean, blocks) of one session."""
+def _session(values: Values) -> tuple[float, float, int, int] | None:
+    """(mean, variance of the mean, blocks, degrees of freedom) of one session."""
     (_, cell), (_, block) = (np.unique(column, return_inverse=True) for column in (values.cell, values.block))
     number = np.bincount(cell)
     means = np.bincount(cell, values.log) / number
@@ -263,7 +265,7 @@ def _session(values: Values) -> tuple[float, float, int] | None:
     if count < SMALLEST:
         return None
     varies = np.abs(added).max() > ROUNDING
-    return float(means.mean()), float((added**2).sum()) * count / (count - 1) if varies else 0.0, count
+    return float(means.mean()), float((added**2).sum()) * count / (count - 1) if varies else 0.0, count, count - 1
 
 
 def difference(a: Side, b: Side, between: Between) -> blocks.Mean:

@@ -31,6 +31,8 @@ OF_EARLIER = {
     MADE: ("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv"),
     ABOUT: ("host.json", "host.txt", "complete.txt", "repetitions.json"),
 }
+# What is about the results, and is not made again with them.
+KEPT = ("host.txt", "repetitions.json")
 # Where what is given may be: where the workflow reads, and never where it writes.
 PLACED = re.compile(
     r"config/(config|local)\.yaml|config/(studies|claims|profiles)/[^/]+\.yaml|config/reference/[^/]+\.csv"

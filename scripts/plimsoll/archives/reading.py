@@ -14,11 +14,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from plimsoll.archives import formats, pictures, records
-from plimsoll.archives.layout import ABOUT, GIVEN, MADE, MANIFEST, PLACED, Refused, inside, records_of
+from plimsoll.archives.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
@@ -131,9 +131,10 @@ def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
 
 
 def unpack(archive: Archive, folder: Path) -> None:
-    """Write what an archive gives to the workflow into an empty folder, with the records of each session below its runs/.
-    Refused if a plan is none, if a record is not there, or if the disk is too small."""
-    given = archive.members(GIVEN)
+    """Write what an archive gives to the workflow into an empty folder, with what is about its results and not made again, and
+    with the records of each session below its runs/. Refused if a plan is none, if a record is not there, or if the disk is too
+    small."""
+    given = archive.members(GIVEN) | _kept(archive)
     needed = sum(said["bytes"] for said in (*given.values(), *archive.manifest["measured"].values()))
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
@@ -147,7 +148,7 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
     """Write all of an archive's results into an empty folder, with what describes their machine: to be read, and not to be
     worked in. Refused as by `unpack`."""
     unpack(archive, folder)
-    beside = _beside(archive)
+    beside = {name: said for name, said in _beside(archive).items() if name not in _kept(archive)}
     needed = sum(said["bytes"] for said in beside.values())
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
@@ -158,6 +159,11 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
 def _beside(archive: Archive) -> dict[str, dict]:
     """The members among the results that are not given to the workflow: what was made, and what is about it."""
     return archive.members(MADE) | {name: said for name, said in archive.members(ABOUT).items() if name.startswith("results/")}
+
+
+def _kept(archive: Archive) -> dict[str, dict]:
+    """The members among the results that are about them, and are not made again with them."""
+    return {name: said for name, said in _beside(archive).items() if PurePosixPath(name).name in KEPT}
 
 
 def _write(archive: Archive, name: str, said: dict, folder: Path) -> None:

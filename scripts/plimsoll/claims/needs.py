@@ -1,9 +1,9 @@
 """What the findings of a study need to be decided, from the noise that was measured and never from what it seems to show.
 
 How many blocks a comparison is given follows from the spread of many comparisons of its metric together (`Noise`), from the
-margin of its claim, from the size that the paper names, and from what other measurements found (`Elsewhere`). Neither its own
-mean nor, but for one part in many, its own spread has a say: so the usual tests of all blocks together keep their error rates
-(docs/verdicts.md). Findings that are clear already, by a thousandth, get no more (Haybittle 1971, Peto and others 1976).
+margin of its claim, from the size that the paper names, and from what other measurements found (`Elsewhere`). Its own mean has
+no say, and its own spread has that of one comparison in a pool: so the usual tests of all blocks together keep their error
+rates (docs/verdicts.md). Findings that are clear already, by a thousandth, get no more (Haybittle 1971, Peto and others 1976).
 """
 
 import copy
@@ -94,7 +94,7 @@ class Noise:
     """Standard deviation of a difference within a block, on the scale of the test: pooled over all comparisons of a metric and
     a quantity between cells of the same two kinds, or over all of the metric where these are few. A cell's kind is what it is
     in the factors `kinds`, by which noise differs (plimsoll.design.Factors). `otherwise` is the noise of other measurements, of
-    what was not measured in these."""
+    metrics of which few comparisons, or none, were measured in these."""
 
     def __init__(self, parts: Sequence[Part], plan: Plan, kinds: Sequence[str], otherwise: "Noise | None" = None):
         self.plan, self.kinds, self.otherwise = plan, kinds, otherwise
@@ -104,12 +104,12 @@ class Noise:
                 if math.isfinite(row["deviation"]) and row["n"] >= blocks.SMALLEST:
                     for key in self._keys(part, row):
                         # Many findings are about the same comparison.
-                        pooled[key].setdefault(_compared(row), (row["deviation"] ** 2, int(row["n"]) - 1))
+                        pooled[key].setdefault(_compared(row), (row["deviation"] ** 2, int(blocks.degrees(row["n"]))))
         self.pooled = {key: (math.sqrt(_pooled(found.values())), len(found)) for key, found in pooled.items()}
         self._common = _in_common(parts)
 
     def or_else(self, other: "Noise") -> "Noise":
-        """The same, with the noise of other measurements where nothing like a comparison was measured in these."""
+        """The same, with the noise of other measurements where few comparisons of a metric, or none, were measured in these."""
         both = copy.copy(self)
         both.otherwise = other
         return both
@@ -211,7 +211,7 @@ def _is_measured(row: Mapping) -> bool:
 
 def _estimate(row: Mapping, scale: str) -> Estimate:
     middle = math.log1p(row["effect"]) if scale == RATIO else row["effect"]
-    return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(row["n"]) - 1)
+    return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(blocks.degrees(row["n"])))
 
 
 class Asked(NamedTuple):

@@ -118,5 +118,5 @@ def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, floa
     """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, from its 95 % interval;
     `forth` goes from an effect to that scale."""
     low, high = (forth(row[end]) for end in ("low", "high"))
-    degrees = blocks.degrees(int(row["n"]))
+    degrees = int(blocks.degrees(int(row["n"])))
     return (low + high) / 2, (high - low) / 2 / special.stdtrit(degrees, 0.975), degrees

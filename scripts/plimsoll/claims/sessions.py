@@ -20,7 +20,7 @@ def summary(study: Study, plan: Plan, results: Path) -> tuple[dict, pd.DataFrame
     """(what the pages tell, comparisons over sessions) of a study, from its results folder and its earlier sessions.
 
     The first has `sessions` (each with its place, when it began, what it settled, and why it is `apart` from the newest),
-    `findings` and their `counts` by what became of them, `over` (verdicts with sessions as blocks, of SMALLEST sessions or
+    `findings` and their `counts` by what became of them, `over` (verdicts over sessions, of SMALLEST sessions or
     more) and `metrics` (how much sessions differ).
     """
     every = sessions.of(results, study["id"])

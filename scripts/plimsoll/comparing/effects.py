@@ -68,11 +68,13 @@ class Question(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """An effect on the scale of its test, in one session: the mean over blocks, the mean's variance, and how many blocks."""
+    """An effect on the scale of its test, in one session: the mean over blocks, the mean's variance, how many blocks, and the
+    degrees of freedom of the variance."""
 
     mean: float
     error: float
     blocks: int
+    degrees: int
 
 
 class Session:
@@ -147,11 +149,11 @@ def _mean(row: Mapping, quantity: Quantity) -> Mean | None:
     """An effect on the scale of its test; None where a session does not say how sure it is of it."""
     number = int(row["n"])
     if row.get("test") == value.SAME:
-        return Mean(quantity.forth(row["effect"], row), 0.0, number)
+        return Mean(quantity.forth(row["effect"], row), 0.0, number, number - 1)
     if quantity.scale == SHARE or pd.isna(row["low"]) or number < blocks.SMALLEST:
         return None
-    mean, error, _ = over_sessions.on_scale(row, lambda effect: quantity.forth(effect, row))
-    return Mean(mean, error**2, number) if math.isfinite(mean) and math.isfinite(error) else None
+    mean, error, degrees = over_sessions.on_scale(row, lambda effect: quantity.forth(effect, row))
+    return Mean(mean, error**2, number, degrees) if math.isfinite(mean) and math.isfinite(error) else None
 
 
 class Effects(NamedTuple):
@@ -204,13 +206,13 @@ class _Between:
 
 def _spreads(sessions: Sequence[Session], whats: Sequence[What]) -> Spreads:
     found = [
-        (number, mean.mean, mean.error * mean.blocks * (mean.blocks - 1), mean.blocks)
+        (number, mean.mean, mean.error * mean.blocks * mean.degrees, mean.blocks, mean.degrees)
         for number, what in enumerate(whats)
         for session in sessions
         if (mean := session.means.get(what))
     ]
-    number, mean, squares, of_blocks = np.array(found, float).reshape(-1, len(Spreads._fields)).T
-    return Spreads(number.astype(int), mean, squares, of_blocks.astype(int))
+    number, mean, squares, of_blocks, degrees = np.array(found, float).reshape(-1, len(Spreads._fields)).T
+    return Spreads(number.astype(int), mean, squares, of_blocks.astype(int), degrees.astype(int))
 
 
 def _row(question: Question, a: Sequence[Session], b: Sequence[Session], between: _Between, terms: Terms) -> dict:

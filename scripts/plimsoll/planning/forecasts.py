@@ -65,7 +65,7 @@ def sentence(study: str, made: list[dict]) -> str:
     """The newest forecast in words, for the terminal."""
     one = made[-1]
     more = ", ".join(f"{each['settled']} after {each['hours']:g}" for each in one["forecasts"])
-    never = f"; {len(one['never'])} not in {HOURS[-1]}" if one["never"] else ""
+    never = f"; {len(one['never'])} not in {one['forecasts'][-1]['hours']:g}" if one["never"] else ""
     unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
         f"{study}: {one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} hours of "

@@ -24,7 +24,8 @@ WITHIN_BLOCKS = ("paired t within blocks", "none: too few blocks")
 
 
 def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
-    """What is compared, with the width of its interval: columns `what`, `metric`, those of CELLS, `n` and `width`.
+    """What is compared, with the width of its interval: columns `what`, `metric`, those of CELLS, `n`, the
+    `degrees` of freedom of its spread, and `width`. The comparisons say theirs in a column of that name.
 
     The interval of a claim's comparison, and that of a test, is that of a ratio. Its width is a fraction of that ratio: an
     interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons that
@@ -36,19 +37,20 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     for row in comparisons[comparisons["test"].isin(WITHIN_BLOCKS)].itertuples():
         scale = 1 + row.effect if row.scale == "ratio" else 1
         width = (row.high - row.low) / scale if pd.notna(row.low) else math.inf
-        intervals.append((row.claim, row.metric, row.cell_a, row.cell_b, row.reference_a, row.reference_b, row.n, width))
+        cells = (row.cell_a, row.cell_b, row.reference_a, row.reference_b)
+        intervals.append((row.claim, row.metric, *cells, row.n, row.degrees, width))
     for row in tests[tests["ratio_low"].notna()].to_dict("records") if compare_cells else []:
         width = (row["ratio_high"] - row["ratio_low"]) / row["ratio"]
         n = min(row["n_a"], row["n_b"])
-        intervals.append((row["comparison"], row["metric"], row["cell"], row["reference"], None, None, n, width))
-    return pd.DataFrame(intervals, columns=["what", "metric", *CELLS, "n", "width"])
+        intervals.append((row["comparison"], row["metric"], row["cell"], row["reference"], None, None, n, n - 1, width))
+    return pd.DataFrame(intervals, columns=["what", "metric", *CELLS, "n", "degrees", "width"])
 
 
 def cautious(intervals: pd.DataFrame) -> pd.Series:
     """Widths that the intervals would have with a spread at the upper end of its own interval (CAUTION)."""
     from scipy import stats
 
-    degrees = (intervals["n"] - 1).clip(lower=1)
+    degrees = intervals["degrees"].clip(lower=1)
     return intervals["width"] * (degrees / stats.chi2.ppf(1 - CAUTION, degrees)) ** 0.5
 
 

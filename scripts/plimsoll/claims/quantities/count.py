@@ -31,6 +31,8 @@ class Count(Quantity):
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         in_a, in_b = blocks.within_blocks(a, b)
         more = in_a > in_b if row["expected"] == "higher" else in_a < in_b
+        # A session agrees if all its blocks do.
+        more = blocks.per_session(more.astype(float), np.intersect1d(a.blocks, b.blocks)) == 1
         means = {"mean_a": in_a.mean(), "mean_b": in_b.mean()} if len(more) else {}
         return {**row, **means, **share(int(more.sum()), len(more))}
 

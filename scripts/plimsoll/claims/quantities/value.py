@@ -74,7 +74,7 @@ class Statistic(Value):
 
 def of_censored(row: dict, a: Sample, b: Sample) -> dict:
     """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
-    a, b = blocks.by_session(a), blocks.by_session(b)
+    a, b = (blocks.by_block(blocks.in_sessions(side), np.mean) for side in (a, b))
     compared = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
     effect = compared["ratio_of_means"] - 1
     row = {**row, "n": min(len(a.values), len(b.values)), "test": compared["test"], "effect": effect, "p": compared["p"]}

@@ -26,7 +26,7 @@ def main() -> None:
     random = np.random.default_rng(20261125)
     rows = [
         simulate(random, size, noise, first, most, rule)
-        for size in (needs.ENOUGH, 12, 40)
+        for size in (needs.FEW, needs.ENOUGH, 12, 40)
         for noise in (0.03, 0.1, 0.2)
         for first in (3, 5)
         for most in (15, 60)
@@ -76,10 +76,12 @@ def _blocks(planned: np.ndarray, first: int, most: int, alike: bool) -> np.ndarr
 
 def _one_sided(values: np.ndarray, number: np.ndarray, bound: float) -> np.ndarray:
     """p that the mean is above a bound, of the first `number` values of each comparison."""
-    there = np.arange(values.shape[-1]) < number[..., None]
-    mean = np.where(there, values, 0).sum(axis=-1) / number
-    variance = np.where(there, (values - mean[..., None]) ** 2, 0).sum(axis=-1) / (number - 1)
-    return stats.t.sf((mean - bound) / np.sqrt(variance / number), number - 1)
+    p = np.empty(number.shape)
+    for count in np.unique(number):
+        own = number == count
+        found = blocks.units(values[own][:, :count].T)
+        p[own] = stats.t.sf((found.mean(axis=0) - bound) / stats.sem(found), len(found) - 1)
+    return p
 
 
 def _clear(values: np.ndarray, alike: bool) -> np.ndarray:

@@ -148,9 +148,11 @@ def sample_size(summary: pd.DataFrame) -> str:
     return f"n = {_span(summary['n'])}"
 
 
-def planned(data: FigureData) -> str:
-    """'(5 planned)' or '(4 to 12 planned)': the runs that were planned per cell."""
-    return f"({_span(cell['repetitions'] for cell in data.cells)} planned)"
+def planned(data: FigureData, summary: pd.DataFrame) -> str:
+    """'(5 planned)' or '(4 to 12 planned)': the runs that were planned per cell of a summary, or of the figure where that does
+    not say."""
+    numbers = summary["planned"] if "planned" in summary else [cell["repetitions"] for cell in data.cells]
+    return f"({_span(numbers)} planned)"
 
 
 def _span(counts: Iterable[int]) -> str:
@@ -171,7 +173,7 @@ def axis_label(label: str, unit: str) -> str:
 def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
     """What bars, whiskers, dots and numbers are, for captions; `reference` is what the numbers are ratios to."""
     return (
-        f"Bars: mean of {sample_size(summary)} valid runs per cell {planned(data)}; whiskers: 95 % interval of "
+        f"Bars: mean of {sample_size(summary)} valid runs per cell {planned(data, summary)}; whiskers: 95 % interval of "
         f"the mean (Student's t); dots: single runs. Numbers above bars: ratio of the mean to {reference}, where its 95 % "
         f"interval leaves out 1 (Student's t of the logarithms of ratios within blocks){too_few(data)}. Profile {data.profile}."
     )

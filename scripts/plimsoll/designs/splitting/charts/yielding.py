@@ -56,8 +56,9 @@ class Yielding(Chart):
         return (
             "Time from MPI_Init to MPI_Finalize, over-subscribed, one container and several (below: scheme, containers x "
             f"ranks per container); logarithmic scale, lower is better. Filled marks: mean of {cells.sample_size(summary)} "
-            f"runs per cell {cells.planned(data)}; whiskers: 95 % interval of the mean (Student's t; one that reaches 0 "
-            f"leaves the panel); white dots: single runs.{limited if summary['censored'].any() else ''} Profile {data.profile}."
+            f"runs per cell {cells.planned(data, summary)}; whiskers: 95 % interval of the mean (Student's t; one that reaches "
+            f"0 leaves the panel); white dots: single runs.{limited if summary['censored'].any() else ''} "
+            f"Profile {data.profile}."
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
