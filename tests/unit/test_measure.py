@@ -223,9 +223,9 @@ from plimsoll.measuring import stop
 
 def work():
     stop.with_workflow()
-    print("at work", flush=True)
     told = "taken down"
     try:
+        print("at work", flush=True)
         time.sleep(120)
         told = "went on to its end"
     finally:
