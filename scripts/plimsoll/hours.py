@@ -89,11 +89,10 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
             return
         noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
         _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
-    judged = None
+    judged, other = None, reference(loaded, plan, folder)
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
-        other = reference(loaded, judged.plan, folder)
         blocks, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
         if chosen:
             _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
@@ -104,7 +103,7 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
         _snakemake(folder, settings)
         judged = None
     judged = judged or judge(folder, loaded)
-    _foretell(folder, judged, reference(loaded, judged.plan, folder), sum(noted["given"]), sum(noted["given"]))
+    _foretell(folder, judged, other, sum(noted["given"]), sum(noted["given"]))
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
@@ -128,7 +127,7 @@ def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | Non
     if not _measured(folder):
         return None
     observations, runs = _tables(folder, plan)
-    if own and _measured(own) and _started(runs) & _started(_tables(own, plan)[1]):
+    if own and _measured(own) and _started(runs) & _started(_runs(own, plan)):
         print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, and have no say.", flush=True)
         return None
     return of_tables(study, plan, observations, runs)
@@ -156,8 +155,11 @@ def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.Dat
 
 
 def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    observations, runs = (collect.table(folder / name, plan["factors"]) for name in ("observations.csv", "runs.csv"))
-    return observations, runs
+    return collect.table(folder / "observations.csv", plan["factors"]), _runs(folder, plan)
+
+
+def _runs(folder: Path, plan: Plan) -> pd.DataFrame:
+    return collect.table(folder / "runs.csv", plan["factors"])
 
 
 def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
@@ -238,7 +240,7 @@ def _seconds(folder: Path, study: Study) -> float:
     if not _measured(folder):
         return 0.0
     plan = planned.read(folder / "plan.json")
-    return costs.of(plan, collect.table(folder / "runs.csv", plan["factors"])).seconds(blocks_of(plan))
+    return costs.of(plan, _runs(folder, plan)).seconds(blocks_of(plan))
 
 
 def _measured(folder: Path) -> bool:

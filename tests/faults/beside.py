@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from plimsoll.host import processes
 from plimsoll.measuring import lock
 
 # A look reads one file for each process: more of them would be neighbours of what is measured (s).
@@ -45,9 +46,8 @@ def marked() -> list[tuple[int, int, str, str]]:
             words = (folder / "environ").read_bytes().split(b"\0")
             runs = [word.partition(b"=")[2].decode() for word in words if word.startswith(f"{lock.VARIABLE}=".encode())]
             if runs:
-                name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
-                fields = rest.split()
-                if fields[0] not in "ZX":
+                name, fields = processes.stat_of(folder / "stat")
+                if fields[0] not in (b"Z", b"X"):
                     found.append((int(fields[19]), int(folder.name), runs[0], name))
     return found
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.host.processes import stat_of
+
 # Programs of images that are measured.
 PROGRAMS = "/opt/plimsoll/bin/"
 BENCHMARKS = ("linpack", "netperf", "netserver", "iperf", "bonnie++", "stream", "sysbench", "iterate")
@@ -43,11 +45,9 @@ def below(roots: Iterable[int]) -> list[Process]:
 
 def _of(folder: Path) -> Process | None:
     try:
-        text = (folder / "stat").read_text()
-        name, rest = text.partition("(")[2].rpartition(")")[::2]
-        state, parent = rest.split()[:2]
+        name, (state, parent, *_) = stat_of(folder / "stat")
         words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-        return Process(int(folder.name), int(parent), state, name, tuple(words), os.readlink(folder / "ns/pid"))
+        return Process(int(folder.name), int(parent), state.decode(), name, tuple(words), os.readlink(folder / "ns/pid"))
     except (OSError, ValueError):
         return None  # it has ended
 

@@ -134,11 +134,11 @@ def unpack(archive: Archive, folder: Path) -> None:
     """Write what an archive gives to the workflow into an empty folder, with what is about its results and not made again, and
     with the records of each session below its runs/. Refused if a plan is none, if a record is not there, or if the disk is too
     small."""
-    given = archive.members(GIVEN) | _kept(archive)
-    needed = sum(said["bytes"] for said in (*given.values(), *archive.manifest["measured"].values()))
+    placed = _placed(archive)
+    needed = sum(said["bytes"] for said in (*placed.values(), *archive.manifest["measured"].values()))
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
-    for name, said in given.items():
+    for name, said in placed.items():
         _write(archive, name, said, folder)
     for session, said in archive.manifest["measured"].items():
         _unpack_records(archive, session, said, folder / session)
@@ -148,7 +148,7 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
     """Write all of an archive's results into an empty folder, with what describes their machine: to be read, and not to be
     worked in. Refused as by `unpack`."""
     unpack(archive, folder)
-    beside = {name: said for name, said in _beside(archive).items() if name not in _kept(archive)}
+    beside = _beside(archive)
     needed = sum(said["bytes"] for said in beside.values())
     if needed > (free := shutil.disk_usage(folder).free):
         raise Refused(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
@@ -156,14 +156,21 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
         _write(archive, name, said, folder)
 
 
+def _placed(archive: Archive) -> dict[str, dict]:
+    """The members that are there before anything is made: what is given to the workflow, and what is about the results and is
+    not made again with them."""
+    return archive.members(GIVEN) | _about(archive, kept=True)
+
+
 def _beside(archive: Archive) -> dict[str, dict]:
-    """The members among the results that are not given to the workflow: what was made, and what is about it."""
-    return archive.members(MADE) | {name: said for name, said in archive.members(ABOUT).items() if name.startswith("results/")}
+    """The other members among the results: what was made, and what is about it."""
+    return archive.members(MADE) | _about(archive, kept=False)
 
 
-def _kept(archive: Archive) -> dict[str, dict]:
-    """The members among the results that are about them, and are not made again with them."""
-    return {name: said for name, said in _beside(archive).items() if PurePosixPath(name).name in KEPT}
+def _about(archive: Archive, *, kept: bool) -> dict[str, dict]:
+    """The members that are about the results, and are kept as they are when these are made again (KEPT), or are not."""
+    about = {name: said for name, said in archive.members(ABOUT).items() if name.startswith("results/")}
+    return {name: said for name, said in about.items() if (PurePosixPath(name).name in KEPT) == kept}
 
 
 def _write(archive: Archive, name: str, said: dict, folder: Path) -> None:
@@ -216,7 +223,7 @@ def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
 def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
     """The first file of a folder that is not what the archive gave, or that it did not give to a place of records, by its path
     there; None if there is none. `but` are members that are left out."""
-    for name, said in archive.members(GIVEN).items():
+    for name, said in _placed(archive).items():
         if name not in but and _checksum(folder / name) != said["sha256"]:
             return name
     for session in archive.manifest["measured"]:

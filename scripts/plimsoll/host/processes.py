@@ -106,8 +106,16 @@ class _Seen(NamedTuple):
 
 
 def _seen(stat: Path) -> _Seen:
-    fields = stat.read_bytes().rpartition(b")")[2].split()
+    _, fields = stat_of(stat)
     return _Seen(fields[0].decode(), int(fields[1]), int(fields[19]))
+
+
+def stat_of(stat: Path | str) -> tuple[str, list[bytes]]:
+    """What a process's or a thread's file `stat` says: its name, which may hold anything, and the fields that follow, from its
+    state on. OSError if it has ended."""
+    with open(stat, "rb") as file:
+        head, _, tail = file.read().rpartition(b")")
+    return head.partition(b"(")[2].decode(errors="replace"), tail.split()
 
 
 def place_in_kernel(process: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import cgroup, machine_lock
+from plimsoll.host import cgroup, machine_lock, processes
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -163,12 +163,9 @@ def _processes() -> Iterator[Process]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    head, _, tail = file.read().rpartition(b")")
+                name, fields = processes.stat_of(f"/proc/{entry}/stat")
             except OSError:
                 continue
-            fields = tail.split()
-            name = head[head.index(b"(") + 1 :].decode(errors="replace")
             own, waited = ((int(fields[i]) + int(fields[i + 1])) / TICKS for i in (11, 13))
             yield Process(entry, fields[1].decode(), name, fields[19], own, waited)
 
