@@ -49,6 +49,16 @@ class DockerSharedDaemon(Docker):
         segments.remove([f"{LABEL}-"])
 
 
+class DockerSharedProcesses(DockerSharedDaemon):
+    """The same without the host's IPC: containers have an IPC namespace and a /dev/shm of their own."""
+
+    name = "docker-shared-processes"
+    label = "Docker sharing PID/net, daemons"
+    colour, hatch = "#16507a", "xx"
+    options = ("--pid", "host")
+    variant_of = "docker-shared-daemon"
+
+
 class DockerShared(DockerSharedDaemon):
     """The same with one launcher, outside, for all ranks: they are neighbours."""
 
@@ -77,4 +87,4 @@ class DockerSharedPtrace(DockerShared):
     variant_of = "docker-shared"
 
 
-ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon())
+ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon(), DockerSharedProcesses())

@@ -143,9 +143,11 @@ class OpenVSwitch(Wired):
 
     def _remove(self) -> None:
         if self.daemons and in_kernel():
-            # What it has made in the kernel outlives it, unless it is told so.
-            with contextlib.suppress(Unavailable):
+            # What it has made in the kernel outlives it, unless it is told so. It answers before it cleans up, and a signal
+            # would end it in the middle of that.
+            with contextlib.suppress(Unavailable, subprocess.TimeoutExpired):
                 output(["ovs-appctl", f"--target={self.folder}/ovs-vswitchd.ctl", "exit", "--cleanup"])
+                self.daemons[-1].wait(END_SECONDS)
         for daemon in reversed(self.daemons):
             daemon.terminate()
             if daemon.returncode is None:
