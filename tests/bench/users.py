@@ -22,7 +22,11 @@ from tests.users.conftest import User
 ROUNDS = 10
 LEVELS = (("bare", "E1"), ("docker", "E1"), ("docker", "E2"), ("docker-ptrace", "E1"), ("singularity", "E2"))
 # Where ranks have places: a user binds them, and Docker's containers, by other means than root, but makes no cpusets.
-PLACED = ("exact/E1/bare/pin/default", "exact/E2/docker/cpumem/default", "over/O1/bare/cpumem/enabled")
+PLACED = (
+    "exact/E1/bare/pin/default/standard/plain/fft",
+    "exact/E2/docker/cpumem/default/standard/plain/fft",
+    "over/O1/bare/cpumem/enabled/standard/plain/dgemm",
+)
 # A microservice with limits, and pairs: containers without limits of their own, and with.
 COMPANY = ("1/linpack", "1/stream", "2/linpack+stream", "3b/linpack+stream")
 CELLS = {
@@ -32,7 +36,7 @@ CELLS = {
             for s in ("fft", "beff")
             for runtime, scheme in LEVELS
         ),
-        *(f"uma/{placed}/standard/plain/fft" for placed in PLACED),
+        *(f"uma/{placed}" for placed in PLACED),
     ],
     "jha2021": [f"{company}/docker/free" for company in COMPANY],
 }

@@ -102,14 +102,17 @@ def test_likeness_is_not_shown_at_the_margin_more_often_than_is_said():
 
 
 def test_real_sessions_of_unchanged_machines_do_not_differ():
-    """Of six pairs of sessions no comparison finds a difference, with what `compare` allows for days as with what the pairs of
-    the other studies show. Single cells are below the nominal level in all but the smallest pair, and above it in all where
-    nothing is allowed for days."""
+    """Of eight pairs of sessions no comparison finds a difference, with what `compare` allows for days as with what the pairs
+    of the other studies show. Single cells have p below 0.05 at its nominal rate, on average over the pairs: above it where
+    days differ more than usual, and below it elsewhere. Where nothing is allowed for days it is more often in all."""
     table = sessions.real()
     for allowed in ("as compare does", sessions.OF_OTHERS):
         rows = table[table["allowed"] == allowed].set_index("pair")
-        assert len(rows) == 6 and (rows["least adjusted p"] > 0.05).all()
-        assert (rows.drop(index="li2018-hadoop")["p < 0.05"] < 0.05).all() and rows["p < 0.05"].max() < 0.12
+        assert len(rows) == 8 and (rows["least adjusted p"] > 0.05).all()
+        assert 0.03 < rows["p < 0.05"].mean() < 0.05 and rows["p < 0.05"].max() < 0.25
+    # What is allowed is what they show, on average.
+    ratios = rows["between over within"]
+    assert 1 / ratios.mean() == pytest.approx(two_sets.SESSION_BLOCKS, abs=0.5) and len(ratios) == two_sets.SESSION_DEGREES
     # No pair has a part in what the others allow it.
     left = table[table["allowed"] == sessions.OF_OTHERS]
     own = left.groupby(left["pair"].str.partition(",")[0])["between over within"]

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import designs
+from plimsoll import analysis, designs
 from plimsoll.analysis import cell_paths, collect
 from plimsoll.archives import opening
 from plimsoll.claims import across, verdicts
-from plimsoll.comparing import asked, findings, sets, studies
+from plimsoll.comparing import asked, comparable, findings, sets, studies
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import two_sets
@@ -80,6 +80,8 @@ def rows_of(out: Path, effects: bool = False) -> pd.DataFrame:
 def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys):
     status, out = compare(folders, tmp_path)
     assert status == 0
+    # What is not said is as the calibration has it.
+    assert json.loads((out / "compare.json").read_text())["session_blocks"] == analysis.two_sets.SESSION_BLOCKS
     rows = rows_of(out)
     assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
     effects = rows_of(out, effects=True)
@@ -87,6 +89,31 @@ def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys
     assert effects["change"].dropna().to_numpy() == pytest.approx(0, abs=1e-12) and effects["change"].notna().any()
     told = capsys.readouterr().out
     assert told.splitlines()[-1].startswith("Nothing is worse in B; ") and told.splitlines()[-1].endswith("(exit 0)")
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_nothing_is_said_about_the_speed_of_an_emulated_machine(tmp_path, capsys):
+    built("li2018")
+    observed = pd.read_csv(REFERENCE / "li2018/observations.csv")
+    assert "vm-emulated" in set(observed["runtime"])
+    status, out = compare(dict.fromkeys("ab", REFERENCE / "li2018"), tmp_path, "--force")
+    assert status == 0 and "docker" in set(rows_of(out)["runtime"])
+    assert not rows_of(out)["runtime"].str.contains("emulated").any()
+    said = "on an emulated processor, whose times say nothing about speed"
+    assert said in " ".join(capsys.readouterr().out.split()) and said in (out / "compare.junit.xml").read_text()
+    # Where there is nothing else that is why nothing is compared.
+    alone = tmp_path / "alone/li2018"
+    alone.mkdir(parents=True)
+    observed[observed["runtime"] == "vm-emulated"].to_csv(alone / "observations.csv", index=False)
+    status, _ = compare(dict.fromkeys("ab", alone), tmp_path, "--force")
+    assert status == 2 and f"cells are {said}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_folder_of_a_host_has_what_was_measured_on_it(folders, tmp_path):
+    """As rules/cluster.smk leaves it: hosts/n1."""
+    shutil.copytree(folders["a"], tmp_path / "hosts/n1/results" / STUDY)
+    (found,) = sets.read(tmp_path / "hosts/n1").values()
+    assert found.folders == (tmp_path / "hosts/n1/results" / STUDY,)
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -525,7 +552,7 @@ def test_every_study_of_the_reference_can_be_compared_with_itself():
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
         found = studies.compare(configured.load(name, designs.known()), one, one, asked.Asked())
-        assert not found.refusal and not found.left_out and len(found.rows) > 10
+        assert not found.refusal and set(found.left_out.values()) <= {comparable.EMULATED} and len(found.rows) > 10
         assert set(found.rows["answer"]) <= {"alike", "undecided"}
         assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
         assert all(finding["encoded_alike"] for finding in found.findings)

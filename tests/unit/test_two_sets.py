@@ -102,8 +102,8 @@ def test_a_session_is_worth_no_more_than_so_many_blocks():
         a, b = (made({f"c{n}": noisy(10, 0.1, blocks, 1000 * n + seed) for n in range(10)}) for seed in (1, 2))
         table = two_sets.compare(a, b)
         widths.append(float(np.log(table["high"] / table["low"]).mean()))
-        assert table["between_sessions"].iloc[0] == pytest.approx(0.1 * np.sqrt(2 / 10), rel=0.25)
-    floor = 2 * stats.t.ppf(0.975, 10) * 0.1 * np.sqrt(2 / 10)
+        assert table["between_sessions"].iloc[0] == pytest.approx(0.1 * np.sqrt(2 / two_sets.SESSION_BLOCKS), rel=0.25)
+    floor = 2 * stats.t.ppf(0.975, two_sets.SESSION_DEGREES) * 0.1 * np.sqrt(2 / two_sets.SESSION_BLOCKS)
     assert widths[0] > widths[1] > widths[2] == pytest.approx(floor, rel=0.05)
 
 

@@ -21,7 +21,7 @@ from plimsoll.analysis.blocks import MOST, POWER, ROUNDING, SMALLEST
 ALIKE, BETTER, WORSE, DIFFERENT, UNDECIDED = "alike", "better", "worse", "different", "undecided"
 # However many blocks a session has, it tells no more than so many would if each were of another day: the variance between
 # sessions is that between blocks over this. It is taken as if it were known from so many sessions.
-SESSION_BLOCKS, SESSION_DEGREES = 10.0, 10.0
+SESSION_BLOCKS, SESSION_DEGREES = 6.0, 8.0
 # More sessions than this are never foretold.
 MOST_SESSIONS = 100
 HIGHER = "higher"

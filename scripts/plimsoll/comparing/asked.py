@@ -31,7 +31,7 @@ def terms(margin: str, session_blocks: str) -> Terms:
     within = amounts.positive(margin, f"The margin {margin!r}", "The margin", "give a share, such as 0.05 for 5 %")
     if session_blocks == NO_DAYS:
         return Terms(within, session_blocks=math.inf)
-    hint = f"give the number of blocks that a session is worth at most, such as 10, or {NO_DAYS}"
+    hint = f"give the number of blocks that a session is worth at most, such as 6, or {NO_DAYS}"
     given = f"The number of blocks of a session, {session_blocks!r},"
     return Terms(within, session_blocks=amounts.positive(session_blocks, given, "The number of blocks of a session", hint))
 

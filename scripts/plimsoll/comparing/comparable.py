@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from plimsoll import environments
 from plimsoll.comparing.sets import SEVERAL, ResultSet
 from plimsoll.design import Design
 
@@ -14,6 +15,9 @@ PASSING = ("memory node ",)
 # The facts that are told first.
 FIRST = ("processor", "sockets, cores, hardware threads", "kernel")
 ONLY_A, ONLY_B, OTHER_SIZES = "only in A", "only in B", "other sizes"
+EMULATED = "on an emulated processor, whose times say nothing about speed"
+# The factors whose levels are environments.
+PLACES = ("runtime", "server")
 ELSEWHERE = "were measured with other sizes or in other places"
 # What is told of an object that no run of a set has mapped.
 ABSENT = "absent"
@@ -72,11 +76,22 @@ def cells(a: ResultSet, b: ResultSet, observed_a: pd.DataFrame, observed_b: pd.D
     """Why each cell that cannot be compared cannot be; the tables have `cell` and `fingerprint`."""
     of_a, of_b = (table.groupby("cell", sort=False)["fingerprint"].agg(set).to_dict() for table in (observed_a, observed_b))
     reasons = {cell: ONLY_A for cell in of_a if cell not in of_b} | {cell: ONLY_B for cell in of_b if cell not in of_a}
+    emulated = _emulated(observed_b)
     for cell in of_a.keys() & of_b.keys():
+        if cell in emulated:
+            reasons[cell] = EMULATED
+            continue
         alike = len(of_a[cell] | of_b[cell]) == 1
         if not alike and not _same_but_for_the_host(cell, a.cells, b.cells, of_a[cell], of_b[cell], design):
             reasons[cell] = OTHER_SIZES
     return reasons
+
+
+def _emulated(observed: pd.DataFrame) -> set[str]:
+    """The cells in which some program ran on an emulated processor."""
+    slow = {name for name, environment in environments.known().items() if environment.emulated}
+    places = [name for name in PLACES if name in observed]
+    return set(observed.loc[observed[places].isin(slow).any(axis=1), "cell"])
 
 
 def _same_but_for_the_host(cell: str, a: Mapping, b: Mapping, of_a: set[str], of_b: set[str], design: Design) -> bool:
@@ -94,8 +109,12 @@ def incomparable(reasons: Mapping[str, str], shared: int, profiles: Profiles) ->
     can be."""
     if shared:
         return ""
-    other = _other(reasons)
-    what = f"{len(other)} cells {ELSEWHERE}{_made(profiles)}" if other else "they have no cell in common"
+    if other := _other(reasons):
+        what = f"{len(other)} cells {ELSEWHERE}{_made(profiles)}"
+    elif emulated := list(reasons.values()).count(EMULATED):
+        what = f"{emulated} cells are {EMULATED}"
+    else:
+        what = "they have no cell in common"
     return f"Nothing can be compared: {what}."
 
 

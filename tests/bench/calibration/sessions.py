@@ -1,6 +1,6 @@
 """Two sets of results of a machine that nobody has changed: how often `compare` says that something differs.
 
-First real ones: pairs of sessions of one processor, hours to days apart (docs/calibration/sessions.csv: of each cell the
+First real ones: pairs of sessions of one processor, half an hour to days apart (docs/calibration/sessions.csv: of each cell the
 number, mean and standard deviation of its blocks' logarithms in both). Then simulated ones (docs/calibration/compared.csv), in
 which the variance between sessions is a known share of that between blocks: false differences in single cells and in whole
 tables, with and without what is allowed for days, likeness wrongly shown at the margin, coverage, and differences found.
@@ -20,6 +20,8 @@ ALPHA, MARGIN, TABLES = 0.05, 0.05, 2
 # What is allowed for days: nothing, and what `compare` does.
 ALLOWED = {"nothing": np.inf, "as compare does": two_sets.SESSION_BLOCKS}
 OF_OTHERS = "as the other studies show"
+# The variance between sessions over that between blocks that is allowed for.
+USUAL = 1 / two_sets.SESSION_BLOCKS
 METRICS = 4
 # True spreads of cells differ by a factor of 1.5 up and down (one standard deviation).
 UNEQUAL = np.log(1.5)
@@ -49,19 +51,19 @@ def worlds() -> list[World]:
         World(cells, blocks, 1, between, share, 0.1, 0.0, draws)
         for cells, draws in ((3, 4000), (10, 4000), (60, 2000))
         for blocks in (3, 5, 10)
-        for between in (0.0, 0.05, 0.1, 0.2, 0.4)
-        for share in (SHARES if between == 0.1 else ("half",))
+        for between in (0.0, 0.05, USUAL, 0.3, 0.6)
+        for share in (SHARES if between == USUAL else ("half",))
     ]
-    several = [World(10, 5, number, between, "half", 0.1, 0.0, 4000) for number in (2, 4) for between in (0.0, 0.1, 0.4, 1.0)]
+    several = [World(10, 5, number, between, "half", 0.1, 0.0, 4000) for number in (2, 4) for between in (0.0, USUAL, 0.6, 1.0)]
     margin = [
         World(10, blocks, 1, between, "half", noise, float(np.log1p(MARGIN)), 4000)
         for blocks in (5, 10, 30)
-        for between in (0.05, 0.1)
+        for between in (0.05, USUAL)
         for noise in (0.01, 0.03)
     ]
     unchanged = [World(10, blocks, 1, 0.05, "half", noise, 0.0, 2000) for blocks in (5, 10) for noise in (0.01, 0.02, 0.04)]
     changed = [
-        World(10, blocks, 1, 0.1, "half", noise, float(np.log(size)), 2000)
+        World(10, blocks, 1, USUAL, "half", noise, float(np.log(size)), 2000)
         for blocks in (5, 10)
         for noise in (0.02, 0.1)
         for size in (1.1, 1.2, 1.5, 2.0)

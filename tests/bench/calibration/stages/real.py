@@ -31,7 +31,7 @@ from tests.bench.calibration.stages.staged import Time, judged, several
 from tests.conftest import PROJECT, small
 
 STUDIES = ("liu2020", "jha2021")
-# Blocks of a comparison of the references, and how many comparisons are joined at most.
+# Blocks of a run of jha2021's reference, and how many comparisons are joined at most.
 BLOCKS, JOINED = 5, 8
 # The fewest blocks of an experiment.
 FEWEST = 15
@@ -54,6 +54,11 @@ class Source(NamedTuple):
         """How many pairs make one experiment: as many as leave enough experiments for their noise to be pooled."""
         return min(JOINED, len(self.values) // needs.ENOUGH)
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks an experiment has."""
+        return self.joined * self.values.shape[2]
+
     def experiments(self, size: int, random: np.random.Generator) -> np.ndarray:
         """Experiments of `size` comparisons each, of shape (experiments, sides times comparisons, blocks, iterations) with the
         sides a first. The labels are swapped by lot in each block, alike for all comparisons of an experiment."""
@@ -70,7 +75,7 @@ class Source(NamedTuple):
 
 def main(processes: int | None = None) -> None:
     """Judge all, write one row per metric and claim, and print the means over metrics with their intervals."""
-    tasks = [(source, first) for source in sources() for first in FIRST if source.joined * BLOCKS >= FEWEST]
+    tasks = [(source, first) for source in sources() for first in FIRST if source.blocks >= FEWEST]
     with multiprocessing.Pool(processes) as pool:
         table = pd.DataFrame([row for rows in pool.imap(of_source, tasks) for row in rows])
     write(table.round(4), "stages_real")
@@ -141,9 +146,13 @@ def _with_claims(world: World, size: int) -> Iterator[tuple[World, int]]:
 
 
 def sources() -> Iterator[Source]:
-    """Of each study and metric the differences of cells, and of jha2021 the halves of runs."""
+    """Of each study and metric the differences of cells, and of jha2021 the halves of runs. ValueError for a study of which
+    none can be used: nothing would be said of it."""
     for name in STUDIES:
-        yield from _of_cells(name)
+        of_cells = list(_of_cells(name))
+        if not any(source.blocks >= FEWEST for source in of_cells):
+            raise ValueError(f"results/reference/{name} has no metric with enough comparisons of as many blocks")
+        yield from of_cells
     table = pd.read_csv(halves.OBSERVATIONS, dtype={"case": str})
     for metric in halves.METRICS:
         yield halves_of(table, metric)
@@ -167,7 +176,9 @@ def _of_cells(name: str) -> Iterator[Source]:
     tables = (collect.table(folder / file, plan["factors"]) for file in ("observations.csv", "runs.csv"))
     measured = Measured(study, plan, *tables, brief=True)
     _, rows = evaluate.evaluate(book.load(name), measured, study["alpha"])
-    compared = rows[(rows["test"] == WITHIN_BLOCKS) & (rows["n"] == BLOCKS) & (rows["cell_a"] != rows["cell_b"])]
+    compared = rows[(rows["test"] == WITHIN_BLOCKS) & (rows["cell_a"] != rows["cell_b"])]
+    # As many blocks as most have: those of a first stage, say.
+    compared = compared[compared["n"] == compared["n"].mode().iloc[0]]
     compared = compared[compared["metric"] == compared["metric_b"]].drop_duplicates(["metric", "cell_a", "cell_b"])
     for metric, group in compared.groupby("metric"):
         pairs = [blocks.within_blocks(*(measured.values(metric, cell) for cell in pair)) for pair in _cells(group)]
