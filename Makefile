@@ -50,8 +50,8 @@ SEED ?= 2026
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
 
-.PHONY: clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test setup \
-	lint bench
+.PHONY: clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
+	test-of-units test-of-users setup lint bench
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.
@@ -127,13 +127,29 @@ without with:
 notebooks: setup
 	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
+# What measures nothing takes what processor time is left beside the users and the guest, for whom the images are built first; the
+# rest has the machine to itself.
 test: setup lint
 	@bash scripts/setup/guest.sh nodes
 	@bash scripts/setup/environments.sh all
 	@bash scripts/setup/tests.sh
-# What measures nothing runs side by side; the rest has the machine to itself.
-	.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal tests/unit tests/dry tests/fuzz
-	.venv/bin/python -m pytest tests/containers tests/guest tests/users tests/workflow tests/faults
+	@echo "Two groups of tests side by side, for some 20 minutes."
+	$(MAKE) --no-print-directory --jobs=2 test-of-units test-of-users
+	.venv/bin/python -m pytest -m alone $(units)
+	.venv/bin/python -m pytest tests/containers tests/workflow tests/faults
+
+units = tests/unit tests/dry tests/fuzz
+# By lines, which those of others do not tear.
+by_lines = 2>&1 | sed --unbuffered ""
+
+test-of-units:
+	@set -o pipefail; chrt --idle 0 .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone" $(units) $(by_lines)
+
+test-of-users:
+	@.venv/bin/python -m tests.images
+	@set -o pipefail; .venv/bin/python -m pytest tests/guest tests/users $(by_lines)
+
+test-of-units test-of-users: SHELL = bash
 
 setup:
 	@bash scripts/setup/all.sh

@@ -66,9 +66,10 @@ rule measure_host:
         runtime=lambda wildcards: HOSTS.named[wildcards.host].minutes,
     params:
         command=lambda wildcards: HOSTS.command(wildcards.host),
-    # Written by the job itself: another process that writes might end first, and the job with it before it has cleaned up.
+    # No process but the measuring one: another that writes, or a shell that waits, might end first, and the job with it before it
+    # has cleaned up.
     shell:
-        "{params.command} >>{log} 2>&1"
+        "exec {params.command} >>{log} 2>&1"
 
 
 # Two hosts, cell by cell. That something is worse on the other one, or that they cannot be compared, is an answer too.

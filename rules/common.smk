@@ -18,7 +18,7 @@ from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import note_temporary, prepare, refuse_other_host, remove_temporary
+from plimsoll.workflow import bring_back, note_temporary, prepare, refuse_other_host, remove_temporary
 
 paths.use_this_python()
 # Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
@@ -41,6 +41,7 @@ logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
 # What was put in an image's place meanwhile is described anew.
 if not REQUEST.dry:
     forget_replaced(Path("results/images"))
+    bring_back(Path("results"))
     note_temporary(workflow.snakemake_tmp_dir)
 
 # A dry run says what would be measured, what cannot be, and how long it may take.

@@ -32,10 +32,12 @@ rule measure:
     params:
         # One parameter that one function makes: of tens of thousands of runs Snakemake asks for each of them several times.
         run=asked_for,
-    # A record that is newer than the queue was written since the workflow started: by the launch of another cell of its deployment,
-    # or by a process that was killed after that. Snakemake removes what a job that fails has made.
+    # A run that is crossed off was measured since the workflow started, by the launch of another cell of its deployment: that is
+    # asked of the list and not of the record's time, as clocks are set. A record that is newer than the queue was written by a
+    # process that was killed after that: Snakemake removes what a job that fails has made.
     shell:
-        "[ {output} -nt results/{wildcards.study}/progress/queue.json ] || python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
+        "[ -f {output} ] && grep -qsF '[\"'{wildcards.run:q}'\"' results/{wildcards.study}/progress/done.jsonl"
+        " || python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
         " || [ {output} -nt results/{wildcards.study}/progress/queue.json ]"
 
 

@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("a", "b"):
         compared.add_argument(name, help="a study's results, a folder with those of several or with sessions, or an archive")
     compared.add_argument("--margin", default="0.05", help="within which relative difference two sets are alike (0.05)")
-    compared.add_argument("--session-blocks", default="10", help="blocks that a session is worth at most (10), or all")
+    compared.add_argument("--session-blocks", default="6", help="blocks that a session is worth at most (6), or all")
     compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
     compared.add_argument("--all", action="store_true", help="tell what is alike and what is undecided too")
     compared.add_argument(
@@ -237,8 +237,9 @@ def _take_images(options: argparse.Namespace) -> None:
     base = configuration.read(options.settings)["base_image"]
     # Nobody measures what is put in another's place.
     with lock.machine(environments.known):
-        for tag in portable.take(options.file, base):
-            print(f"images: {tag} is taken from {options.file}", file=sys.stderr, flush=True)
+        for tag, compared in portable.take(options.file, base).items():
+            for said in (f"{tag} is taken from {options.file}", *compared):
+                print(f"images: {said}", file=sys.stderr, flush=True)
 
 
 def _runtimes(options: argparse.Namespace) -> None:

@@ -29,7 +29,11 @@ ABANDONED_SECONDS = 3600.0
 def machine(environments: Iterable[Environment]) -> list[str]:
     """Remove from this machine what runs have left; in sentences, what that was. The machine's lock must be held."""
     environments = list(environments)
-    left = [f"{environment.label}: {name}" for environment in environments for name in _left(environment)]
+    left: dict[str, str] = {}
+    for environment in environments:
+        for name in _left(environment):
+            # Environments of one engine list the same containers.
+            left.setdefault(name, environment.label)
     lock.sweep(environments)
     with contextlib.suppress(OSError):
         lock.TEMPORARY.rmdir()
@@ -38,7 +42,7 @@ def machine(environments: Iterable[Environment]) -> list[str]:
     # It removes those of figures whose process was killed.
     with private.temporary(private.FIGURE):
         pass
-    return left
+    return [f"{label}: {name}" for name, label in left.items()]
 
 
 def _left(environment: Environment) -> list[str]:

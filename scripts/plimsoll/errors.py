@@ -34,7 +34,7 @@ class ImageGone(Outage):
 
 def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     """Do a stage's work; its exit status: the one that it gives, or 0. A PlimsollError becomes one line on standard error and
-    the status `refused`.
+    the status `refused`, and so does a lack of memory.
 
     SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down.
     """
@@ -43,6 +43,9 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
         status = work()
     except PlimsollError as problem:
         print(f"plimsoll: {plain(str(problem))}", file=sys.stderr)
+        return refused
+    except MemoryError:
+        print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
         return refused
     except KeyboardInterrupt:
         print("plimsoll: interrupted.", file=sys.stderr)

@@ -74,8 +74,10 @@ debian_mirror() {
         | awk '$1 == "Debian" && $2 == "main" {print $3; exit}'
 }
 
-# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches as it is locked.
+# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches as it is locked. It trusts
+# whom the machine trusts, as pip and apt do: a network may have an authority of its own.
 find_uv() {
+    ! there ca-certificates || export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
     uv=$(command -v uv || true)
     [ -z "$uv" ] || return 0
     uv=$PROJECT/.cache/uv/bin/uv

@@ -5,7 +5,16 @@ cd "$PROJECT"
 
 stamp=.venv/.plimsoll-lock
 wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
-if [ -x .venv/bin/snakemake ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
+is_made() { [ -x .venv/bin/snakemake ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }
+is_made && exit 0
+# Two that were started at once would clear each other's away. Where a file system has no locks there is nothing to wait for.
+mkdir -p .cache
+exec 8>>.cache/python.lock
+if ! flock --nonblock 8; then
+    say "waiting for another set-up of this folder, if there is one"
+    flock 8 || true
+fi
+is_made && exit 0
 
 python=$(for p in python3 python3.13 python3.12 python3.11; do
     if have "$p" && "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then command -v "$p"; break; fi

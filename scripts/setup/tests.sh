@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What only the tests need: a client for ssh, and a server that is no service of the machine (tests/containers/another.py); and
-# Slurm, whose daemons a test starts and ends (tests/cluster/slurm.py). Where Slurm cannot be had its tests are skipped.
+# What only the tests need: a client for ssh, and a server that is no service of the machine (tests/containers/another.py); a Python
+# that other users may run too; and Slurm, whose daemons a test starts and ends (tests/cluster/slurm.py). Where Slurm cannot be had
+# its tests are skipped.
 . "$(dirname "$0")/common.sh"
 
 is_root || exit 0
-need_packages "A test" dropbear-bin openssh-client
+need_packages "A test" dropbear-bin openssh-client python3 python3-venv
 
 slurm=(munge slurmctld slurmd slurm-client)
 lacking=()

@@ -1,7 +1,6 @@
 """An archive as a folder of results, to be read beside others."""
 
 import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,9 +43,10 @@ def _alone() -> Iterator[None]:
 
 
 def _unpack(archive: reading.Archive, folder: Path) -> None:
-    """Put all of an archive into a folder, in one step."""
-    new = folder.with_name(f".{folder.name}-{os.getpid()}")
-    new.mkdir(parents=True)
+    """Put all of an archive into a folder, in one step. Nobody else may unpack: what a killed process left is removed."""
+    new = folder.with_name(".unfinished")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
     try:
         reading.unpack_whole(archive, new)
         new.rename(folder)

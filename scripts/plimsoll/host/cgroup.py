@@ -258,11 +258,11 @@ def remove(parent: str, seconds: float = 5) -> None:
 
     They are removed from every hierarchy, as container engines make the parents of their groups in all of them.
     """
-    for root in _hierarchies():
+    for root in hierarchies():
         _remove(root, parent, seconds)
 
 
-def _hierarchies() -> list[Path]:
+def hierarchies() -> list[Path]:
     """Where every hierarchy of cgroups is mounted."""
     rows = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
     return [Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")]

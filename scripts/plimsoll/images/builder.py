@@ -125,7 +125,8 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
     """
     built = _stages(name, base, tag, stages)
     made = {"tag": tag, "id": _built(name, base, tag), "stages": built}
-    if description := _noted(noted, made):
+    # Another session once noted such an image without its programs.
+    if (description := _noted(noted, made)) and "bits" in description:
         return description
     description = {**made, **_content(tag, {stage: image["tag"] for stage, image in built.items()})}
     temporary = noted.with_name(f".{noted.name}-{os.getpid()}")

@@ -5,6 +5,7 @@ it; an image needs no Maven, and gets the same bytes ever after.
 """
 
 import hashlib
+import http.client
 import os
 import shutil
 import urllib.error
@@ -65,7 +66,10 @@ def _fetched(address: str) -> Iterator[bytes]:
         with urllib.request.urlopen(address, timeout=ANSWER_SECONDS) as answer:
             while part := answer.read(1 << 20):
                 yield part
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as problem:
+            # One that is read in parts ends early without a word. (An answer from a file has no such number.)
+            if left := getattr(answer, "length", None):
+                raise http.client.IncompleteRead(b"", left)
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as problem:
         reason = getattr(problem, "reason", problem)
         raise Unavailable(f"{address} cannot be fetched: {reason} (PLIMSOLL_MAVEN names a mirror)") from problem
 

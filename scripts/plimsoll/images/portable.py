@@ -19,7 +19,7 @@ from typing import BinaryIO
 from plimsoll import paths
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, contents, forms, store
+from plimsoll.images import builder, comparing, contents, forms, store
 from plimsoll.interchange import Image
 
 FORMAT, MANIFEST, PACKED = 1, "images.json", "rootfs.tar"
@@ -79,8 +79,9 @@ def _sha256(path: Path) -> str:
 
 
 @store.alone()
-def take(source: Path, base: str) -> list[str]:
-    """Put the images of a file into the store; the tags of those that were not there. `base` is the configuration's.
+def take(source: Path, base: str) -> dict[str, list[str]]:
+    """Put the images of a file into the store: the tags of those that were not there, each with sentences on whether it has the
+    build identifiers of another one by its recipe that was (plimsoll.images.comparing). `base` is the configuration's.
 
     PlimsollError for a file that is damaged or holds something else, and for an image of another version of the project.
     """
@@ -88,7 +89,7 @@ def take(source: Path, base: str) -> list[str]:
     try:
         with tarfile.open(source, "r:gz") as archive:
             manifest = _manifest(archive, source)
-            taken = []
+            taken: dict[str, list[str]] = {}
             for image in manifest["images"]:
                 _refuse_other_version(image, base, source)
                 folder = store.folder_of(image)
@@ -99,8 +100,9 @@ def take(source: Path, base: str) -> list[str]:
                     new = folder.with_name(f".{folder.name}-{os.uname().nodename}-{os.getpid()}")
                     made[folder] = new, image
                     new.mkdir(parents=True)
-                    _take(archive, new, folder, image, source)
-                    taken.append(image["tag"])
+                    there = comparing.others(image["tag"])
+                    description = _take(archive, new, folder, image, source)
+                    taken[image["tag"]] = list(comparing.sentences(description, there))
             if archive.next() is not None:
                 raise PlimsollError(f"{source} holds more than it says: it is no file that `make image` made.")
         for folder, (new, image) in made.items():
@@ -165,9 +167,9 @@ def _skip(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> N
         pass
 
 
-def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source: Path) -> None:
-    """Put the files of an image into a new folder, which is to become `folder`. PlimsollError unless every file is what the
-    manifest says."""
+def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source: Path) -> Image:
+    """Put the files of an image into a new folder, which is to become `folder`, and give its description. PlimsollError unless
+    every file is what the manifest says."""
     for name, content in _members(archive, folder.name, image, source):
         if _copied(content, new / name) != image["files"][name]["sha256"]:
             raise PlimsollError(f"{source} is damaged: {folder.name}/{name} is not what was written.")
@@ -178,6 +180,7 @@ def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source
         (new / PACKED).unlink()
     description = _settled(new, folder, image, source)
     (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
+    return description
 
 
 def _copied(content: BinaryIO, path: Path) -> str:

@@ -63,8 +63,9 @@ def hold_folder(path: Path) -> TextIO:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        by = machine_lock.holder(file.fileno())
         file.close()
-        raise PlimsollError("Another workflow is running in this folder: wait for it to end, or stop it.") from None
+        raise PlimsollError(f"Another workflow is running in this folder ({by}): wait for it to end, or stop it.") from None
     return file
 
 
@@ -140,37 +141,34 @@ def remove_folders() -> None:
 
 def kill_strays() -> None:
     """Kill every process of a run that is not this process's."""
-    mine = _mark(os.environ.get(VARIABLE, ""))
-    _kill(lambda entry: entry.startswith(f"{VARIABLE}=".encode()) and entry != mine)
+    mine = os.environ.get(VARIABLE)
+    _kill(number for number, identity in of_runs().items() if identity != mine)
 
 
 def kill_run(identity: str) -> None:
     """Kill every process that this process has started for a run and that is still there."""
-    _kill(lambda entry: entry == _mark(identity))
+    _kill(number for number, its in of_runs().items() if its == identity)
 
 
-def is_of(process: int, identity: str) -> bool:
-    """Whether a process was started for a run; not if it has ended, or is another user's."""
-    return _mark(identity) in _environment(process)
+def of_runs() -> dict[int, str]:
+    """The identity of the run that each process was started for, by the process's number; without those of other users, whose
+    variables cannot be read, and without this process, which has no run in what it was started with."""
+    numbers = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
+    found = {number: identity_of(number) for number in numbers if number != os.getpid()}
+    return {number: identity for number, identity in found.items() if identity is not None}
 
 
-def _mark(identity: str) -> bytes:
-    return f"{VARIABLE}={identity}".encode()
-
-
-def _environment(process: int) -> list[bytes]:
-    """What a process was started with; nothing if it has ended, or is another user's."""
+def identity_of(process: int) -> str | None:
+    """The identity of the run that a process was started for; None if there is none, it has ended, or is another user's."""
     try:
-        return Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+        entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
     except OSError:
-        return []
+        return None
+    marks = (entry.partition(b"=") for entry in entries)
+    return next((os.fsdecode(identity) for name, _, identity in marks if name == VARIABLE.encode()), None)
 
 
-def _kill(is_one: Callable[[bytes], bool]) -> None:
-    """Kill the processes with such an entry in their environment. This process is not among them: what it was started with has
-    no run."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        number = int(folder.name)
-        if number != os.getpid() and any(map(is_one, _environment(number))):
-            with contextlib.suppress(OSError):
-                os.kill(number, signal.SIGKILL)
+def _kill(processes: Iterable[int]) -> None:
+    for number in processes:
+        with contextlib.suppress(OSError):
+            os.kill(number, signal.SIGKILL)

@@ -36,7 +36,7 @@ def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int,
     # An engine says that a container is up before that has started its program.
     grouped -= processes.of_containers(grouped)
     for number in processes.started_since(since):
-        if number in grouped or lock.is_of(number, identity):
+        if number in grouped or lock.identity_of(number) == identity:
             yield number, processes.name(number)
 
 

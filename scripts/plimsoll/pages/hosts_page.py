@@ -67,21 +67,23 @@ class Column:
 
 def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
     """Put the verdicts of hosts beside each other: a page for people, and a table for programs. Hosts are given as they were
-    named, and by their folders: of an archive, where it is unpacked.
+    named, and by their folders: of an archive, where it is unpacked. Without any the page is of all reference measurements.
 
-    PlimsollError for one that has no verdicts, or not whole ones, and for two of one name.
+    PlimsollError for one that has no verdicts, or not whole ones, for two of one name, and where there is nothing at all.
     """
-    if not named:
-        raise PlimsollError(
-            "No host is named: make findings HOSTS='one two.zip' takes folders with results in them, and archives."
-        )
     hosts = [read(name, folder) for name, folder in zip(named, opened, strict=True)]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
     if twice:
         raise PlimsollError(f"Two of them are of a host {twice[0]}: give one of them another name.")
-    known = [name for name in book.names() if any(name in host.studies for host in hosts)]
+    kept = reference(name for name in book.names() if not hosts or any(name in host.studies for host in hosts))
+    columns = [column for column in (kept, *hosts) if column.results]
+    if not columns:
+        raise PlimsollError(
+            "No host is named, and there are no reference measurements: make findings HOSTS='one two.zip' takes folders with "
+            "results in them, and archives."
+        )
+    known = [name for name in book.names() if any(name in column.studies for column in columns)]
     loaded = {name: studies.load(name, designs) for name in known}
-    columns = [column for column in (reference(known), *hosts) if column.results]
     for path, text in ((page, render(columns, loaded, page.parent)), (table, rows(columns, loaded).to_csv(index=False))):
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.getpid()}")

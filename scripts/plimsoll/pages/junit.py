@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from plimsoll.analysis.two_sets import DIFFERENT, UNDECIDED, WORSE
 from plimsoll.comparing import effects, findings
-from plimsoll.comparing.comparable import ONLY_A, ONLY_B, OTHER_SIZES
+from plimsoll.comparing.comparable import EMULATED, ONLY_A, ONLY_B, OTHER_SIZES
 from plimsoll.comparing.studies import FAILED, Compared
 from plimsoll.config.studies import Study
 from plimsoll.pages import compared_words as words
@@ -18,7 +18,7 @@ COUNTED = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
 # Of the effects behind a finding at most so many are told, those that differ first.
 NAMED = 3
 # Cells that only one set has are no fault of the other's.
-OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, OTHER_SIZES: ERROR}
+OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, EMULATED: SKIPPED, OTHER_SIZES: ERROR}
 
 
 def text(compared: Mapping[str, Compared]) -> str:

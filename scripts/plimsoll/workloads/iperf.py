@@ -19,9 +19,9 @@ ROUNDED = 0.1
 MOST = 1e14
 
 
-def server(port: int) -> Role:
-    """What listens at a port."""
-    return Role("iperf server", "iperf", (PROGRAM, "-s", "-p", str(port)), port)
+def server(port: int, address: str = "") -> Role:
+    """What listens at a port of one address, or of all."""
+    return Role("iperf server", "iperf", (PROGRAM, "-s", *(("-B", address) if address else ()), "-p", str(port)), port)
 
 
 class Iperf(Microservice):
@@ -34,9 +34,9 @@ class Iperf(Microservice):
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
         return {"seconds": sizes["seconds"]}
 
-    def at(self, port: int) -> Role:
-        """Its server, which listens at another port."""
-        return server(port)
+    def at(self, address: str, port: int) -> Role:
+        """Its server, which listens at this port of an address, or of all."""
+        return server(port, address)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
         """With a line for machines."""

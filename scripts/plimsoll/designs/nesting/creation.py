@@ -36,13 +36,14 @@ class Task(Base):
         passed = self._counted(commands)
         self._refuse_unended(passed)
         after = self.environment.collect(self.specs())
-        ready = max(self._began(name, ahead) - passed.opened for name, ahead in self._programs(after))
+        began = [self._began(name, ahead) - passed.opened for name, ahead in self._programs(after)]
         each = [self._creation(number, passed, after[number]) for number in range(self.instances)]
         last = max(one["ended"] for one in each)
         apart = max(one["begun"] for one in each) - min(one["begun"] for one in each)
         parts = {part: mean(one[part] for one in each) for part in each[0] if part.endswith("_time")}
-        values = {"creation_time": last, "ready_time": ready, "creation_time_each": last / self.number, **parts}
-        return {"values": values, "apart": round(apart, 6), "each": each}
+        values = {"creation_time": last, "ready_time": max(began), "creation_time_each": last / self.number, **parts}
+        programs_apart = round(max(began) - min(began), 6)
+        return {"values": values, "apart": round(apart, 6), "programs_apart": programs_apart, "each": each}
 
     def _counted(self, commands: list[list[str]]) -> gate.Passed:
         """Let the commands pass the gate."""

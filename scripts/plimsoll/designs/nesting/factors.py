@@ -77,6 +77,7 @@ class NestingRecord(interchange.Record):
 
     values: NotRequired[dict[str, float]]  # what the metrics are made of
     apart: NotRequired[float]  # how long after the first of the instances the last one began (s)
+    programs_apart: NotRequired[float]  # of a creation: the same of the programs in all containers, children of one parent too
     # Of a program: how idle the machine was when all instances were up, before it began. Of a network to another machine: how
     # idle that was.
     settled: NotRequired[dict]

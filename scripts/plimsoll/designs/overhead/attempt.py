@@ -137,7 +137,9 @@ class _Run:
         if isinstance(far, Reached):
             processor = self.cell["parameters"]["second_host"]["processor"]
             told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
-        role = self.service.at(port := daemon.free_port(far))
+        # Another machine may be behind an address that it has not itself.
+        address = "" if isinstance(far, Reached) else far.address
+        role = self.service.at(address, port := daemon.free_port(far))
         spec = Spec(self.attempt.identity, "server", self.image, self.folder)
         stack.enter_context(daemon.listening(far, spec, role, self.folder / "server.log"))
         self.hosts = {"address": far.address, "port": str(port)}
