@@ -1,17 +1,25 @@
+import contextlib
 import copy
 import functools
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll import designs
+from hypothesis import settings
+from plimsoll import designs, environments
 from plimsoll.config import studies
+from plimsoll.host import machine_lock
 from plimsoll.instruments.events import COUNTERS
-from plimsoll.measuring import record
+from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 
 from tests.project import PROJECT, Project
+
+# How long an example takes says nothing: other tests run beside it.
+settings.register_profile("plimsoll", deadline=None)
+settings.load_profile("plimsoll")
 
 DATA = Path(__file__).parent / "data"
 # The measurements that come with the project.
@@ -148,6 +156,22 @@ def recorded(**changes) -> dict:
     }
     of_run |= {"seed": 1, "profile": "quick", "fingerprint": "f", "image": {"tag": "plimsoll/x:1", "id": "sha256:1"}}
     return {**of_run, "attempts": 1, "invalid_attempts": [], **tried(), **changes}
+
+
+@pytest.fixture(scope="session")
+def swept():
+    """Nothing is left of killed tests. Some start containers without the mark of a measurement: no run sweeps them."""
+    with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
+        lock.sweep(environments.known().values())
+
+
+def commands(numbers: Iterable[int]) -> list[str]:
+    """The command lines of processes, of those that have not ended."""
+    found = []
+    for number in numbers:
+        with contextlib.suppress(OSError):
+            found.append(Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
 
 
 @pytest.fixture

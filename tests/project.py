@@ -1,6 +1,7 @@
 """A copy of the project in an empty folder, and Snakemake on the command line: the workflow as a user runs it."""
 
 import compileall
+import contextlib
 import json
 import os
 import resource
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -76,14 +78,20 @@ class Project:
             timeout=600,
         )
 
-    def keep_experiment(self, name: str, section: str) -> None:
-        """Cut liu2020 down to one section of one experiment, without figures."""
-        path = self.folder / "config/studies/liu2020.yaml"
-        study = yaml.safe_load(path.read_text())
-        study["experiments"] = {name: {**study["experiments"][name], "sections": [section]}}
-        study["figures"] = {}
-        study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
-        path.write_text(yaml.safe_dump(study, sort_keys=False))
+    @contextlib.contextmanager
+    def edited(self, file: str) -> Iterator[dict]:
+        """What a YAML file of the copy holds; with what the block has changed in it, it is written."""
+        path = self.folder / file
+        content = yaml.safe_load(path.read_text())
+        yield content
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+    def keep_experiment(self, name: str, section: str, **factors: object) -> None:
+        """Cut liu2020 down to one section of one experiment, with some of its factors' levels changed, without figures."""
+        with self.edited("config/studies/liu2020.yaml") as study:
+            study["experiments"] = {name: {**study["experiments"][name], "sections": [section], **factors}}
+            study["figures"] = {}
+            study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
 
     def start(self, target: str, records: int) -> subprocess.Popen:
         """A workflow in the background, once it has written `records` records."""

@@ -10,15 +10,26 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.host import machine_lock
+from plimsoll.environments.base import LABEL
+from plimsoll.host import cgroup, machine_lock
 from plimsoll.measuring import lock
 
 from tests.cluster import slurm
+from tests.conftest import commands
 from tests.project import PLUGIN, Project, missing_plugin
+from tests.users.conftest import new_user  # noqa: F401
 
-# The smallest thing that is measured, and has verdicts: one section of HPC Challenge on bare metal.
-BARE = ("docker", "docker-ptrace", "singularity", "singularity-instance", "singularity-cgroup")
-SETTINGS = ["profile=ci", "repetitions=4", f"runtimes={{{', '.join(f'{name}: off' for name in BARE)}}}"]
+# Those that the configuration has measured besides bare metal.
+RUNTIMES = ("docker", "docker-ptrace", "singularity", "singularity-instance", "singularity-cgroup")
+
+
+def settings(*runtimes: str, repetitions: int = 4) -> list[str]:
+    """Those of a host for the smallest thing that is measured and has verdicts: one section of HPC Challenge, on bare metal and
+    in these runtimes."""
+    off = ", ".join(f"{name}: off" for name in RUNTIMES if name not in runtimes)
+    return ["profile=ci", f"repetitions={repetitions}", f"runtimes={{{off}}}"]
+
+
 JUDGED = "results/liu2020/claims.json"
 
 
@@ -29,24 +40,26 @@ def pytest_collection_modifyitems(items):
 
 
 class Cluster(Project):
-    """A copy of the project with a study that is small, and rules/cluster.smk in it."""
+    """A copy of the project with a study that is small, and rules/cluster.smk in it, which `python` runs for whom the words
+    `become` say; root if there are none."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, become: tuple[str, ...] = (), python: str = sys.executable):
         super().__init__(folder)
+        self.become, self.python = become, python
         self.keep_experiment("granularity", "randomaccess")
         # Which files are the project's, git says.
         subprocess.run(["git", "init", "--quiet", folder], check=True)
 
     def configure(self, **given: object) -> None:
         """What is measured where, in a file for --configfile."""
-        content = {"settings": SETTINGS, "targets": [JUDGED], **given}
+        content = {"settings": settings(), "targets": ["measurements", JUDGED], **given}
         (self.folder / "hosts.yaml").write_text(yaml.safe_dump(content))
 
     def start(self, *words: str, known: dict[str, str]) -> subprocess.Popen:
         """rules/cluster.smk with more words, in the background."""
-        command = [sys.executable, "-m", "snakemake", "--snakefile", "rules/cluster.smk", "--configfile", "hosts.yaml", *words]
+        command = [self.python, "-m", "snakemake", "--snakefile", "rules/cluster.smk", "--configfile", "hosts.yaml", *words]
         return subprocess.Popen(
-            command,
+            [*self.become, *command],
             cwd=self.folder,
             env={**known, "PYTHONPATH": os.pathsep.join([str(self.folder / "scripts"), known.get("PYTHONPATH", "")])},
             stdout=subprocess.PIPE,
@@ -96,19 +109,15 @@ def known():
 
 
 def left_behind() -> list[str]:
-    """What a measurement would leave on this machine: processes of a run, its folders, containers, and its mark."""
-    processes = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (folder / "environ").read_bytes().split(b"\0")
-            if any(entry.startswith(f"{lock.VARIABLE}=".encode()) for entry in environment):
-                processes.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
+    """What a measurement would leave on this machine: processes of a run, its folders, containers, cgroups, and its mark."""
     folders = [str(path) for path in lock.TEMPORARY.glob("*")]
-    engine = shutil.which("docker") and subprocess.run(
-        ["docker", "ps", "--all", "--quiet", "--filter", "label=plimsoll"], capture_output=True, text=True
-    )
-    containers = engine.stdout.split() if engine and engine.returncode == 0 else []
     marks = [str(path) for number, path in machine_lock.marks().items() if number == os.geteuid()]
-    return [*processes, *folders, *containers, *marks]
+    groups = [str(path) for root in {*cgroup.mounts().values()} for path in (root / LABEL).glob("*/")]
+    return [*commands(lock.of_runs()), *folders, *containers(), *groups, *marks]
+
+
+def containers() -> list[str]:
+    """The project's containers that are there."""
+    command = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
+    engine = shutil.which("docker") and subprocess.run(command, capture_output=True, text=True)
+    return engine.stdout.split() if engine and engine.returncode == 0 else []

@@ -6,6 +6,7 @@ Debian's Slurm takes several slurmd on a machine. None of these is a service of 
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -14,8 +15,12 @@ from pathlib import Path
 
 from plimsoll.host import cgroup
 
+from tests.faults.processes import below
+
 NODES = ("n1", "n2")
 CPUS, MEMORY = os.cpu_count(), 2000
+# What a node does at the end of each job, until a test has it do something else (`at_each_end`).
+NOTHING = "#!/bin/sh\n"
 # When a job is cancelled, what does not end by itself is killed so much later (s).
 KILL_WAIT = 25
 PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "srun", "sinfo", "squeue", "scancel", "scontrol")
@@ -44,6 +49,7 @@ SlurmdParameters=config_overrides
 SchedulerType=sched/builtin
 MinJobAge=300
 KillWait={kill_wait}
+Epilog={folder}/epilog
 ReturnToService=2
 JobRequeue=0
 MailProg=/bin/true
@@ -75,6 +81,7 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
     given = {"host": host, "folder": folder, "cpus": CPUS, "memory": MEMORY, "kill_wait": KILL_WAIT}
     made = CONFIGURATION.format(**given, port=port, ports=",".join(map(str, ports)))
     (folder / "slurm.conf").write_text(made)
+    at_each_end(folder, NOTHING)
     (folder / "cgroup.conf").write_text(OF_CGROUPS[2 if str(version).startswith("2") else 1])
     known = {**os.environ, "PATH": f"{folder}/bin:{PLACES}", "SLURM_CONF": str(folder / "slurm.conf")}
     # Snakemake's plugin deletes this variable in a job, where Slurm has its configuration at the usual place.
@@ -95,6 +102,14 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
             yield known
         finally:
             _end_jobs(known)
+
+
+def at_each_end(folder: Path, script: str) -> None:
+    """Have the nodes run this script of sh, as root, at the end of each job."""
+    new = folder / "epilog.new"
+    new.write_text(script)
+    new.chmod(0o755)
+    new.rename(folder / "epilog")
 
 
 def _free_ports(number: int) -> list[int]:
@@ -142,6 +157,13 @@ def jobs(known: dict[str, str]) -> dict[str, tuple[str, str]]:
     return {number: (state, rest[0] if rest else "") for number, state, *rest in rows}
 
 
+def processes(job: str) -> list[int]:
+    """The processes below those that Slurm started for a job, without Slurm's own."""
+    found = subprocess.run(["pgrep", "--full", rf"^slurmstepd: \[{job}\."], capture_output=True, text=True)
+    slurm_s = {int(number) for number in found.stdout.split()}
+    return [one.number for one in below(slurm_s) if one.number not in slurm_s]
+
+
 def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:
     """Until no job is left, completing ones included."""
     end = time.monotonic() + seconds
@@ -151,6 +173,15 @@ def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:
 
 
 def _end_jobs(known: dict[str, str]) -> None:
-    subprocess.run(["scancel", "--user=root", "--full", "--signal=KILL"], env=known, capture_output=True)
+    """Cancel all jobs, and kill what is left of them: without a cgroup for each job, as clusters have, Slurm loses sight of a
+    process whose parent was killed before it."""
     with contextlib.suppress(AssertionError, subprocess.CalledProcessError):
+        for job in jobs(known):
+            subprocess.run(["scancel", "--full", "--signal=KILL", job], env=known, capture_output=True)
         wait_until_over(known, 20)
+    programs, of_job = known["PATH"].partition(":")[0].encode(), (b"SLURM_JOB_ID=", b"PLIMSOLL_JOB=")
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            entries = (folder / "environ").read_bytes().split(b"\0")
+            if any(one.startswith(of_job) for one in entries) and any(programs in one for one in entries):
+                os.kill(int(folder.name), signal.SIGKILL)

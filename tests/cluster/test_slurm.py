@@ -1,17 +1,23 @@
 """Two nodes of a real Slurm: one job each, which goes on where the first stopped and leaves nothing behind when it dies."""
 
+import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests import pages
 from tests.cluster import slurm
-from tests.cluster.conftest import JUDGED, left_behind
+from tests.cluster.conftest import JUDGED, Cluster, containers, left_behind, settings
+from tests.project import PLUGIN, PROJECT
 
 # Slurm without a database knows of a job's end by squeue alone. Both nodes are this machine, so they take turns.
 BY_SLURM = (
@@ -19,11 +25,17 @@ BY_SLURM = (
     *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2"),
 )
 
+ENDED = "n1: ended from outside; what was measured is kept.\n"
+
+
+def as_usual(cluster) -> None:
+    cluster.configure(hosts=list(slurm.NODES), settings=settings("docker"), minutes=60)
+
 
 @pytest.fixture(scope="module")
 def measured(cluster, known):
     """Both nodes, measured by one submission."""
-    cluster.configure(hosts=list(slurm.NODES), minutes=60, compare=False)
+    as_usual(cluster)
     code, said = cluster.submit(*BY_SLURM, known=known)
     assert code == 0, (said, *map(cluster.log, slurm.NODES))
     return said
@@ -55,6 +67,9 @@ def test_the_findings_of_the_hosts_stand_beside_each_other(cluster, measured):
     page = pages.check((cluster.folder / "hosts/findings.html").read_text(), cluster.folder / "hosts")
     heads = [head.get_text() for head in page.find(id="liu2020").find_next("table").thead.find_all("th")]
     assert heads == ["finding", "the paper", "reference", *slurm.NODES]
+    # Cell by cell they are compared too, and the page leads there.
+    (link,) = page.select('a[href^="compare/"]')
+    assert (cluster.folder / "hosts" / link["href"]).is_file() and link["href"] == "compare/n1--n2/compare.html"
     assert set(pd.read_csv(cluster.folder / "hosts/findings.csv")["host"]) == {"reference", *slurm.NODES}
 
 
@@ -80,17 +95,23 @@ def measuring(cluster, known, measured):
             assert time.monotonic() < end and submitted.poll() is None, cluster.log("n1")
             time.sleep(0.1)
         (job,) = slurm.jobs(known)
-        yield kept, job
     finally:
-        # As if the login node had gone: Slurm's jobs do not end with it.
-        os.killpg(submitted.pid, signal.SIGKILL)
+        # As if the login node had gone, so that it keeps nobody from the folder: Slurm's jobs do not end with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(submitted.pid, signal.SIGKILL)
         submitted.communicate()
+    return kept, job
 
 
-def ends_and_goes_on(cluster, known, kept: dict[str, int]) -> None:
-    """The job is over and has left nothing; the next submission ends what was begun, and measures nothing again."""
+def ends(cluster, known, left: bool = False) -> None:
+    """The job is over and has left nothing, or containers if `left`."""
     slurm.wait_until_over(known)
-    assert left_behind() == [] and not (cluster.folder / "hosts/n1/done.json").exists()
+    assert bool(containers()) == bool(left_behind()) == left
+    assert not (cluster.folder / "hosts/n1/done.json").exists()
+
+
+def goes_on(cluster, known, kept: dict[str, int]) -> None:
+    """The next submission ends what was begun, and measures nothing again."""
     there = cluster.records("n1")
     code, said = cluster.submit(*BY_SLURM, "hosts/n1/done.json", known=known)
     assert code == 0, (said, cluster.log("n1"))
@@ -103,8 +124,9 @@ def ends_and_goes_on(cluster, known, kept: dict[str, int]) -> None:
 def test_a_cancelled_job_leaves_nothing_behind_and_is_gone_on_with(cluster, known, measuring, how):
     kept, job = measuring
     subprocess.run(["scancel", *how, job], env=known, check=True)
-    ends_and_goes_on(cluster, known, kept)
-    assert "n1: ended from outside; what was measured is kept." in cluster.log("n1")
+    ends(cluster, known)
+    assert ENDED in cluster.log("n1")
+    goes_on(cluster, known, kept)
 
 
 def test_a_killed_measurement_leaves_nothing_behind_and_is_gone_on_with(cluster, known, measuring):
@@ -115,7 +137,100 @@ def test_a_killed_measurement_leaves_nothing_behind_and_is_gone_on_with(cluster,
     assert inner
     for number in inner:
         os.killpg(number, signal.SIGKILL)
-    ends_and_goes_on(cluster, known, kept)
+    ends(cluster, known)
+    goes_on(cluster, known, kept)
+
+
+@pytest.mark.parametrize("swept", [True, False], ids=["swept by Slurm", "swept by the next job"])
+def test_containers_of_a_job_that_was_killed_at_once_are_removed(cluster, known, measuring, swept):
+    """All processes of a job at once, which no part of it can clean up after: by the script that the docs have for Slurm's
+    Epilog, and otherwise by the next job."""
+    kept, job = measuring
+    place = Path(known["SLURM_CONF"]).parent
+    if swept:
+        slurm.at_each_end(place, of_the_docs(cluster.folder, place))
+    try:
+        while not containers():
+            assert slurm.jobs(known), cluster.log("n1")
+        killed = slurm.processes(job)
+        assert killed
+        for number in killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGSTOP)
+        assert containers()
+        for number in killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        ends(cluster, known, left=not swept)
+        goes_on(cluster, known, kept)
+    finally:
+        slurm.at_each_end(place, slurm.NOTHING)
+
+
+def test_a_job_whose_time_is_over_leaves_nothing_behind_and_is_gone_on_with(cluster, known, measured):
+    """It asks for four minutes, and is told to end two or three minutes before they are over."""
+    (cluster.folder / "hosts/n1/done.json").unlink()
+    before = cluster.log("n1").count(ENDED)
+    try:
+        cluster.configure(hosts=list(slurm.NODES), settings=settings("docker", repetitions=200), minutes=4)
+        code, said = cluster.submit(*BY_SLURM, "hosts/n1/done.json", known=known)
+        assert code != 0 and "Traceback" not in said, said
+        ends(cluster, known)
+        assert cluster.log("n1").count(ENDED) == before + 1, cluster.log("n1")
+        kept = cluster.records("n1")
+        more = 1 + max(int(Path(name).stem) for name in kept)
+        cluster.configure(hosts=list(slurm.NODES), settings=settings("docker", repetitions=more), minutes=60)
+        goes_on(cluster, known, kept)
+    finally:
+        as_usual(cluster)
+
+
+@pytest.fixture
+def of_a_user(new_user, known):
+    """What a user of the group docker has in an empty home, with a Python environment of the user's own; and the environment of
+    the commands."""
+    user = new_user("slurm", "docker", prepared=False)
+    folder = user.home / "cluster"
+    cluster = Cluster(folder, tuple(user.become), str(folder / ".venv/bin/python"))
+    shutil.copytree(PLUGIN, user.home / "plugin")
+    cluster.configure(hosts=["n1"], settings=settings("docker", "singularity"), minutes=60)
+    user.own(user.home)
+    programs = {"PATH": f"{folder}/.venv/bin:{known['PATH']}", "PYTHONPATH": str(user.home / "plugin")}
+    given = {**user.environment, **programs, "SLURM_CONF": known["SLURM_CONF"]}
+    set_up = [*user.become, "bash", "scripts/setup/python.sh"]
+    done = subprocess.run(set_up, cwd=folder, env=given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return cluster, given
+
+
+def test_a_user_without_root_measures_by_a_job(of_a_user, cluster, measured):
+    user_s, known = of_a_user
+    code, said = user_s.submit(*BY_SLURM, known=known)
+    assert code == 0, (said, user_s.log("n1"))
+    found = json.loads((user_s.folder / "hosts/n1/done.json").read_text())
+    assert found["host"] == found["starts"][0]["node"] == "n1" and (user_s.folder / f"hosts/n1/{JUDGED}").exists()
+    records = [json.loads((user_s.folder / "hosts/n1" / name).read_text()) for name in user_s.records("n1")]
+    # What root measured there, and more.
+    assert set(user_s.records("n1")) > set(cluster.records("n1"))
+    assert {one["status"] for one in records} == {"valid"}, [one["reason"] for one in records]
+    assert {one["cell"]["runtime"] for one in records} == {"bare", "docker", "singularity"}
+    assert {path.owner() for path in (user_s.folder / "hosts").rglob("*")} == {user_s.folder.owner()}
+    assert containers() == []
+
+
+def of_the_docs(folder: Path, place: Path) -> str:
+    """The Epilog that docs/hosts.md has, for the project in this folder and this Python; it keeps its own things in `place`."""
+    (script,) = re.findall(
+        r"```sh\n(#!/bin/sh\n# slurm.conf: Epilog=.*?)```", (PROJECT / "docs/hosts.md").read_text(), re.DOTALL
+    )
+    usual = {
+        "/path/to/plimsoll/.venv/bin/python": f"env PYTHONPATH={folder / 'scripts'} {sys.executable}",
+        "/var/tmp/plimsoll": str(place / "swept"),
+    }
+    for old, new in usual.items():
+        assert old in script
+        script = script.replace(old, new)
+    return script
 
 
 def command_of(number: str) -> bytes:

@@ -10,14 +10,15 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from plimsoll.host import machine_lock
 
-from tests.cluster.conftest import JUDGED, left_behind
+from tests.cluster.conftest import JUDGED, left_behind, settings
 from tests.conftest import PROJECT
 from tests.containers import another
 
-NAME = "far"
+NAME, OTHER = "far", "farther"
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +38,31 @@ def known(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory) -> Path:
-    """The host's folder, with a Python that is set up already."""
+    """Where both hosts have their folders, each with a Python that is set up already."""
     folder = tmp_path_factory.mktemp("there")
-    environment = folder / NAME / "project/.venv"
-    environment.mkdir(parents=True)
-    for name in ("bin", "lib", "pyvenv.cfg"):
-        (environment / name).symlink_to(Path(sys.prefix) / name)
     stamp = b"".join((PROJECT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml"))
-    (environment / ".plimsoll-lock").write_text(f"{hashlib.sha256(stamp).hexdigest()}\n")
+    for host in (NAME, OTHER):
+        environment = folder / host / "project/.venv"
+        environment.mkdir(parents=True)
+        for name in ("bin", "lib", "pyvenv.cfg"):
+            (environment / name).symlink_to(Path(sys.prefix) / name)
+        (environment / ".plimsoll-lock").write_text(f"{hashlib.sha256(stamp).hexdigest()}\n")
     return folder
+
+
+def host(there: Path, name: str) -> dict[str, str]:
+    """A host of the configuration."""
+    return {"name": name, "ssh": another.NAME, "folder": str(there)}
+
+
+def measuring(cluster, known, runs: Path, count: int = 1):
+    """A caller whose host has so many records of runs by now."""
+    process = cluster.start("--cores", "1", known=known)
+    end = time.monotonic() + 600
+    while len(list(runs.rglob("*.json"))) < count:
+        assert time.monotonic() < end and process.poll() is None, (cluster.log(NAME), process.poll())
+        time.sleep(0.1)
+    return process
 
 
 def sessions() -> list[int]:
@@ -81,14 +98,10 @@ def alone():
 
 
 def test_a_broken_connection_is_taken_up_again(cluster, known, there, alone):
-    cluster.configure(hosts=[{"name": NAME, "ssh": another.NAME, "folder": str(there)}])
+    cluster.configure(hosts=[host(there, NAME)])
     runs = there / NAME / "work/results/liu2020/runs"
-    process = cluster.start("--cores", "1", known=known)
+    process = measuring(cluster, known, runs)
     try:
-        end = time.monotonic() + 600
-        while not list(runs.rglob("*.json")):
-            assert time.monotonic() < end and process.poll() is None, (cluster.log(NAME), process.poll())
-            time.sleep(0.1)
         first = {path: path.stat().st_mtime_ns for path in runs.rglob("*.json")}
         for number in sessions():
             os.kill(number, signal.SIGKILL)
@@ -111,3 +124,42 @@ def test_a_broken_connection_is_taken_up_again(cluster, known, there, alone):
 def test_a_second_start_has_nothing_to_do(cluster, known):
     code, said = cluster.submit("--cores", "1", known=known)
     assert code == 0 and "Nothing to be done" in said
+
+
+def test_a_host_whose_caller_was_killed_ends_within_a_minute_and_is_gone_on_with(cluster, known, there, alone):
+    runs = there / NAME / "work/results/liu2020/runs"
+    before = len(list(runs.rglob("*.json")))
+    (cluster.folder / f"hosts/{NAME}/done.json").unlink()
+    cluster.configure(hosts=[host(there, NAME)], settings=settings(repetitions=40))
+    process = measuring(cluster, known, runs, before + 1)
+    os.killpg(process.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    process.communicate()
+    while left_behind() or sessions():
+        assert time.monotonic() - killed < 90, (left_behind(), sessions())
+        time.sleep(0.5)
+    # It has heard nothing for a minute, or that the connection is gone, and then ended what it had begun.
+    kept = {path: path.stat().st_mtime_ns for path in runs.rglob("*.json")}
+    more = 1 + max(int(path.stem) for path in kept)
+    assert more < 40
+    cluster.configure(hosts=[host(there, NAME)], settings=settings(repetitions=more))
+    code, said = cluster.submit("--cores", "1", known=known)
+    assert code == 0, (said, cluster.log(NAME))
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept and len(list(runs.rglob("*.json"))) > len(kept)
+    assert left_behind() == []
+
+
+def test_two_hosts_are_measured_by_one_call_and_stand_beside_each_other(cluster, known, there, alone):
+    """Both are one machine, which the lock gives to one of them at a time."""
+    shutil.rmtree(cluster.folder / "hosts")
+    for name in (NAME, OTHER):
+        shutil.rmtree(there / name / "work", ignore_errors=True)
+    cluster.configure(hosts=[host(there, name) for name in (NAME, OTHER)], settings=settings(repetitions=2))
+    code, said = cluster.submit("--cores", "2", known=known)
+    assert code == 0, (said, cluster.log(NAME), cluster.log(OTHER))
+    assert set(cluster.records(NAME)) == set(cluster.records(OTHER)) != set()
+    waited = [name for name in (NAME, OTHER) if "another workflow is measuring on this machine" in cluster.log(name)]
+    assert waited, (cluster.log(NAME), cluster.log(OTHER))
+    assert set(pd.read_csv(cluster.folder / "hosts/findings.csv")["host"]) == {"reference", NAME, OTHER}
+    assert (cluster.folder / f"hosts/compare/{NAME}--{OTHER}/compare.html").exists()
+    assert left_behind() == []

@@ -5,9 +5,11 @@ import copy
 import functools
 import json
 import os
+import pickle
 from pathlib import Path
 
 import pytest
+import yaml
 from plimsoll import environments, measure
 from plimsoll.config import studies
 from plimsoll.designs.splitting.factors import SplittingRecord
@@ -19,7 +21,7 @@ from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 
-from tests.conftest import unlike
+from tests.conftest import PROJECT, built, commands, unlike
 
 # What is left in the host's shared memory of ranks of ours that were killed, and of containers that several shared.
 SEGMENTS = (f"vader_segment.{LABEL}-*", "sharens_instance_*")
@@ -71,8 +73,19 @@ def here() -> dict:
     return copy.deepcopy(_here())
 
 
+@pytest.fixture(scope="session")
+def planned() -> bytes:
+    """liu2020's plan of the ci profile with all runtimes, without the cells that this machine cannot measure. It is pickled: it
+    is made once, and each test has one of its own."""
+    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+    every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
+    plan = planner.make(built("liu2020"), studies.profile("ci"), _here(), {**config, **every}, {})
+    plan["cells"] = {path: cell for path, cell in plan["cells"].items() if cell["reason"] is None}
+    return pickle.dumps(plan)
+
+
 @pytest.fixture
-def workspace(tmp_path, image, liu2020, config, here):
+def workspace(tmp_path, image, planned):
     """A study's results folder with the plan of the ci profile; `run` measures one run in it."""
 
     class Workspace:
@@ -82,8 +95,7 @@ def workspace(tmp_path, image, liu2020, config, here):
         def __init__(self):
             self.folder.mkdir(parents=True)
             self.image_path.write_text(json.dumps(image))
-            every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
-            self.plan = planner.make(liu2020, studies.profile("ci"), here, {**config, **every}, {})
+            self.plan = pickle.loads(planned)
 
         def run(self, path, repetition=1, **changes):
             cell = self.plan["cells"][path]
@@ -98,7 +110,7 @@ def workspace(tmp_path, image, liu2020, config, here):
 
 
 @pytest.fixture(autouse=True)
-def nothing_left():
+def nothing_left(swept):
     """After every test the machine is as it was: no container, instance, cgroup or process of ours."""
     home = own_group()
     yield
@@ -147,10 +159,4 @@ def leftovers() -> list[str]:
     if root and (root / LABEL).is_dir():
         found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]
     found += [str(path) for name in SEGMENTS for path in Path("/dev/shm").glob(name)]
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{lock.VARIABLE}=".encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return [name for name in found if "pytest" not in name]
+    return [*found, *(name for name in commands(lock.of_runs()) if "pytest" not in name)]

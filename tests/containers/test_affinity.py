@@ -6,7 +6,14 @@ import pytest
 from plimsoll.mpi import launch
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
-OURS = ("podman", "docker-host-network", "docker-shared", "docker-shared-daemon", "singularity-instance-host-network")
+OURS = (
+    "podman",
+    "docker-host-network",
+    "docker-shared",
+    "docker-shared-daemon",
+    "docker-shared-processes",
+    "singularity-instance-host-network",
+)
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
 

@@ -1,5 +1,6 @@
 """The five deployments do what their names say: seen from inside, with real messages between real ranks."""
 
+import itertools
 import os
 
 import pytest
@@ -14,28 +15,45 @@ PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup"
 NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
 SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
-ON_HOST = ("docker-host-network", "singularity-instance-host-network")
-CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPRIVILEGED)
+UNPACKED = ("singularity-unpacked", *UNPRIVILEGED)
+ON_HOST = ("docker-shared-processes", "docker-host-network", "singularity-instance-host-network")
+CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPACKED)
 # Those whose ranks in two containers are not neighbours to Open MPI.
 ISOLATED = {"docker", "singularity-instance", "podman", *ON_HOST, "docker-shared-daemon"}
 # Those whose containers have host names, and those whose ranks are in the host's cgroup.
 NAMED = ISOLATED | set(SHARING)
-UNGROUPED = {"singularity", *UNPRIVILEGED}
+UNGROUPED = {"singularity", *UNPACKED}
+
+
+# Records of cells that no test changes.
+MEASURED: dict[str, dict] = {}
+
+
+@pytest.fixture
+def once(workspace):
+    """Gives the record of a cell, which is measured by the first test that asks for it."""
+
+    def once(path: str) -> dict:
+        if path not in MEASURED:
+            MEASURED[path] = workspace.run(path)
+        return MEASURED[path]
+
+    return once
 
 
 @pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
-def test_one_container_talks_over_shared_memory(workspace, working, runtime):
+def test_one_container_talks_over_shared_memory(once, working, runtime):
     working(runtime)
-    found = workspace.run(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff")
+    found = once(f"uma/exact/E1/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     assert found["transport"]["carried_by"] == "shared memory"
     assert found["values"]["AvgPingPongLatency_usec"] < 5
 
 
 @pytest.mark.parametrize("runtime", CONTAINERS)
-def test_several_containers_talk_as_their_networks_let_them(workspace, working, runtime):
+def test_several_containers_talk_as_their_networks_let_them(once, working, runtime):
     working(runtime)
-    found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
+    found = once(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     isolated = runtime in ISOLATED
     assert found["transport"]["carried_by"] == ("TCP" if isolated else "shared memory")
@@ -82,16 +100,16 @@ def test_cgroups_of_singularity_are_children_of_one_parent(workspace, working):
     assert len(parents) == 1 and parents.pop().startswith("/plimsoll/")
 
 
-def test_docker_s_seccomp_profile_refuses_single_copy_and_the_capability_allows_it(workspace, working):
+def test_docker_s_seccomp_profile_refuses_single_copy_and_the_capability_allows_it(once, working):
     working("docker", "docker-ptrace")
-    assert workspace.run("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"] == "refused"
-    assert workspace.run("uma/exact/E1/docker-ptrace/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
-    assert workspace.run("uma/exact/E1/bare/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
+    assert once("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"] == "refused"
+    assert once("uma/exact/E1/docker-ptrace/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
+    assert once("uma/exact/E1/bare/any/default/standard/plain/beff")["transport"]["single_copy"] == "allowed"
 
 
-def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(workspace, working, image):
+def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(once, working, image):
     working("bare", *CONTAINERS)
-    records = {name: workspace.run(f"uma/exact/E1/{name}/any/default/standard/plain/dgemm") for name in ("bare", *CONTAINERS)}
+    records = {name: once(f"uma/exact/E1/{name}/any/default/standard/plain/beff") for name in ("bare", *CONTAINERS)}
     first = records["bare"]["bits"]
     assert {"hpcc", "libmpi.so.40", "libopenblas.so.0", "libc.so.6"} <= set(first)
     for name, found in records.items():
@@ -147,10 +165,19 @@ def test_docker_on_the_host_s_network_has_all_but_the_network_namespace(image, w
     assert host["network"] == "host" and host["own_cgroup"]
 
 
-def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_memory(workspace, working):
+def test_each_step_to_docker_takes_one_namespace(image, working):
+    """From containers that have a daemon of Open MPI each and share the rest to default Docker."""
+    steps = ("docker-shared-daemon", "docker-shared-processes", "docker-host-network", "docker")
+    working(*steps)
+    separate = [set(isolation.observe(environments.find(name), image)["separate_namespaces"]) for name in steps]
+    assert [after - before for before, after in itertools.pairwise(separate)] == [{"ipc"}, {"pid"}, {"net"}]
+    assert all(before < after for before, after in itertools.pairwise(separate))
+
+
+def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_memory(once, working):
     """The paper's open question: Open MPI goes by the host name and by who started a rank, not by the network namespace."""
     working("docker-host-network")
-    found = workspace.run("uma/exact/E2/docker-host-network/any/default/standard/plain/beff")
+    found = once("uma/exact/E2/docker-host-network/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     assert len({rank["namespaces"]["net"] for rank in found["ranks"]}) == 1
     assert len({rank["namespaces"]["ipc"] for rank in found["ranks"]}) == 2
@@ -166,34 +193,34 @@ def test_docker_that_shares_ipc_shares_processes_and_the_network_and_nothing_els
     assert shared[0]["capabilities"] == own["capabilities"] == shared[2]["capabilities"] != shared[1]["capabilities"]
 
 
-def test_ranks_of_two_containers_that_share_ipc_share_memory_and_with_the_capability_read_each_other_s(workspace, working):
+def test_ranks_of_two_containers_that_share_ipc_share_memory_and_with_the_capability_read_each_other_s(once, working):
     working("docker", *NEIGHBOURS)
     copies = {}
     for name in NEIGHBOURS:
-        found = workspace.run(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
+        found = once(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
         assert found["status"] == "valid", found["reason"]
         assert len({rank["hostname"] for rank in found["ranks"]}) == len({cpu_cgroup(rank) for rank in found["ranks"]}) == 2
         assert found["transport"]["shared_memory_segments"] == [2, 2] and found["transport"]["network_bytes"] < 1e7
         copies[name] = found["transport"]["single_copy"]
-    of_docker = workspace.run("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"]
+    of_docker = once("uma/exact/E1/docker/any/default/standard/plain/beff")["transport"]["single_copy"]
     assert copies == {"docker-shared": of_docker, "docker-shared-ptrace": "allowed"}
 
 
-def test_ranks_of_a_daemon_each_do_not_share_memory_although_they_could(workspace, working):
+def test_ranks_of_a_daemon_each_do_not_share_memory_although_they_could(once, working):
     """It is how ranks are started that decides, and not the namespaces."""
     working("docker-shared-daemon")
-    found = workspace.run("uma/exact/E2/docker-shared-daemon/any/default/standard/plain/beff")
+    found = once("uma/exact/E2/docker-shared-daemon/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
     for kind in ("ipc", "net", "pid"):
         assert {rank["namespaces"][kind] for rank in found["ranks"]} == {os.readlink(f"/proc/self/ns/{kind}")}
     assert found["transport"]["carried_by"] == "TCP"
 
 
-def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_container(workspace, working):
+def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_container(once, working):
     working(*UNPRIVILEGED)
     seen, commands = {}, {}
     for name in UNPRIVILEGED:
-        found = workspace.run(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
+        found = once(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
         assert found["status"] == "valid", found["reason"]
         seen[name] = [len({rank["namespaces"][kind] for rank in found["ranks"]}) for kind in ("user", "mnt")]
         assert not {rank["namespaces"]["user"] for rank in found["ranks"]} & {os.readlink("/proc/self/ns/user")}
@@ -201,6 +228,28 @@ def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_cont
     assert seen == {"singularity-user": [2, 2], "singularity-sharens": [1, 1]}
     assert "btl_vader_single_copy_mechanism" in commands["singularity-user"]
     assert "btl_vader_single_copy_mechanism" not in commands["singularity-sharens"]
+
+
+def test_the_image_of_plain_singularity_is_a_file_and_unpacked_it_is_a_folder(once, working, image):
+    names = ("singularity", "singularity-unpacked")
+    working(*names)
+    found = [once(f"uma/exact/E2/{name}/any/default/standard/plain/beff") for name in names]
+    assert [one["status"] for one in found] == ["valid", "valid"], [one["reason"] for one in found]
+    assert (
+        [image["sif"] in one["command"] for one in found]
+        == [image["rootfs"] not in one["command"] for one in found]
+        == [True, False]
+    )
+    # All else is the same.
+    kinds = [{kind: len(set(spaces)) for kind, spaces in spaces_of(one).items()} for one in found]
+    assert kinds[0] == kinds[1]
+    file, folder = (isolation.observe(environments.find(name), image) for name in names)
+    assert file["separate_namespaces"] == folder["separate_namespaces"] and file["own_cgroup"] == folder["own_cgroup"]
+
+
+def spaces_of(found: dict) -> dict[str, list[str]]:
+    """The namespaces of the ranks of a run, by kind."""
+    return {kind: [rank["namespaces"][kind] for rank in found["ranks"]] for kind in found["ranks"][0]["namespaces"]}
 
 
 def test_without_privileges_no_container_is_confined_by_itself(workspace, working):
@@ -221,9 +270,9 @@ def test_podman_takes_an_image_that_it_does_not_have_from_docker_with_its_digest
     assert image["id"] in base.output([*podman.command, "images", "--quiet", "--no-trunc"]).split()
 
 
-def test_podman_s_seccomp_profile_allows_single_copy(workspace, working):
+def test_podman_s_seccomp_profile_allows_single_copy(once, working):
     working("podman")
-    found = workspace.run("uma/exact/E1/podman/any/default/standard/plain/beff")
+    found = once("uma/exact/E1/podman/any/default/standard/plain/beff")
     assert found["transport"]["single_copy"] == "allowed"
 
 

@@ -69,8 +69,9 @@ def test_containers_that_cannot_start_are_recorded(workspace, working):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Waits seconds for what failed, not a minute."""
-    monkeypatch.setattr(means, "WAIT_SECONDS", 4.0)
+    """Waits a second for what failed, not a minute."""
+    monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(means, "LOOK_SECONDS", 0.2)
 
 
 def missing(image: dict, **changes) -> dict:
@@ -91,7 +92,7 @@ def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, im
         workspace.run(path)
     assert time.monotonic() - begun < 20
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
-    assert capfd.readouterr().err.count("mending that, or waiting for it, at most 4 s") == 1
+    assert capfd.readouterr().err.count("mending that, or waiting for it, at most 1 s") == 1
     with lock.machine():
         pass
 
@@ -143,13 +144,14 @@ def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, worki
         workspace.run(path)
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
     monkeypatch.setattr(means, "WAIT_SECONDS", 30.0)
+    monkeypatch.setattr(means, "LOOK_SECONDS", 0.2)
     before = set((workspace.folder / "raw").rglob("1-*"))
 
     def free():
         # Not before the attempt has begun: it may wait for another workflow first.
         while set((workspace.folder / "raw").rglob("1-*")) == before:
             time.sleep(0.02)
-        time.sleep(2)
+        time.sleep(0.5)
         full_disk()
 
     threading.Thread(target=free, daemon=True).start()

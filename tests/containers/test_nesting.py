@@ -27,6 +27,7 @@ from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.measuring import lock, means, record
 from plimsoll.planning import planner
+from plimsoll.services import daemon
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
@@ -38,6 +39,7 @@ CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "
 MACHINES = "creation/vm-emulated/2/0"
 PRELOADED = "preloaded/docker-nested/1/1"
 QEMU = virtual_machine.QEMU
+COPIES = Path("/var/cache/plimsoll/second-host")
 # Each end and each network once, and those that make something on this host.
 NETWORKS = {
     "network/bare/bare/host/one": {"client": "host", "server": "host"},
@@ -93,13 +95,16 @@ def workspace(tmp_path, image, config, working, here):
             for path, every in self.placements.items():
                 self.plan["cells"][path]["bindings"] = dict([next(iter(every.items()))]) if every else every
 
+        def write(self):
+            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+
         def run(self, path, **changes):
             if "vm-emulated" in path and path not in self.plan["cells"]:
                 path = path.replace("vm-emulated", "vm")
             if "vm" in path and (reason := self.plan["cells"][path]["reason"]):
                 pytest.skip(reason)
             self.plan["cells"][path].update(changes)
-            (self.folder / "plan.json").write_text(json.dumps(self.plan))
+            self.write()
             target = record.path_of(self.folder / "runs", path, 1)
             found = measure.measure(self.folder / "plan.json", path, 1, target, tmp_path / "image.json")
             assert unlike(found, NestingRecord) == set()
@@ -129,8 +134,13 @@ def _runs_at_once(workspace, path) -> dict:
     return found
 
 
-@pytest.mark.parametrize("path", [*CREATION, MACHINES])
+@pytest.mark.parametrize("path", [CREATION[0], CREATION[2], MACHINES])
 def test_containers_are_created_at_once(workspace, path):
+    created(workspace, path)
+
+
+def created(workspace, path) -> dict:
+    """The record of a creation."""
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
     _, _, instances, children = path.split("/")
@@ -139,7 +149,8 @@ def test_containers_are_created_at_once(workspace, path):
     assert len(list(workspace.raw(found).glob("program-*/log.jsonl"))) == number and len(each) == int(instances)
     assert 0 < values["ready_time"] < values["creation_time"] == max(one["ended"] for one in each)
     assert values["creation_time_each"] == pytest.approx(values["creation_time"] / number)
-    assert found["apart"] < 0.05
+    # Commands begin together. Their programs follow as they come, and a parent's children as its engine starts them.
+    assert found["apart"] < 0.05 and (found["programs_apart"] > 0) == (number > 1)
     if path == MACHINES:
         assert 0 < values["boot_time"] < values["ready_time"] and all(one["boot_time"] < one["ended"] for one in each)
     if children != "0":
@@ -151,11 +162,12 @@ def test_containers_are_created_at_once(workspace, path):
     # What the engine starts, and what the engines in parents use, is the run's own.
     during = found["noise"]["during"]
     assert during["own_seconds"] > 0.2 and during["neighbour_seconds"] < 0.3 * during["own_seconds"]
+    return found
 
 
 def test_a_child_whose_image_is_there_is_created_without_loading_it(workspace):
-    loaded, preloaded = workspace.run(CREATION[1]), workspace.run(PRELOADED)
-    assert loaded["status"] == preloaded["status"] == "valid", (loaded["reason"], preloaded["reason"])
+    loaded, preloaded = created(workspace, CREATION[1]), workspace.run(PRELOADED)
+    assert preloaded["status"] == "valid", preloaded["reason"]
     assert preloaded["values"]["image_load_time"] < 0.05 < loaded["values"]["image_load_time"]
     assert preloaded["values"]["creation_time"] < loaded["values"]["creation_time"]
 
@@ -212,8 +224,17 @@ def _shared(name: str, shared: dict[str, str]) -> str:
     return name
 
 
+@pytest.fixture(scope="module")
+def copies():
+    """Where a second host that is another machine has its copies of images. They go with the last test: to make one takes
+    seconds, and each run looks whether its files are the image's."""
+    shutil.rmtree(COPIES, ignore_errors=True)
+    yield
+    shutil.rmtree(COPIES, ignore_errors=True)
+
+
 @pytest.fixture
-def second(workspace, as_before, tmp_path, monkeypatch, here):
+def second(workspace, as_before, copies, tmp_path, monkeypatch, here):
     """The name of a second host that is another machine; the workspace's plan is with it."""
     if lacking := another.missing():
         pytest.skip(lacking)
@@ -224,7 +245,6 @@ def second(workspace, as_before, tmp_path, monkeypatch, here):
         monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])
         workspace.plan_for({**here, "second_host": second_host.look(another.NAME)})
         yield another.NAME
-    shutil.rmtree("/var/cache/plimsoll/second-host", ignore_errors=True)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +259,16 @@ def test_another_machine_is_the_second_host(workspace, second, client):
     assert output(["sh", "-c", "pidof netserver || true"]).strip() == ""
 
 
-def test_a_second_host_that_goes_is_waited_for(workspace, second, monkeypatch):
+@pytest.fixture
+def soon_lost(second, monkeypatch):
+    """A second host that is given up after a second or two."""
+    # Of an option that is given twice ssh takes the first.
+    monkeypatch.setattr(second_host, "SSH", ("ssh", "-o", "ConnectTimeout=2", *second_host.SSH[1:]))
+    monkeypatch.setattr(daemon, "END_SECONDS", 1.0)
+    return second
+
+
+def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch):
     real, cut = network.Task._test, []
 
     def gone(task, test, placement, pair):
@@ -248,7 +277,7 @@ def test_a_second_host_that_goes_is_waited_for(workspace, second, monkeypatch):
         return real(task, test, placement, pair)
 
     def back(problem, examine, mend):
-        with pytest.raises(Outage, match=f"the second host {second} does not answer .*ssh {second} failed"):
+        with pytest.raises(Outage, match=f"the second host {soon_lost} does not answer .*ssh {soon_lost} failed"):
             examine()
         output(["ip", "link", "set", another.NEAR, "up"])
         return restore(problem, examine, mend)
@@ -260,10 +289,10 @@ def test_a_second_host_that_goes_is_waited_for(workspace, second, monkeypatch):
     assert found["status"] == "valid" and [one["status"] for one in found["invalid_attempts"]] == ["interrupted"], found
 
 
-def test_a_second_host_that_stays_away_is_no_measurement(workspace, second, monkeypatch):
+def test_a_second_host_that_stays_away_is_no_measurement(workspace, soon_lost, monkeypatch):
     output(["ip", "link", "set", another.NEAR, "down"])
     monkeypatch.setattr(means, "WAIT_SECONDS", 2.0)
-    with pytest.raises(Outage, match=f"the second host {second} does not answer"):
+    with pytest.raises(Outage, match=f"the second host {soon_lost} does not answer"):
         workspace.run("network/bare/bare/host/two")
     assert not list((workspace.folder / "runs").rglob("*.json"))
 
@@ -308,8 +337,7 @@ def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, mo
     assert (before["status"], before["reason"]) == ("interrupted", "the Docker engine does not answer (x)")
 
 
-def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, second):
-    workspace.run("network/bare/bare/host/two")
+def test_a_server_on_another_machine_ends_with_a_killed_measurement(second):
     server = subprocess.Popen(second_host.Reached(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
     found = ["pgrep", "-f", "^sleep 1010"]
     assert until(lambda: subprocess.run(found, capture_output=True).returncode == 0)
@@ -318,11 +346,12 @@ def test_a_server_on_another_machine_ends_with_a_killed_measurement(workspace, s
     assert until(lambda: subprocess.run(found, capture_output=True).returncode == 1)
 
 
-def test_files_there_that_are_not_the_image_s_are_refused(workspace, second):
-    assert workspace.run("network/bare/bare/host/two")["status"] == "valid"
-    (program,) = Path("/var/cache/plimsoll/second-host").glob("*/opt/plimsoll/bin/netserver")
+def test_files_there_that_are_not_the_image_s_are_refused(workspace, second, image):
+    second_host.Reached(second).hold(image)
+    (program,) = COPIES.glob("*/opt/plimsoll/bin/netserver")
     program.write_bytes(b"another")
     found = workspace.run("network/docker/bare/host/two")
+    shutil.rmtree(COPIES)
     assert found["status"] == "failed" and "delete that folder there" in found["reason"], found["reason"]
 
 
@@ -385,6 +414,8 @@ def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_befo
 
     with monkeypatch.context() as patch:
         patch.setattr(network.Task, "_test", broken)
+        # A quarter of a minute is long for a test.
+        patch.setattr(network, "PATIENCE", 3.0)
         found = workspace.run(path)
     assert found["status"] == "invalid" and re.search("ended with|had not ended after", found["reason"]), found["reason"]
     assert output(["sh", "-c", f"pidof netserver netperf {QEMU} || true"]).strip() == ""
@@ -392,8 +423,26 @@ def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_befo
     assert workspace.run(path)["status"] == "valid"
 
 
+def test_a_switch_whose_database_dies_in_the_middle_leaves_nothing(workspace, as_before, monkeypatch):
+    """What it switches already it may go on to switch; it is taken down all the same."""
+    real, switch = network.Task._test, of_host_networks.SWITCH
+
+    def without(task, test, placement, pair):
+        switch.daemons[0].kill()
+        return real(task, test, placement, pair)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(network.Task, "_test", without)
+        found = workspace.run("network/docker/bare/openvswitch/one")
+    assert found["status"] in ("valid", "invalid", "failed")
+    assert daemons_of(switch) == [] and not switch.folder.exists()
+    # One that counts would be kept.
+    record.path_of(workspace.folder / "runs", "network/docker/bare/openvswitch/one", 1).unlink()
+    assert workspace.run("network/docker/bare/openvswitch/one")["status"] == "valid"
+
+
 def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_the_next(workspace, python, as_before):
-    workspace.run(CREATION[0])  # writes the plan
+    workspace.write()
     words = [python, "-c", KILLED, str(workspace.folder), "network/docker-nested/bare/host+bridge/two"]
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     made = [Path("/sys/class/net") / name for name in (far_host.NEAR, of_host_networks.CHILDREN.device)]
@@ -408,7 +457,7 @@ def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_
 
 
 def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, python, as_before):
-    workspace.run(CREATION[0])  # writes the plan
+    workspace.write()
     words = [python, "-c", KILLED, str(workspace.folder), "network/docker/bare/openvswitch/one"]
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     switch = of_host_networks.SWITCH
@@ -460,6 +509,16 @@ def test_a_parent_that_is_killed_in_the_middle_is_told_and_leaves_nothing(worksp
     assert workspace.run(CREATION[1])["status"] == "valid"
 
 
+def test_an_engine_that_is_killed_while_it_loads_is_told_and_leaves_nothing(workspace, as_before):
+    killing = ["sh", "-c", "until kill -KILL $(pidof dockerd) 2>/dev/null; do sleep 0.05; done"]
+    thread = while_it_runs(parent, lambda name: output(["docker", "exec", name, *killing]))
+    found = workspace.run(CREATION[1])
+    thread.join()
+    assert found["status"] == "failed" and "creation 1 ended with" in found["reason"], found["reason"]
+    workspace.plan["limits"].update(starts=5)
+    assert workspace.run(CREATION[1])["status"] == "valid"
+
+
 def test_a_creation_that_takes_too_long_is_given_up(workspace, as_before):
     found = workspace.run(CREATION[1], limit_seconds=1.0)
     assert found["status"] == "failed" and "had not ended after 1 s" in found["reason"]
@@ -492,7 +551,7 @@ def test_a_virtual_machine_that_never_boots_is_told(workspace, as_before, monkey
 
 
 def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(workspace, python, as_before):
-    workspace.run(CREATION[0])  # writes the plan
+    workspace.write()
     path = next(path for path in ("cpu/vm-emulated/2/0", "cpu/vm/2/0") if path in workspace.plan["cells"])
     process = subprocess.Popen([python, "-c", KILLED, str(workspace.folder), path], env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
@@ -505,15 +564,17 @@ def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(worksp
     assert virtual_machine.ours() == [] and not list(Path("/sys/class/net").glob("plimsoll-vm*"))
 
 
-def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before):
-    workspace.run(CREATION[0])  # writes the plan
-    words = [python, "-c", KILLED, str(workspace.folder), CREATION[2]]
+@pytest.mark.parametrize(("path", "number"), [(CREATION[2], 2), (PRELOADED, 1)])
+def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before, path, number):
+    """Of what is preloaded: the parent that loads the child's image into a volume."""
+    workspace.write()
+    words = [python, "-c", KILLED, str(workspace.folder), path]
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
-    while time.monotonic() < end and len(output(["docker", "ps", "--quiet", "--filter", f"label={LABEL}"]).split()) < 2:
+    while time.monotonic() < end and len(output(["docker", "ps", "--quiet", "--filter", f"label={LABEL}"]).split()) < number:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert len(output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()) == 2
-    assert workspace.run(CREATION[3])["status"] == "valid"
+    assert len(output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split()) == number
+    created(workspace, CREATION[3])
     assert output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]) == ""

@@ -1,10 +1,12 @@
 """Real runs of li2018: benchmarks over and over on bare metal, in a container and in a virtual machine; what a kill leaves."""
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -22,6 +24,7 @@ from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.services import daemon
 from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
 
@@ -101,6 +104,25 @@ def test_a_benchmark_runs_over_and_over_in_each_environment(workspace, path):
     if path.startswith("bonnie") and "vm" not in path:
         assert found["seen"]["memory_bytes"] == 96 * 2**20
     assert volumes() == [] and not Path("/sys/class/net", far_host.NEAR).exists()
+
+
+def test_iperf_s_server_listens_where_its_client_reaches_it_and_nowhere_else(workspace, monkeypatch):
+    seen, real = [], daemon.listening
+
+    @contextlib.contextmanager
+    def looking(host, spec, role, log):
+        with real(host, spec, role, log) as server:
+            rows = [line.split() for line in output(host.inside(["cat", "/proc/net/tcp", "/proc/net/tcp6"])).splitlines()]
+            # The kernel's number for a socket that listens, and its address, backwards.
+            at = [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[1].endswith(f":{role.port:04X}")]
+            seen.append((host.address, [socket.inet_ntoa(bytes.fromhex(one)[::-1]) for one in at]))
+            yield server
+
+    monkeypatch.setattr(daemon, "listening", looking)
+    found = workspace.run("iperf/docker")
+    assert found["status"] == "valid", found["reason"]
+    ((address, listening),) = seen
+    assert listening == [address]
 
 
 @pytest.mark.parametrize("where", ["", "home/somebody", "usr/local/share", "var/tmp"])
@@ -199,7 +221,7 @@ def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkey
 def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch):
     real = attempt.workloads.find("iperf").at
     monkeypatch.setattr(
-        type(attempt.workloads.find("iperf")), "at", lambda own, port: real(port)._replace(command=("/usr/bin/iperf", "-v"))
+        type(attempt.workloads.find("iperf")), "at", lambda own, *where: real(*where)._replace(command=("/usr/bin/iperf", "-v"))
     )
     monkeypatch.setattr("plimsoll.services.kept.LISTENING", 1.0)
     found = workspace.run("iperf/bare")

@@ -196,7 +196,7 @@ def test_precise(project, arguments, sentence):
         env=project.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert sentence in refused(done)
 

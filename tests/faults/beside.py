@@ -41,14 +41,11 @@ def _watch(found: dict[str, None], done: threading.Event) -> None:
 def marked() -> list[tuple[int, int, str, str]]:
     """(when it was started, number, run, name) of each process that has the mark of a run."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
+    for number, run in lock.of_runs().items():
         with contextlib.suppress(OSError, ValueError):
-            words = (folder / "environ").read_bytes().split(b"\0")
-            runs = [word.partition(b"=")[2].decode() for word in words if word.startswith(f"{lock.VARIABLE}=".encode())]
-            if runs:
-                name, fields = processes.stat_of(folder / "stat")
-                if fields[0] not in (b"Z", b"X"):
-                    found.append((int(fields[19]), int(folder.name), runs[0], name))
+            name, fields = processes.stat_of(Path(f"/proc/{number}/stat"))
+            if fields[0] not in (b"Z", b"X"):
+                found.append((int(fields[19]), number, run, name))
     return found
 
 

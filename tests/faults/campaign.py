@@ -96,7 +96,7 @@ class Campaign:
         with beside.watched() as strays:
             before = self._struck_and_again(known, result)
         result.problems += [*strays, *outcome.problems(project, known.wanted, before), *_tracebacks(project)]
-        result.wrong = outcome.wrong_verdicts(project, known.scene.study)
+        result.wrong = outcome.wrong_verdicts(project, known.scene.study) if known.scene.judged else []
         everything = functools.reduce(operator.or_, (one.left for one in self.undisturbed.values()))
         result.left = leftovers.left(self.machine, project, everything)
         result.seconds = round(time.monotonic() - begun, 1)
@@ -157,6 +157,7 @@ class Campaign:
         known.seconds = time.monotonic() - begun
         known.wanted = outcome.expected(folder)
         wrong = outcome.problems(folder, known.wanted, [])
+        wrong += outcome.wrong_verdicts(folder, known.scene.study) if known.scene.judged else []
         assert not wrong and known.wanted[0], wrong
         known.left = leftovers.seen(self.machine, folder)
         print(
@@ -174,7 +175,7 @@ class Campaign:
     def _start(self, known: Undisturbed, said: str) -> subprocess.Popen:
         folder = known.project.folder
         with open(folder / said, "w") as out:
-            return self.machine.start(*known.scene.command, folder=folder, out=out, PYTHONPATH=str(folder / "scripts"))
+            return self.machine.start(*known.scene.typed, folder=folder, out=out, PYTHONPATH=str(folder / "scripts"))
 
     def _end(self, process: subprocess.Popen, limit: float, result: Result, what: str) -> int:
         """The exit code of a command; one that hangs is told, and killed."""

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from plimsoll.host import cgroup
+
 from tests.faults import processes
 from tests.faults.apart import Machine
 
@@ -79,9 +81,8 @@ def _loops(folder: Path) -> list[str]:
 
 def _cgroups(machine: Machine) -> list[str]:
     """Groups of ours, and of containers that are not there any more; those of this host's other engine are in use."""
-    rows = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     found = []
-    for root in (Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")):
+    for root in cgroup.hierarchies():
         for top in root.glob("plimsoll*"):
             found += [str(top), *(str(path) for path in top.rglob("*") if path.is_dir())]
         found += [str(path) for path in root.glob("docker/*") if CONTAINER.fullmatch(path.name) and not _in_use(path)]

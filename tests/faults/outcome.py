@@ -98,10 +98,10 @@ def _of_record(path: Path) -> list[str]:
 
 
 def wrong_verdicts(project: Path, study: str) -> list[str]:
-    """In sentences: which tables and verdicts of a study, if it has any, are not what its stages make of its records anew."""
+    """In sentences: which tables and verdicts of a study are not there, or not what its stages make of its records anew."""
     made = project / "results" / study
-    if not (made / JUDGED[0]).is_file():
-        return []
+    if lacking := [name for name in (*OBSERVED, *JUDGED) if not (made / name).is_file()]:
+        return [f"{name} of {study} is not there" for name in lacking]
     with tempfile.TemporaryDirectory() as place:
         new = Path(place)
         observed = {"--csv": new / OBSERVED[0], "--parquet": new / "observations.parquet", "--runs": new / OBSERVED[1]}

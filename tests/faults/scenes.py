@@ -11,6 +11,7 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 
+from tests.faults.outcome import JUDGED
 from tests.project import PROJECT, Project
 
 STUDIES = Path("config/studies")
@@ -23,7 +24,8 @@ DOCKER = ("container", "shim", "engine", "client", "image", "network")
 
 class Scene(NamedTuple):
     """A study with what `cut` leaves of it, on the ci profile with these numbers changed in a `section` of it; `victims` are
-    those that it has besides EVERYWHERE. `command` is what a user types."""
+    those that it has besides EVERYWHERE. `command` is what a user types; without one it is Snakemake with the measurements and,
+    if they are `judged`, the verdicts."""
 
     study: str
     image: str
@@ -33,7 +35,14 @@ class Scene(NamedTuple):
     repetitions: int = 1
     section: str = ""
     numbers: dict = {}
-    command: tuple[str, ...] = (".venv/bin/snakemake", "--cores", "1", "measurements")
+    judged: bool = True
+    command: tuple[str, ...] = ()
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """What a user types, word by word."""
+        verdicts = (f"results/{self.study}/{JUDGED[0]}",) if self.judged else ()
+        return self.command or (".venv/bin/snakemake", "--cores", "1", "measurements", *verdicts)
 
     def prepare(self, folder: Path) -> Project:
         """A copy of the project in a folder, with the study cut down."""
@@ -181,5 +190,16 @@ SCENES = {
     "li2018": Scene("li2018", "overhead", _li2018, (*DOCKER, "benchmark", "guest"), OFF),
     "li2018-hadoop": Scene("li2018-hadoop", "hadoop", _li2018_hadoop, (*DOCKER, "daemon", "task"), OFF),
 }
-# For the short form, which is a test.
-SHORT = {"short": Scene("liu2020", "hpcc", _short, (*DOCKER, "mpirun", "rank", "unpacked file"), OFF)}
+# For the short form, which is a test. A run whose container lost its shim goes on to its limit. Nothing is judged, for time.
+SHORT = {
+    "short": Scene(
+        "liu2020",
+        "hpcc",
+        _short,
+        (*DOCKER, "mpirun", "rank", "unpacked file"),
+        OFF,
+        judged=False,
+        section="time_limit_seconds",
+        numbers={"standard": {"exact": 10, "over": 20}},
+    )
+}

@@ -117,8 +117,10 @@ def test_raw_output_and_verdicts_that_are_not_what_they_were_are_told(tmp_path):
     record.keep(path, recorded(status="valid", raw="raw/a/1-1", repetition=1, cell={"path": "a", "runtime": "bare"}))
     found = outcome.problems(tmp_path, ({str(path.relative_to(tmp_path))}, set()), [outcome.Kept({}, sums)])
     assert found == ["raw output changed: results/s/raw/a/1-1/changed", "raw output lost: results/s/raw/a/1-1/lost"]
-    assert outcome.wrong_verdicts(tmp_path, "s") == []
-    (tmp_path / "results/s/claims.json").write_text("[]")
+    made = (*outcome.OBSERVED, *outcome.JUDGED)
+    assert outcome.wrong_verdicts(tmp_path, "s") == [f"{name} of s is not there" for name in made]
+    for name in made:
+        (tmp_path / "results/s" / name).write_text("[]")
     (wrong,) = outcome.wrong_verdicts(tmp_path, "s")
     assert wrong.startswith("the records cannot be judged: ")
 
@@ -168,7 +170,9 @@ def host():
 
 
 @pytest.mark.workflow
-def test_each_kind_of_thing_that_may_be_left_is_seen(host, tmp_path):
+def test_each_kind_of_thing_that_may_be_left_is_seen(host, tmp_path, monkeypatch):
+    # Nothing of it is on its way out.
+    monkeypatch.setattr(leftovers, "PATIENCE", 1.0)
     (tmp_path / "results").mkdir()
     before = leftovers.seen(host, tmp_path)
     for command in PLANTED.values():

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from plimsoll.environments.base import output
 from plimsoll.environments.guests import kernel
+from plimsoll.images import store
+from plimsoll.interchange import Image
 
 from tests.conftest import PROJECT
 
@@ -51,7 +53,7 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
             text = text.replace(f"{word}/", f"{value}/").replace(f" {word} ", f" {value} ").replace(f" {word}\n", f" {value}\n")
         (folder / name).write_text(text)
     kernel.pack(folder / "initramfs.gz", MODULES, {"init": (folder / "init.sh").read_text()})
-    _disk(folder, inputs["image"]["tag"])
+    _disk(folder, inputs["image"])
     for accelerator, processor in ACCELERATORS.items():
         said = _boot(folder, accelerator, processor, seconds)
         if "GUEST up" in said:
@@ -65,7 +67,7 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
     return accelerator, nodes[0], records, switch
 
 
-def _disk(folder: Path, tag: str) -> None:
+def _disk(folder: Path, image: Image) -> None:
     """A disk that is the Docker data of the guest, with the image in it: filled by an engine of its own, here."""
     disk, mount, socket = folder / "disk.ext4", folder / "disk", folder / "docker.sock"
     mount.mkdir()
@@ -84,8 +86,8 @@ def _disk(folder: Path, tag: str) -> None:
             while subprocess.run([*client, "info"], capture_output=True).returncode:
                 assert time.monotonic() < end and engine.poll() is None, (folder / "dockerd.log").read_text()
                 time.sleep(0.1)
-            with subprocess.Popen(["docker", "save", tag], stdout=subprocess.PIPE) as save:
-                subprocess.run([*client, "load"], stdin=save.stdout, check=True, capture_output=True)
+            archive = store.folder_of(image) / store.ARCHIVE
+            subprocess.run([*client, "load", "--input", str(archive)], check=True, capture_output=True)
         finally:
             engine.terminate()
             engine.wait(timeout=30)

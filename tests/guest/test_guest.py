@@ -11,9 +11,11 @@ from plimsoll.images import builder
 
 from tests.guest import guest
 
-# Six minutes emulated on a quiet machine, twice that beside neighbours.
+# Three minutes emulated on a quiet machine, four beside the unit tests.
 SECONDS = 1200
-EXPERIMENTS = ("granularity", "cgroup-scheduling", "affinity")
+# What of the experiments is planned.
+SHORT = {"sections": ["dgemm"], "runtime": ["bare", "docker", "singularity"]}
+EXPERIMENTS = dict.fromkeys(("granularity", "cgroup-scheduling", "affinity"), SHORT)
 CELLS = (
     *(f"numa/exact/E2/docker/{level}/default/standard/plain/dgemm" for level in ("pin", "cpu", "cpumem", "cpumempin")),
     *(f"numa/exact/E2/singularity/{level}/default/standard/plain/dgemm" for level in ("cpumem", "cpumempin")),

@@ -16,8 +16,10 @@ import pytest
 import yaml
 from plimsoll import designs, paths, references, remake
 from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, writing
+from plimsoll.comparing import sets
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
+from plimsoll.measuring import record
 
 from tests import made_up
 from tests.conftest import PROJECT, REFERENCE, built
@@ -565,6 +567,8 @@ def beside(tmp_path, monkeypatch) -> Path:
 
 
 def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, results, beside):
+    # What a process that was killed while it unpacked has left goes.
+    (beside / ".unfinished/results").mkdir(parents=True)
     folder = opening.folder_of(archive)
     records_there = {path.relative_to(results): path.read_bytes() for path in results.glob(f"{STUDY}/runs/**/*.json")}
     assert {path.relative_to(folder): path.read_bytes() for path in folder.glob(f"{STUDY}/runs/**/*.json")} == records_there
@@ -574,6 +578,15 @@ def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, resu
     assert opening.folder_of(archive) == folder and (folder / STUDY / "plan.json").stat().st_mtime_ns == written
     assert [path.name for path in beside.iterdir() if path.is_dir()] == [folder.parent.name]
     assert opening.folder_of(results) == results and opening.reference_of(results) == results
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "docs/evidence").glob("*.zip")), ids=lambda path: path.stem)
+def test_an_archive_that_stays_as_an_earlier_version_wrote_it_is_read(path, beside):
+    study = path.stem.partition("-")[0]
+    folder = opening.folder_of(path) / study
+    kept = [record.read(file) for file in (folder / "runs").rglob("*.json")]
+    assert len(kept) > 100 and {one["study"] for one in kept} == {study}
+    assert set(sets.read(folder)) == {study}
 
 
 def test_what_was_unpacked_to_be_read_is_checked_each_time(own, tmp_path, beside):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from plimsoll import clean_up, paths
@@ -49,6 +50,15 @@ def test_nothing_is_removed_of_a_study_with_a_damaged_record(study):
     before = attempts(study)
     assert clean_up.results(study.parent) == [str(study / "runs/a/b/.2.json.new")]
     assert attempts(study) == before
+
+
+def test_a_container_that_several_environments_list_is_named_once(monkeypatch, tmp_path):
+    swept = []
+    monkeypatch.setattr(clean_up.lock, "sweep", swept.extend)
+    monkeypatch.setattr(clean_up.lock, "TEMPORARY", tmp_path / "none")
+    monkeypatch.setattr(clean_up.cgroup, "remove", lambda name: None)
+    listing = [types.SimpleNamespace(label=label, left=lambda: ["0123456789ab"]) for label in ("Docker", "Docker with more")]
+    assert clean_up.machine(listing) == ["Docker: 0123456789ab"] and swept == listing
 
 
 def test_what_was_being_built_is_removed_when_its_maker_is_gone(tmp_path, monkeypatch):

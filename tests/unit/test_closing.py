@@ -135,6 +135,12 @@ def test_of_a_finding_that_is_asked_in_part_it_is_told_which():
     assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: +200 %" in said
 
 
+def test_of_a_finding_whose_neighbours_nobody_could_see_that_is_told():
+    results = [{**result("a", REPRODUCED), "unwatched": 2.0}, result("b", REPRODUCED)]
+    said = " ".join(closing.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
+    assert said.count("In 2 of the cells that it is about, what neighbours used could not be told apart from the runs") == 1
+
+
 def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
     arranged = {
         "on one core": {"verdict": CONTRADICTED, "whole": {"effect": 1.0, "low": 0.9, "high": 1.1}, "effect_least": 1.0},

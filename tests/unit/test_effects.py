@@ -92,7 +92,7 @@ def test_days_are_allowed_for_as_for_cells():
     )
     found = compared([a], [b], Terms()).rows
     within = found["between_blocks"] ** 2 * 200
-    assert found["between_sessions"].to_numpy() == pytest.approx(np.sqrt(2 * within.mean() / 10), rel=0.05)
+    assert found["between_sessions"].to_numpy() == pytest.approx(np.sqrt(2 * within.mean() / two_sets.SESSION_BLOCKS), rel=0.05)
     # Of 400 blocks twenty batches are tested, on either side.
     assert (found["degrees"] < 15).all() and compared([a], [b]).rows["degrees"].between(25, 38.01).all()
 

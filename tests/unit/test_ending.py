@@ -172,7 +172,9 @@ def end(name: str) -> None:
         os.kill(int(re.search(r"process (\d+)", name)[1]), 9)
 
 
-def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark():
+def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark(monkeypatch):
+    # A variable of the test's own: a sweep beside it kills what has that of runs.
+    monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     identity, since = f"test{os.getpid()}", processes.now()
     variables = {lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}
     assert strays.left(identity, [], since) == ""
@@ -188,7 +190,8 @@ def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark():
         end(left)
 
 
-def test_what_is_on_its_way_out_is_no_stray():
+def test_what_is_on_its_way_out_is_no_stray(monkeypatch):
+    monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     identity, since = f"test{os.getpid()}", processes.now()
     subprocess.run(
         ["sh", "-c", "setsid sleep 0.3 & exit 0"], env={lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}, check=True

@@ -7,6 +7,7 @@ import zipfile
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
+from plimsoll import paths
 from plimsoll.archives import layout
 from plimsoll.claims import across, book, findings
 from plimsoll.cluster import marker
@@ -168,7 +169,6 @@ def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
     shutil.copytree(twice, tmp_path / "other")
     (damaged / f"results/{STUDY}/claims.json").write_text("[")
     for folders, sentence in (
-        ([], "No host is named"),
         ([tmp_path / "none"], "there is no such folder or archive"),
         ([empty], f"{empty} has no verdicts"),
         ([twice, tmp_path / "other"], "Two of them are of a host n1"),
@@ -178,6 +178,19 @@ def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
         said = capsys.readouterr().err
         assert sentence in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_without_any_host_the_page_is_of_the_papers_and_all_reference_measurements(tmp_path, monkeypatch, capsys):
+    kept = {path.parent.name for path in REFERENCE.glob("*/claims.csv")}
+    code, text, table = made(tmp_path)
+    assert code == 0 and set(table["host"]) == {"reference"} and set(table["study"]) == kept
+    page = pages.check(text, tmp_path / "out")
+    for name in kept:
+        heads = [head.get_text() for head in page.find(id=name).find_next("table").thead.find_all("th")]
+        assert heads == ["finding", "the paper", "reference"]
+    monkeypatch.setattr(paths, "REFERENCES", tmp_path / "none")
+    assert made(tmp_path)[0] == 1
+    assert "No host is named, and there are no reference measurements" in capsys.readouterr().err
 
 
 def test_without_any_named_hosts_those_beside_the_page_are_compared(tmp_path):

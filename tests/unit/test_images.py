@@ -13,7 +13,7 @@ import pytest
 from plimsoll import environments, paths
 from plimsoll.environments import apptainer, base
 from plimsoll.errors import ImageGone, PlimsollError
-from plimsoll.images import builder, client, comparing, contents, debian, restore, settings
+from plimsoll.images import anew, builder, client, comparing, contents, debian, restore, settings
 
 from tests.conftest import PROJECT
 
@@ -166,6 +166,30 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
     assert len(remade) == 2
 
 
+@pytest.mark.parametrize(("files", "again"), [({"rootfs": "/r"}, "unpacked again"), ({}, "loaded again")])
+def test_another_session_makes_files_again_of_an_image_that_has_some(tmp_path, monkeypatch, files, again):
+    asked, unpacked = [], []
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
+    monkeypatch.setattr(anew.docker, "restart_engine", lambda: None)
+    monkeypatch.setattr(client, "asked", lambda *words, **more: asked.append(words[0]))
+    monkeypatch.setattr(anew.store, "keep", lambda image: None)
+    monkeypatch.setattr(anew.store, "load", lambda image: asked.append("load"))
+    monkeypatch.setattr(anew.forms, "unpack", lambda tag, *more: unpacked.append(tag))
+    described = tmp_path / "x.json"
+    described.write_text(json.dumps({"tag": "plimsoll/x:1", "id": "sha256:1", **files}))
+    assert anew.everything([described]) == {"Docker engine": "started again", "image x": again}
+    assert asked == ["image", "load"] and unpacked == ["plimsoll/x:1"] * bool(files)
+
+
+def test_a_note_without_the_programs_of_an_image_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(builder, "_built", lambda *words: "sha256:1")
+    monkeypatch.setattr(builder, "_content", lambda *words: {"bits": {"opt/x": "2"}, "files": {}, "versions": {}})
+    noted = tmp_path / "image.json"
+    noted.write_text(json.dumps({"tag": "plimsoll/x:1", "id": "sha256:1", "stages": {}, "rootfs": "/r", "files": {}}))
+    made = builder._docker_only("x", "bootstrap", "plimsoll/x:1", [], noted)
+    assert made["bits"] == {"opt/x": "2"} and "rootfs" not in made and json.loads(noted.read_text()) == made
+
+
 def test_a_form_of_an_image_from_before_there_were_checksums_is_looked_for_only(tmp_path, made):
     (tmp_path / base.SUMS).unlink()
     (tmp_path / "image.sif").write_text("other")
@@ -238,5 +262,5 @@ def test_a_store_that_a_killed_build_had_is_free(tmp_path):
     killed.kill()
     killed.communicate()
     (tmp_path / "image").rmdir()
-    done = subprocess.run([sys.executable, "-c", UNPACKS, str(tmp_path)], input="", capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", UNPACKS, str(tmp_path)], input="", capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr) == ("begun\n", "")

@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path,))
     monkeypatch.setattr(lock, "kill_strays", lambda: None)
     monkeypatch.setattr(lock, "remove_folders", lambda: None)
+    monkeypatch.setattr(lock.cgroup, "put_back", lambda mounted: None)
     # This user has swept since the machine started.
     machine_lock.note_sweep(whole=True)
     return tmp_path

@@ -44,7 +44,7 @@ def folder(tmp_path):
 
 
 def make(folder, *words: str) -> str:
-    done = subprocess.run(["make", "--no-print-directory", *words], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["make", "--no-print-directory", *words], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -92,3 +92,14 @@ def test_what_nobody_gives_has_its_default(folder):
     assert "plimsoll-images.tar.gz" in make(folder, "image").splitlines()
     # Nobody gives a time for a profile that says how often everything is repeated.
     assert "--hours" not in make(folder, "reproduce", "PROFILE=paper")
+
+
+def test_every_folder_of_tests_is_run_once_but_those_of_clusters(folder):
+    """Of those that measure nothing what must be alone comes after the others."""
+    beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-units", "test-of-users"))
+    *_, alone, rest = make(folder, "--dry-run", "test").splitlines()
+    there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - {"tests/cluster"}
+    named = re.compile(r"\btests/\w+")
+    assert sorted(named.findall(beside + rest)) == sorted(there)
+    assert beside.count('-m "not alone"') == 1 and "-m" not in rest.split("pytest")[1]
+    assert named.findall(alone) == ["tests/unit", "tests/dry", "tests/fuzz"] and "-m alone" in alone

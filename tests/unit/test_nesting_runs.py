@@ -163,6 +163,7 @@ def test_there_is_room_where_the_containers_of_both_ends_write(monkeypatch, ends
     assert all(needed == pytest.approx(gigabytes, abs=0.01) for _, needed in asked)
 
 
+@pytest.mark.alone
 def test_commands_pass_the_gate_together(tmp_path):
     opened = []
     passed = gate.pass_together([["sleep", "0.3"]] * 8, tmp_path, 10, lambda: opened.append(time.monotonic()))

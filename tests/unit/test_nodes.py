@@ -10,11 +10,12 @@ from typing import ClassVar
 import pytest
 import yaml
 from plimsoll import environments
-from plimsoll.environments import apptainer, apptainer_user, base, docker_nested, namespaces
-from plimsoll.environments.base import HOST, Spec
+from plimsoll.environments import apptainer, apptainer_user, base, confined, docker_nested, namespaces
+from plimsoll.environments.base import HOST, Place, Spec
 from plimsoll.environments.engine import EngineNode
 from plimsoll.environments.networks import base as networks
 from plimsoll.errors import Unavailable
+from plimsoll.host import topology
 from plimsoll.measuring import lock
 from plimsoll.mpi.job import Job
 
@@ -60,6 +61,39 @@ def test_a_program_goes_through_all_the_nodes_between(tmp_path):
         "true",
     ]
     assert HOST.inside(["true"]) == ["true"]
+
+
+@pytest.fixture
+def no_cpusets(monkeypatch):
+    """This user may make no cpuset."""
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(confined.cgroup, "make_cpusets", refused)
+
+
+def placed(tmp_path, *places: Place | None) -> list[Spec]:
+    return [Spec("x", f"n{number}", IMAGE, tmp_path, place) for number, place in enumerate(places)]
+
+
+def test_without_cpusets_a_program_is_kept_on_its_processors(tmp_path, no_cpusets):
+    whole = topology.everything(topology.discover())
+    one = str(min(os.sched_getaffinity(0)))
+    node, cpusets = confined.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
+    assert cpusets == [] and node.inside(["true"]) == ["taskset", "-c", one, "true"]
+    # Read back from a program that was started so.
+    assert base.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
+
+
+def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):
+    whole = topology.everything(topology.discover())
+    apart = placed(tmp_path, Place("0", whole["nodes"]), Place("1", whole["nodes"]))
+    for specs in (apart, placed(tmp_path, Place("0", "7"))):
+        with pytest.raises(Unavailable, match=r"a cpuset could not be made: .*Permission denied"):
+            confined.confine(specs)
+    # Who may use everything needs none.
+    assert confined.confine(placed(tmp_path, None, None)) == (HOST, [])
 
 
 def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
@@ -131,6 +165,7 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
     # Not of this machine: another workflow may be measuring.
     monkeypatch.setattr(lock, "kill_strays", lambda: None)
     monkeypatch.setattr(lock, "remove_folders", lambda: None)
+    monkeypatch.setattr(lock.cgroup, "put_back", lambda mounted: None)
 
     class Broken:
         containers = True

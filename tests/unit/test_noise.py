@@ -42,6 +42,7 @@ def test_a_busy_neighbour_is_seen(neighbour, monkeypatch):
     assert noise.not_idle(found) == f"{told}; a measurement of ann was killed, and what it left may be at work)"
 
 
+@pytest.mark.alone
 def test_the_busiest_process_is_named_with_its_user(monkeypatch, neighbour):
     # There may be others.
     processes = noise._processes
@@ -52,6 +53,7 @@ def test_the_busiest_process_is_named_with_its_user(monkeypatch, neighbour):
     assert noise.busiest() == "no process that lasts"
 
 
+@pytest.mark.alone
 def test_who_starts_one_short_process_after_another_is_the_busiest(monkeypatch):
     shell = subprocess.Popen(["sh", "-c", "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done"])
     try:

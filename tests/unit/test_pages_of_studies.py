@@ -162,6 +162,16 @@ def test_a_report_says_whether_containers_have_their_limits_together(made, small
     assert said in page and other not in page
 
 
+def test_a_report_says_where_processors_were_left_out_without_cpusets(made, small_host, config):
+    study = built("plimsoll2026")
+    sources = made(study["id"], small_host, config)
+    host = json.loads(sources.host.read_text())
+    for cpusets in (True, False):
+        sources.host.write_text(json.dumps({**host, "cpusets": cpusets}))
+        page = report.render(study, sources)
+        assert ("were bound to the others by <code>taskset</code> instead" in page) == (not cpusets)
+
+
 def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_path):
     name = studies.names(studies.STUDIES)[0]
     sources = made(name, small_host, config)

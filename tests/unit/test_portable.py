@@ -18,7 +18,7 @@ NAME, BASE = "hpcc", "bootstrap"
 def image(tmp_path, monkeypatch) -> dict:
     """An image in a store of its own, with files that need no building."""
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
-    monkeypatch.setattr(contents, "files", lambda rootfs, programs: {"bin/a": (rootfs / "bin/a").read_text()})
+    monkeypatch.setattr(contents, "files", lambda rootfs, programs: {"bin/a": {"build_id": (rootfs / "bin/a").read_text()}})
     tag = f"plimsoll/{NAME}:{builder.identity(NAME, BASE)}"
     folder = store.folder_of({"tag": tag})
     (folder / "rootfs/bin").mkdir(parents=True)
@@ -31,7 +31,7 @@ def image(tmp_path, monkeypatch) -> dict:
         "id": f"sha256:{'1' * 64}",
         "sif": str(folder / "image.sif"),
         "rootfs": str(folder / "rootfs"),
-        "files": {"bin/a": "program"},
+        "files": {"bin/a": {"build_id": "program"}},
         "versions": {},
     }
     (folder / store.DESCRIPTION).write_text(json.dumps(description))
@@ -44,11 +44,13 @@ def file(image, tmp_path, monkeypatch) -> Path:
     target = tmp_path / "images.tar.gz"
     portable.write([(NAME, image)], target, lambda text: None)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "another"))
+    # Whatever root has on this machine.
+    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
     return target
 
 
 def test_what_was_written_is_taken_with_the_paths_of_here(file, image, tmp_path):
-    assert portable.take(file, BASE) == [image["tag"]]
+    assert portable.take(file, BASE) == {image["tag"]: []}
     folder = store.folder_of(image)
     assert folder.parent == tmp_path / "another" == paths.image_store()
     taken = json.loads((folder / store.DESCRIPTION).read_text())
@@ -57,7 +59,21 @@ def test_what_was_written_is_taken_with_the_paths_of_here(file, image, tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == ["image.json", "image.sif", "image.tar", "rootfs"]
     # Nothing is left beside it, and nothing is taken twice.
     assert {path.name for path in paths.image_store().iterdir()} == {folder.name, store.LOCK}
-    assert portable.take(file, BASE) == []
+    assert portable.take(file, BASE) == {}
+
+
+def test_what_is_taken_is_compared_with_what_root_has_and_with_what_it_replaces(file, image, tmp_path):
+    own = store.folder_of(image)
+    for folder, identifier in ((tmp_path / "root" / own.name, "program"), (own, "another")):
+        folder.mkdir(parents=True)
+        other = {**image, "id": f"sha256:{'2' * 64}", "files": {"bin/a": {"build_id": identifier}}}
+        (folder / store.DESCRIPTION).write_text(json.dumps(other))
+    assert portable.take(file, BASE) == {
+        image["tag"]: [
+            f"{image['tag']} has other build identifiers than the image of {own}: bin/a",
+            f"{image['tag']} has the same build identifiers as the image of {tmp_path}/root/{own.name}, in all 1 files",
+        ]
+    }
 
 
 def members(file: Path) -> list[tuple[str, bytes]]:
@@ -133,7 +149,7 @@ def test_what_is_no_archive_is_refused(tmp_path):
 
 def test_two_hosts_with_one_store_take_the_same_image(file, image, tmp_path):
     """The second finds what the first has put there meanwhile, and leaves it in place."""
-    assert portable.take(file, BASE) == [image["tag"]]
+    assert portable.take(file, BASE) == {image["tag"]: []}
     folder = store.folder_of(image)
     kept, new = folder.stat().st_ino, tmp_path / "new"
     new.mkdir()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll.errors import Outage
+from plimsoll.errors import Outage, guarded
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
@@ -44,6 +44,14 @@ def stage(error: Exception) -> argparse.Namespace:
 def test_a_stage_says_what_the_host_lacks(error, sentence):
     with pytest.raises(stages.PlimsollError, match=sentence):
         stages._named(stage(error))
+
+
+def test_a_stage_that_gets_no_memory_says_so(capsys):
+    def fails() -> None:
+        raise MemoryError
+
+    assert guarded(fails) == 1
+    assert capsys.readouterr().err == "plimsoll: this host has no memory left: free some of it, or take a smaller profile.\n"
 
 
 def test_an_error_that_is_not_the_host_s_is_no_sentence():

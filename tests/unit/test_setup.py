@@ -1,5 +1,7 @@
 """What set-up finds on a machine, however that was installed."""
 
+import shutil
+import signal
 import subprocess
 
 import pytest
@@ -67,3 +69,48 @@ def test_a_docker_engine_without_root_is_refused_in_one_sentence(tmp_path, monke
             docker.check()
     else:
         assert (done.returncode, done.stderr) == (0, "") and docker.check() == "Docker 27.0"
+
+
+# In the place of uv: it notes what it is asked, and makes what looks like an environment. Where a file says so it takes whoever
+# called it away while it installs.
+UV = """#!/bin/sh
+echo "$1 $2" >>said
+sleep 0.2
+case "$1 $2" in
+    "venv -q") rm -rf .venv && mkdir -p .venv/bin && printf '#!/bin/sh\\n' >.venv/bin/python && chmod +x .venv/bin/python ;;
+    "pip sync")
+        if [ -e killed ]; then rm killed; kill -9 $PPID; exit 1; fi
+        printf '#!/bin/sh\\n' >.venv/bin/snakemake && chmod +x .venv/bin/snakemake ;;
+esac
+"""
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """A function that starts set-up's step for the Python environment, in a project with a uv of its own."""
+    shutil.copytree(PROJECT / "scripts/setup", tmp_path / "scripts/setup")
+    for name in ("requirements.lock", "pyproject.toml"):
+        shutil.copy(PROJECT / name, tmp_path)
+    (tmp_path / "uv").write_text(UV)
+    (tmp_path / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/local/bin:/usr/bin:/bin")
+    return lambda: subprocess.Popen(["bash", "scripts/setup/python.sh"], cwd=tmp_path, stdout=subprocess.PIPE)
+
+
+def made(folder) -> int:
+    """How often an environment was made from scratch."""
+    return (folder / "said").read_text().splitlines().count("venv -q")
+
+
+def test_two_set_ups_at_once_make_one_environment(environment, tmp_path):
+    started = [environment() for _ in range(2)]
+    assert [process.wait(60) for process in started] == [0, 0]
+    assert made(tmp_path) == 1 and (tmp_path / ".venv/bin/snakemake").exists()
+
+
+def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_path):
+    (tmp_path / "killed").touch()
+    assert environment().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
+    assert environment().wait(60) == 0 and made(tmp_path) == 2
+    # A whole one is kept.
+    assert environment().wait(60) == 0 and made(tmp_path) == 2

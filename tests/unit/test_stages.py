@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import stats
 
 from tests.bench.calibration import halves
@@ -58,6 +59,11 @@ def test_it_is_so_with_real_runs_too():
     rate, number = wrong(HIGHER, halves_of_runs(30), Time(3, 30))
     low, high = interval(number)
     assert number > 300 and low <= rate <= high
+
+
+@pytest.mark.parametrize("study", real.STUDIES)
+def test_the_references_have_comparisons_to_draw_from(study):
+    assert sum(source.blocks >= real.FEWEST for source in real._of_cells(study)) > 2
 
 
 def test_the_rate_is_seen_to_be_too_high_where_the_second_stage_follows_from_the_verdict_of_the_first():

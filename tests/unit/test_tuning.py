@@ -1,6 +1,8 @@
 """Tuning: strategies and cells, the cluster's configuration, what a job's history comes to, effects, tables, figures."""
 
 import hashlib
+import socket
+import threading
 
 import numpy as np
 import pandas as pd
@@ -335,6 +337,25 @@ def test_settings_stand_beside_the_paper_s(study, tmp_path):
 
 def test_words():
     assert words.cell("docker/buffer+lzo_compression", {}) == "Docker, buffer and LZO compression"
+
+
+def test_a_jar_that_is_cut_off_on_the_way_is_told(tmp_path, monkeypatch):
+    """By a server that promises more than it sends."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        connection = server.accept()[0]
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome")
+        connection.close()
+
+    threading.Thread(target=answer, daemon=True).start()
+    lock = tmp_path / "jars.lock"
+    lock.write_text(f"{'0' * 64}  a/b/1/b-1.jar\n")
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
+    monkeypatch.setattr(jars, "REPOSITORY", f"http://127.0.0.1:{server.getsockname()[1]}")
+    with server, pytest.raises(Unavailable, match=r"b-1\.jar cannot be fetched: .*IncompleteRead"):
+        jars.put(lock, tmp_path / "new")
 
 
 def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):

@@ -178,7 +178,8 @@ def test_the_queue_is_noted_in_the_order_of_measuring(made, tmp_path):
 
 
 def test_a_second_workflow_in_the_same_folder_is_refused(tmp_path):
-    with lock.hold_folder(tmp_path / "lock"), pytest.raises(PlimsollError, match="Another workflow is running in this folder"):
+    said = rf"Another workflow is running in this folder \(\w+, process {os.getpid()}\): wait for it to end, or stop it"
+    with lock.hold_folder(tmp_path / "lock"), pytest.raises(PlimsollError, match=said):
         lock.hold_folder(tmp_path / "lock")
     with lock.hold_folder(tmp_path / "lock") as file:
         assert fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None

@@ -20,8 +20,8 @@ from tests.project import Project
 
 # Root's environment is at its place in the user's copy of the project. Python itself may lie in a folder that only root may
 # enter: then an empty folder covers that, with nothing in it but Python.
-WITH_PYTHON = """
-mount --bind "$1" "$2" || exit 1
+DIFFERENT = """
+[ -z "$1" ] || mount --bind "$1" "$2" || exit 1
 if [ -n "$4" ]; then
     mount --bind "$3" /mnt && mount -t tmpfs -o mode=755 none "$4" && mkdir -p "$3" && mount --move /mnt "$3" || exit 1
 fi
@@ -57,10 +57,13 @@ def closed(path: Path) -> str:
 
 class User:
     """A user of this machine with a copy of the project; `groups` are those besides the user's own, `hidden` programs that are
-    not installed for this user, and `more` is what else is different, as lines of root's for the shell."""
+    not installed for this user, and `more` is what else is different, as lines of root's for the shell. One who is not
+    `prepared` has no Python environment yet."""
 
-    def __init__(self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = (), more: str = ""):
-        self.name, self.groups, self.more = name, groups, more
+    def __init__(
+        self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = (), more: str = "", prepared: bool = True
+    ):
+        self.name, self.groups, self.more, self.prepared = name, groups, more, prepared
         self.hidden = tuple(filter(shutil.which, hidden))
         # One of a test that was killed.
         subprocess.run(["userdel", "--remove", "--force", name], capture_output=True)
@@ -70,7 +73,8 @@ class User:
         known = pwd.getpwnam(name)
         self.number, self.home = known.pw_uid, Path(known.pw_dir)
         self.project = Project(self.home / "plimsoll")
-        (self.project.folder / ".venv").mkdir()
+        if prepared:
+            (self.project.folder / ".venv").mkdir()
         self.own(self.project.folder)
 
     def own(self, folder: Path) -> None:
@@ -79,13 +83,18 @@ class User:
 
     def command(self, *words: str) -> list[str]:
         """A command of root's that runs one as this user."""
+        base = Path(sys.base_prefix)
+        root_s = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
+        mounts = root_s if self.prepared else ["", "", "", ""]
+        different = ["sh", "-c", DIFFERENT, "sh", *mounts, " ".join(self.hidden), self.more]
+        return ["unshare", "--mount", *different, *self.become, *words]
+
+    @property
+    def become(self) -> list[str]:
+        """The words before a command of root's that make it this user's."""
         groups = ",".join(str(grp.getgrnam(group).gr_gid) for group in self.groups)
         rights = [f"--groups={groups}"] if groups else ["--clear-groups"]
-        base = Path(sys.base_prefix)
-        mounts = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
-        python = ["sh", "-c", WITH_PYTHON, "sh", *mounts, " ".join(self.hidden), self.more]
-        become = ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights, "--inh-caps=-all"]
-        return ["unshare", "--mount", *python, *become, *words]
+        return ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights, "--inh-caps=-all"]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -163,16 +172,17 @@ class User:
 
 
 @pytest.fixture(scope="session")
-def new_user():
+def new_user(request):
     """A function that makes a user, who is removed at the end."""
     if os.geteuid():
         pytest.skip("only root can become somebody else")
     if not shutil.which("useradd"):
         pytest.skip("useradd is not installed")
+    request.getfixturevalue("swept")
     made = []
 
-    def new_user(name: str, *groups: str, hidden: tuple[str, ...] = (), more: str = "") -> User:
-        made.append(User(f"plimsoll-{name}", groups, hidden, more))
+    def new_user(name: str, *groups: str, **different) -> User:
+        made.append(User(f"plimsoll-{name}", groups, **different))
         return made[-1]
 
     yield new_user

@@ -1,14 +1,17 @@
 """The table of docs/users.md, row by row: who you are, what you can measure."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from plimsoll import environments, paths
 from plimsoll.environments.base import LABEL, output
@@ -18,6 +21,7 @@ from plimsoll.measuring import lock
 
 from tests import privileges
 from tests.conftest import PROJECT
+from tests.faults.processes import below
 from tests.users.conftest import SET_USER_ID
 
 TARGET = "results/liu2020/complete.txt"
@@ -32,10 +36,19 @@ def records(user) -> dict[str, dict]:
     return {f"{one['cell']['runtime']} {one['cell']['scheme']}": one for one in found}
 
 
-def beff(deployments) -> list[str]:
-    """The records of runs of b_eff, by runtime and scheme."""
+def beff(deployments, repetition: int = 1) -> list[str]:
+    """The records of a repetition of b_eff, by runtime and scheme."""
     cells = (f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/beff" for runtime, scheme in deployments)
-    return [f"results/liu2020/runs/{cell}/1.json" for cell in cells]
+    return [f"results/liu2020/runs/{cell}/{repetition}.json" for cell in cells]
+
+
+def cut_down(user) -> None:
+    """Leave the user one section of HPC Challenge to measure once, in one container and in two, and all that is made of it."""
+    for name in ("config/studies/liu2020.yaml", "config/profiles/ci.yaml"):
+        shutil.copy(PROJECT / name, user.project.folder / name)
+    user.project.keep_experiment("granularity", "beff", mode=["exact"], affinity=["any"])
+    user.changed("config/profiles/ci.yaml", repetitions="1")
+    user.own(user.project.folder)
 
 
 def uncounted(found: dict[str, dict]) -> dict[str, dict]:
@@ -73,8 +86,7 @@ def worldwide():
 def with_docker(new_user):
     """A user of the group docker."""
     user = new_user("docker", "docker")
-    user.project.keep_experiment("seccomp", "beff")
-    user.own(user.project.folder)
+    cut_down(user)
     return user
 
 
@@ -95,7 +107,7 @@ def with_privileges(new_user):
 @pytest.fixture(scope="module")
 def with_podman(new_user):
     """A user who may use Podman, as everybody who has subordinate numbers."""
-    return new_user("podman")
+    return new_user("podman", hidden=("docker",))
 
 
 def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
@@ -106,11 +118,11 @@ def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
     assert done.returncode == 0, done.stderr
     assert {TARGET, "results/liu2020/report.html"} <= set(with_docker.project.files("results/liu2020/*.*"))
     found = records(with_docker)
-    assert {name.split()[0] for name in found} == {"bare", "docker", "docker-ptrace"}
+    assert set(found) == {"bare E1", "docker E1", "docker E2", "singularity E1", "singularity E2"}
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
-    assert uncounted(found) == {}
-    plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
-    assert "kernel.perf_event_paranoid is" in plan["instruments"]["events"]["reason"] or plan["instruments"]["events"]["events"]
+    assert uncounted(found) == {} and found["docker E2"]["transport"]["carried_by"] == "TCP"
+    events = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())["instruments"]["events"]
+    assert events["events"] or "kernel.perf_event_paranoid is" in events["reason"]
     assert with_docker.number not in machine_lock.marks()
 
 
@@ -204,14 +216,14 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
+    cut_down(user)
     for word, runtimes in (("without", "docker docker-ptrace singularity"), ("with", "podman-rootless")):
         assert user.run("make", word, f"RUNTIMES={runtimes}").returncode == 0
-    runs = beff([("bare", "E1"), ("podman-rootless", "E1"), ("podman-rootless", "E2")])
     # Something else of the user's, which has nothing to do with the containers.
     shutil.copy("/bin/sleep", user.home / "pasta.avx2")
     other = user.start("./pasta.avx2", "600", folder=user.home)
     # Without Apptainer the image has no form for it.
-    done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"), PLIMSOLL_PREFIX="/nonexistent")
+    done = user.run("make", "reproduce", "PROFILE=ci", PLIMSOLL_PREFIX="/nonexistent")
     other.kill()
     other.communicate()
     assert done.returncode == 0, done.stderr
@@ -219,6 +231,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
+    assert set(found) == {"bare E1", "podman-rootless E1", "podman-rootless E2"}
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert found["podman-rootless E2"]["transport"]["carried_by"] == "TCP"
     assert uncounted(found) == {}
@@ -233,6 +246,8 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert (seen["file_system"], seen["seccomp"]) == ("overlay", "2")
     carried = r"bridge podman\d+, in the user's own network, (slirp4netns|pasta) to the outside"
     assert re.fullmatch(carried, seen["network"]), seen["network"]
+    shown = pd.read_csv(user.project.folder / "results/liu2020/tables/table05.csv", index_col="runtime")
+    assert re.fullmatch(carried, shown.loc["Podman without root", "network"])
 
 
 def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(with_podman):
@@ -275,19 +290,25 @@ def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_r
         pytest.skip(missing)
     # It has built its image.
     assert "podman-rootless E2" in records(user)
-    run = beff([("podman-rootless", "E2")])[0].replace("/1.json", "/2.json")
+    (run,) = beff([("podman-rootless", "E2")], repetition=2)
     words = {"config": ("profile=ci", "repetitions=2"), "PLIMSOLL_PREFIX": "/nonexistent"}
     killed = user.start("env", "PLIMSOLL_PREFIX=/nonexistent", *user.workflow(run, config=words["config"]))
     there = ["pgrep", "-U", str(user.number), "conmon"]
     until(lambda: user.number in machine_lock.marks() and not subprocess.run(there, capture_output=True).returncode, killed)
-    user.kill()
+    # The workflow alone: its containers go on.
+    for one in below([killed.pid]):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one.number, signal.SIGKILL)
     killed.communicate()
     assert user.number in machine_lock.marks() and not (user.project.folder / run).exists()
-    # Root measures, and sweeps what it can of everybody's.
+    # Root measures, and sweeps what it can of everybody's: the containers are told, as only their user can remove them.
     with lock.machine(environments.known):
         pass
+    assert not subprocess.run(there, capture_output=True).returncode
+    assert user.name in machine_lock.of_others() and user.name in lock.left_by_others()
     done = user.snakemake(run, **words)
     assert done.returncode == 0, done.stderr
+    assert user.name not in machine_lock.of_others()
     found = json.loads((user.project.folder / run).read_text())
     assert found["status"] == "valid", found["reason"]
     done = user.python("-c", "from plimsoll import environments; print(environments.find('podman-rootless').left())")
@@ -319,11 +340,12 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     """The containers of the killed run go on, as Docker's are; nobody but root and their user may remove them."""
     taken(without_docker, file)
     without_docker.changed("config/profiles/ci.yaml", attempts="1", busy_share="0.3", wait_seconds="1")
-    with_docker.changed("config/profiles/ci.yaml", window_seconds="60")
+    # Of the protocol alone: the guard has a key of that name too, and would look for as long before each run.
+    with_docker.changed("config/profiles/ci.yaml", **{"iterations: 2, window_seconds": "60"})
     run = "results/jha2021/runs/2/stream+stream/docker/free/2.json"
     killed = with_docker.start(*with_docker.workflow(run, config=("profile=ci", "repetitions=2", "studies=jha2021")))
     until(lambda: "stream" in at_work(), killed)
-    bare = beff([("bare", "E1")])[0].replace("/1.json", "/2.json")
+    (bare,) = beff([("bare", "E1")], repetition=2)
     config = "profile=ci", "repetitions=2"
     waiting = without_docker.start(*without_docker.workflow(bare, config=config))
     told = next(line for line in waiting.stderr if "another workflow is measuring on this machine" in line)
@@ -380,10 +402,18 @@ print(docker.left())
 """
 
 
-def test_nobody_sweeps_another_user_s_containers(with_docker):
+def test_a_user_measures_beside_another_s_containers_and_sweeps_none(with_docker):
+    """One that a killed run has left, on the network that everybody's containers are on."""
     labelled = ["--label", f"{LABEL}=4242", "--name", "plimsoll-test-other"]
-    output(["docker", "run", "--detach", *labelled, builder.BOOTSTRAP_TAG, "sleep", "60"])
+    network = environments.find("docker").network
+    network.set_up()
+    output(["docker", "run", "--detach", *labelled, "--network", network.name, builder.BOOTSTRAP_TAG, "sleep", "300"])
     try:
+        (again,) = beff([("docker", "E2")], repetition=2)
+        done = with_docker.snakemake(again, config=("profile=ci", "repetitions=2"))
+        assert done.returncode == 0, done.stderr
+        found = json.loads((with_docker.project.folder / again).read_text())
+        assert found["status"] == "valid" and found["transport"]["carried_by"] == "TCP", found["reason"]
         done = with_docker.python("-c", SWEEPS)
         assert done.returncode == 0 and done.stdout.strip() == "[]", done.stderr
         assert len(output(DOCKER).split()) == 1
@@ -395,25 +425,61 @@ def test_nobody_sweeps_another_user_s_containers(with_docker):
 
 def test_what_a_user_types_with_an_image_from_a_file_makes_the_report(without_docker, file):
     user = without_docker
-    user.project.keep_experiment("seccomp", "beff")
-    shutil.copy(PROJECT / "config/profiles/ci.yaml", user.project.folder / "config/profiles/ci.yaml")
-    shutil.rmtree(user.project.folder / "results")
-    shutil.rmtree(user.home / ".cache/plimsoll/images", ignore_errors=True)
-    user.own(user.project.folder)
+    cut_down(user)
+    for folder in (user.project.folder / "results", user.home / ".cache/plimsoll/images"):
+        shutil.rmtree(folder, ignore_errors=True)
+    (user.project.folder / "config/local.yaml").unlink(missing_ok=True)
     assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
     done = user.run("make", "reproduce", f"IMAGE={file}", "PROFILE=ci")
     assert done.returncode == 0 and f"is taken from {file}" in done.stderr, done.stderr
-    assert {name.split()[0] for name in records(user)} == {"bare"}
+    found = records(user)
+    assert set(found) == {"bare E1", "singularity E1", "singularity E2"}
+    assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert {"results/claims.html", "results/liu2020/report.html"} <= set(user.project.files("results/**/*.html"))
+
+
+def test_whoever_has_no_runtime_and_no_python_environment_makes_everything_of_an_archive_again(
+    without_docker, new_user, worldwide
+):
+    if not without_docker.project.files("results/liu2020/claims.json"):
+        pytest.skip("it is about what the test before it has measured")
+    done = without_docker.run("make", "archive", "STUDIES=liu2020", "PROFILE=ci", "FILE=measured.zip")
+    assert done.returncode == 0, done.stderr
+    sent = shutil.copy(without_docker.project.folder / "measured.zip", worldwide)
+    user = new_user("reader", hidden=("docker", "podman", "apptainer"), prepared=False)
+    # What it installs is the user's own.
+    done = user.run("make", "reproduce", f"FROM={sent}", PLIMSOLL_PREFIX="/nonexistent")
+    assert done.returncode == 0, done.stderr
+    assert "setup: creating the locked Python environment in .venv" in done.stdout
+    made = (user.project.folder / ".venv/bin/python").resolve()
+    assert made.is_relative_to("/usr") and (user.project.folder / ".venv").stat().st_uid == user.number
+    assert re.search(r"All \d+ tables, texts, pictures and pages of the archive were made again, byte for byte", done.stdout)
+    assert user.project.files("results/from/measured/results/liu2020/report.html")
+
+
+def test_a_user_without_root_measures_as_one_of_several_hosts(without_docker, file):
+    """What a job of Slurm types on its node."""
+    user = without_docker
+    taken(user, file)
+    cut_down(user)
+    words = ("--target", "measurements", "profile=ci", "studies=liu2020", "runtimes={docker: off, docker-ptrace: off}")
+    done = user.run("bash", "scripts/cluster/host.sh", "n1", "hosts/n1", *words)
+    assert done.returncode == 0, done.stderr
+    there = user.project.folder / "hosts/n1"
+    assert json.loads((there / "done.json").read_text())["host"] == "n1"
+    found = [json.loads(path.read_text()) for path in (there / "results/liu2020/runs").rglob("*.json")]
+    assert {one["cell"]["runtime"] for one in found} == {"bare", "singularity"}
+    assert {one["status"] for one in found} == {"valid"}, [one["reason"] for one in found]
 
 
 def test_a_user_of_docker_is_told_what_takes_root_and_measures_singularity(with_docker):
     study = "config/studies/liu2020.yaml"
     shutil.copy(PROJECT / study, with_docker.project.folder / study)
     with_docker.own(with_docker.project.folder)
-    done = with_docker.snakemake(*beff([("singularity", "E2")]), config=("profile=ci", "repetitions=1"))
+    (run,) = beff([("singularity", "E2")], repetition=2)
+    done = with_docker.snakemake(run, config=("profile=ci", "repetitions=2"))
     assert done.returncode == 0, done.stderr
-    found = records(with_docker)["singularity E2"]
+    found = json.loads((with_docker.project.folder / run).read_text())
     assert found["status"] == "valid", found["reason"]
     assert (found["transport"]["carried_by"], found["transport"]["single_copy"]) == ("shared memory", "allowed")
     plan = json.loads((with_docker.project.folder / "results/liu2020/plan.json").read_text())
@@ -433,7 +499,7 @@ def test_a_user_of_docker_is_told_what_takes_root_and_measures_singularity(with_
 
 
 def test_who_can_make_no_user_namespace_is_asked_and_measures_bare_metal(new_user, file):
-    user = new_user("closed", hidden=("podman", "unshare"))
+    user = new_user("closed", hidden=("docker", "podman", "unshare"))
     taken(user, file)
     (run,) = beff([("bare", "E1")])
     done = user.snakemake(run, config=("profile=ci", "repetitions=1"))

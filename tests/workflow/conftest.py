@@ -19,12 +19,12 @@ class Study:
     """A small study in a copy of the project, on a machine of its own."""
 
     def __init__(self, project, host: machine.Machine, tag: str):
-        self.project, self.host, self.tag = project, host, tag
+        self.project, self.host, self.tag, self.settings = project, host, tag, SETTINGS
         project.keep_experiment("seccomp", "beff")
 
     def start(self, *more: str, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
-            self.host.enter(*self.project.command("measurements", *more, config=SETTINGS), folder=self.project.folder),
+            self.host.enter(*self.project.command("measurements", *more, config=self.settings), folder=self.project.folder),
             env={**self.project.environment, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -33,7 +33,7 @@ class Study:
 
     def make(self, target: str) -> subprocess.CompletedProcess:
         """Make a target, to its end; what was said is in `stdout`."""
-        return self.run(*self.project.command(target, config=SETTINGS)[1:])
+        return self.run(*self.project.command(target, "--cores", "all", config=self.settings)[1:])
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run this Python with these arguments, to its end; what was said is in `stdout`."""
@@ -61,18 +61,28 @@ class Study:
         return len(json.loads((self.project.folder / "results/liu2020/plan.json").read_text())["order"])
 
 
-@pytest.fixture
-def study(fresh, tmp_path_factory):
+@pytest.fixture(scope="session")
+def apart(tmp_path_factory):
+    """A machine of its own."""
     if reason := machine.missing():
         pytest.skip(reason)
-    image = builder.build("hpcc", "bootstrap")
     host = machine.Machine(tmp_path_factory.mktemp("machine"))
     try:
-        host.start_engine()
-        host.run("docker", "load", "--quiet", "--input", str(store.folder_of(image) / store.ARCHIVE))
-        yield Study(fresh, host, image["tag"])
+        yield host
     finally:
         host.remove()
+
+
+@pytest.fixture
+def study(fresh, apart):
+    """A small study on a machine of its own. Whatever became of its engine, it answers, runs no container and has the image."""
+    image = builder.build("hpcc", "bootstrap")
+    apart.ask("pkill", "-CONT", "-x", "dockerd")
+    apart.start_engine()
+    apart.run("sh", "-c", "docker ps --all --quiet | xargs --no-run-if-empty docker rm --force")
+    if apart.ask("docker", "image", "inspect", image["id"]).returncode:
+        apart.run("docker", "load", "--quiet", "--input", str(store.folder_of(image) / store.ARCHIVE))
+    return Study(fresh, apart, image["tag"])
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.project import spent
 
-SETTINGS = ("profile=ci", "repetitions=3", "runtimes={docker-ptrace: off, singularity-instance: off, singularity-cgroup: off}")
+SETTINGS = ("profile=ci", "repetitions=1", "runtimes={docker-ptrace: off, singularity-instance: off, singularity-cgroup: off}")
 
 
 def stage(project, *arguments: str) -> subprocess.CompletedProcess:
