@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from plimsoll.host import machine_lock
 
-from tests.cluster.conftest import JUDGED, left_behind, settings
+from tests.cluster.conftest import JUDGED, containers, left_behind, settings
 from tests.conftest import PROJECT
 from tests.containers import another
 
@@ -98,7 +98,7 @@ def alone():
 
 
 def test_a_broken_connection_is_taken_up_again(cluster, known, there, alone):
-    cluster.configure(hosts=[host(there, NAME)])
+    cluster.configure(hosts=[host(there, NAME)], settings=settings("docker"))
     runs = there / NAME / "work/results/liu2020/runs"
     process = measuring(cluster, known, runs)
     try:
@@ -130,8 +130,10 @@ def test_a_host_whose_caller_was_killed_ends_within_a_minute_and_is_gone_on_with
     runs = there / NAME / "work/results/liu2020/runs"
     before = len(list(runs.rglob("*.json")))
     (cluster.folder / f"hosts/{NAME}/done.json").unlink()
-    cluster.configure(hosts=[host(there, NAME)], settings=settings(repetitions=40))
+    cluster.configure(hosts=[host(there, NAME)], settings=settings("docker", repetitions=40))
     process = measuring(cluster, known, runs, before + 1)
+    while not containers():
+        assert process.poll() is None, cluster.log(NAME)
     os.killpg(process.pid, signal.SIGKILL)
     killed = time.monotonic()
     process.communicate()
@@ -142,7 +144,7 @@ def test_a_host_whose_caller_was_killed_ends_within_a_minute_and_is_gone_on_with
     kept = {path: path.stat().st_mtime_ns for path in runs.rglob("*.json")}
     more = 1 + max(int(path.stem) for path in kept)
     assert more < 40
-    cluster.configure(hosts=[host(there, NAME)], settings=settings(repetitions=more))
+    cluster.configure(hosts=[host(there, NAME)], settings=settings("docker", repetitions=more))
     code, said = cluster.submit("--cores", "1", known=known)
     assert code == 0, (said, cluster.log(NAME))
     assert {path: path.stat().st_mtime_ns for path in kept} == kept and len(list(runs.rglob("*.json"))) > len(kept)
@@ -154,10 +156,12 @@ def test_two_hosts_are_measured_by_one_call_and_stand_beside_each_other(cluster,
     shutil.rmtree(cluster.folder / "hosts")
     for name in (NAME, OTHER):
         shutil.rmtree(there / name / "work", ignore_errors=True)
-    cluster.configure(hosts=[host(there, name) for name in (NAME, OTHER)], settings=settings(repetitions=2))
+    cluster.configure(hosts=[host(there, name) for name in (NAME, OTHER)], settings=settings("docker", repetitions=2))
     code, said = cluster.submit("--cores", "2", known=known)
     assert code == 0, (said, cluster.log(NAME), cluster.log(OTHER))
     assert set(cluster.records(NAME)) == set(cluster.records(OTHER)) != set()
+    records = [json.loads((cluster.folder / "hosts" / NAME / name).read_text()) for name in cluster.records(NAME)]
+    assert {one["cell"]["runtime"] for one in records} == {"bare", "docker"}
     waited = [name for name in (NAME, OTHER) if "another workflow is measuring on this machine" in cluster.log(name)]
     assert waited, (cluster.log(NAME), cluster.log(OTHER))
     assert set(pd.read_csv(cluster.folder / "hosts/findings.csv")["host"]) == {"reference", NAME, OTHER}

@@ -209,8 +209,9 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
     assert ("privileges" in found) == ("docker-nested" in path)
-    # Across two hosts no more than the link has. In user space Open vSwitch may be slower than that, and so are emulated ends.
-    least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.9
+    # Across two hosts no more than the link has, and at least half of it: what a second measures depends on who else has the
+    # processors. In user space Open vSwitch may be slower than that, and so are emulated ends.
+    least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.5
     assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)
     for name in found["values"]:
         assert (workspace.raw(found) / name / "netperf.out").read_text().strip()
