@@ -15,6 +15,7 @@
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
 #   make with RUNTIMES=podman-rootless            measure these too
 #   make setup                      what the two commands install, and nothing else
+#   make test LONG=1                all tests: also those of clusters, and variants that take a minute or more
 #   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one; make archive DIRECTORY=... archives them
 #   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results and archives (docs/hosts.md)
 #   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
@@ -43,6 +44,7 @@ HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 SEED ?= 2026
+LONG ?= 0
 
 # Set-up installs what these studies ask for, and what building their images takes unless they come from a file. What a user
 # gives, or a file is called, reaches the shell as the value of a variable alone: it is not a command, whatever is in it. (What
@@ -128,7 +130,7 @@ notebooks: setup
 	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # What measures nothing takes what processor time is left beside the users and the guest, for whom the images are built first; the
-# rest has the machine to itself.
+# rest has the machine to itself. LONG=1: all of it, with those that are marked so and those of clusters.
 test: setup lint
 	@bash scripts/setup/guest.sh nodes
 	@bash scripts/setup/environments.sh all
@@ -136,9 +138,10 @@ test: setup lint
 	@echo "Two groups of tests side by side, for some 20 minutes."
 	$(MAKE) --no-print-directory --jobs=2 test-of-units test-of-users
 	.venv/bin/python -m pytest -m alone $(units)
-	.venv/bin/python -m pytest tests/containers tests/workflow tests/faults
+	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/workflow tests/faults $(if $(long),tests/cluster)
 
 units = tests/unit tests/dry tests/fuzz
+long = $(filter-out 0,$(LONG))
 # By lines, which those of others do not tear.
 by_lines = 2>&1 | sed --unbuffered ""
 

@@ -35,7 +35,8 @@ CELLS = [
     *(f"iperf/{where}" for where in ("bare", "docker", "vm-emulated")),
     *("cpu_blowfish/bare", "cpu_cryptohash/docker", "cpu_fibonacci/vm-emulated", "cpu_nqueens/docker"),
     *("fpu_fft/bare", "fpu_raytracing/docker", "stream/bare", "stream/vm-emulated"),
-    *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume", "vm-emulated/own")),
+    *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume")),
+    pytest.param("bonnie_with_bytes/vm-emulated/own", marks=pytest.mark.long),
 ]
 KILLED = """
 import sys

@@ -113,6 +113,7 @@ def acts(found, strategy) -> None:
     assert {row["metric"] for row in rows} >= {"time_small", "written_small"} and all(row["value"] > 0 for row in rows)
 
 
+@pytest.mark.long
 def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(workspace):
     killer = once("worker2", True, lambda name: output(["docker", "kill", name]))
     found = workspace.run("out_of_band_heartbeat", sizes=SMALL)
@@ -123,6 +124,7 @@ def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(
     assert list(workspace.folder.glob("raw/docker/out_of_band_heartbeat/*/worker1/tasks/*/*/syslog"))
 
 
+@pytest.mark.long
 def test_a_run_whose_master_was_killed_is_invalid_and_the_next_one_works(workspace):
     killer = once("master", True, lambda name: output(["docker", "kill", name]))
     found = workspace.run(sizes=SMALL, workers=1)
@@ -160,6 +162,7 @@ def machine(tmp_path, monkeypatch):
         yield docker_elsewhere.look(another.NAME)
 
 
+@pytest.mark.long
 def test_a_worker_may_be_on_another_machine_and_nothing_stays_there(workspace, machine):
     engine = docker_elsewhere.DockerElsewhere(machine["name"])
     parameters = {**workspace.plan["cells"]["docker/baseline"]["parameters"], "hosts": [machine]}

@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 
+import pytest
 from plimsoll.images import builder
 
 from tests.project import RUNS
@@ -36,6 +37,7 @@ def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study)
     assert study.host.run("docker", "ps", "--all", "--quiet") == ""
 
 
+@pytest.mark.long
 def test_an_image_that_is_removed_is_loaded_again_and_is_the_same(study):
     process = study.start()
     study.wait_for(2, process)
@@ -84,6 +86,7 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
     assert all(record in records for record in kept)
 
 
+@pytest.mark.long
 def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_completes_the_study_when_it_goes_on(study):
     """It takes every question, and answers none."""
     study.settings = TWICE
@@ -126,6 +129,7 @@ def _change(study, file: str, usual: str, other: str) -> None:
     path.write_text("\n".join([other if line == usual else line for line in lines]) + "\n")
 
 
+@pytest.mark.long
 def test_a_cell_without_a_run_that_counts_is_told_and_tried_again_by_so_many_starts(fresh):
     fresh.keep_experiment("seccomp", "beff")
     path = fresh.folder / "config/profiles/ci.yaml"

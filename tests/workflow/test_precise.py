@@ -3,6 +3,7 @@
 import json
 
 import pandas as pd
+import pytest
 from plimsoll.planning import precision
 
 from tests.project import BARE_AND_DOCKER, RUNS
@@ -10,6 +11,7 @@ from tests.project import BARE_AND_DOCKER, RUNS
 SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 
 
+@pytest.mark.long
 def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fresh):
     fresh.keep_experiment("seccomp", "beff")
     done = fresh.precise(1000, 4, *SETTINGS)

@@ -5,11 +5,13 @@ import shutil
 import subprocess
 
 import pandas as pd
+import pytest
 
 from tests.project import RUNS
 from tests.workflow.conftest import SETTINGS
 
 
+@pytest.mark.long
 def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report(study, tmp_path):
     report = study.project.folder / "results/liu2020/report.html"
     first = study.make("results/liu2020/report.html")
