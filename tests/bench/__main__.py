@@ -2,7 +2,19 @@
 
 import sys
 
-from tests.bench import agreement, analysis, creation, instruments, overhead, precise, spending, starting, together, users
+from tests.bench import (
+    agreement,
+    analysis,
+    creation,
+    instruments,
+    open_findings,
+    overhead,
+    precise,
+    spending,
+    starting,
+    together,
+    users,
+)
 from tests.bench.calibration import halves, known, noise, rejudge, same, sessions, simulation, stages
 
 BENCHES = {
@@ -26,6 +38,7 @@ LONG = {
     "stages": stages.main,
     "sessions": sessions.main,
     "spending": spending.main,
+    "open": open_findings.main,
 }
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 from plimsoll import designs, hours, paths
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import costs, findings, needs, verdicts
+from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
@@ -95,7 +95,6 @@ def main() -> None:
         for given in HOURS:
             spent = [_spend(Drawn(study, plan, seed), given, other) for seed in range(DRAWS)]
             print(f"  {given:5.2f} h: " + "; ".join(spent), flush=True)
-        _never(other)
 
 
 def _said(judged: hours.Judged) -> str:
@@ -110,21 +109,6 @@ def _spend(drawn: Drawn, given: float, other: hours.Judged) -> str:
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
     took = costs.of(judged.plan, judged.runs).seconds(hours.blocks_of(judged.plan)) / 3600
     return f"{_said(begun)}, then {_said(judged)} ({took:.2f} h)"
-
-
-def _never(other: hours.Judged) -> None:
-    """Print what no time settles that anybody has, with the noise that forbids it."""
-    measured = costs.of(other.plan, other.runs)
-    asked = {need.finding: need for need in other.asked(None).needs}
-    for result in findings.counted(other.results):
-        if result["verdict"] == verdicts.INCONCLUSIVE and (need := asked.get(result["id"])):
-            took = measured.seconds(need.blocks) / 3600
-            rows = other.rows[other.rows["claim"] == result["id"]]
-            noise = rows["deviation"].median()
-            print(
-                f"  {result['id']:14} {max(need.blocks.values()):5d} blocks of {len(need.blocks):3d} cells, {took:7.1f} h: "
-                f"noise {noise:.3f}, margin {rows['margin'].min():.3f}; {result['statement'][:60]}"
-            )
 
 
 if __name__ == "__main__":

@@ -120,23 +120,30 @@ def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, st
 
 # Those of the project that are archives too.
 ARCHIVED = sorted(path.parent.name for path in REFERENCE.glob("*/reference-*.zip"))
+OTHER_TABLES = re.compile(r"results/[^/]+/(tables/[^/]+|sessions)\.csv")
 
 
 @pytest.mark.parametrize("study", ARCHIVED)
 def test_reference_measurements_are_made_again_on_another_checkout(project, study):
-    """Of the project's own archives: what today's code makes of their records is what is shown of them. Figures and pages are
-    left out, which take most of the time."""
+    """Of the project's own archives: what today's code makes of their records, verdicts too, is what is shown of them. Figures
+    and pages are left out, which take most of the time."""
     folder = project.folder / f"results/from/tables-of-{study}"
     folder.mkdir(parents=True)
     with reading.opened(project.folder / f"results/reference/{study}/{layout.reference(study)}") as archive:
         reading.unpack(archive, folder)
         (folder / layout.MANIFEST).write_bytes(archive.file.read(layout.MANIFEST))
+        shown = {name: archive.file.read(name) for name in archive.file.namelist() if OTHER_TABLES.fullmatch(name)}
+    assert any("/tables/tests.csv" in name for name in shown)
     words = ["--snakefile", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", str(folder)]
-    tables = [f"results/{study}/{name}" for name in references.TABLES]
-    done = project.run("snakemake", *words, "--cores", "2", *tables, **NOTHING)
+    tables = [f"results/{study}/{name}" for name in (*references.TABLES, "claims.json")]
+    done = project.run("snakemake", *words, "--cores", "2", *tables, *shown, **NOTHING)
     assert done.returncode == 0, done.stderr
     for name in references.TABLES:
         assert (folder / f"results/{study}/{name}").read_bytes() == (REFERENCE / study / name).read_bytes(), name
+    assert [name for name, content in shown.items() if (folder / name).read_bytes() != content] == []
+    judged = json.loads((folder / f"results/{study}/claims.json").read_text())
+    verdicts = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")["verdict"].to_dict()
+    assert {result["id"]: result["verdict"] for result in judged} == verdicts
 
 
 def test_an_archive_is_a_workflow_run_crate(small):

@@ -203,7 +203,7 @@ def test_an_unchanged_machine_differs_no_more_often_than_is_said():
     for _ in range(40):
         sets = []
         for _ in "ab":
-            days = spread * np.sqrt(0.1) * random.standard_normal(12)
+            days = spread / np.sqrt(two_sets.SESSION_BLOCKS) * random.standard_normal(12)
             rows = [row(day + spread * random.standard_normal(5), claim=f"s-{n}", cell_a=f"a{n}") for n, day in enumerate(days)]
             sets.append([judged(rows)])
         found = compared(*sets, Terms()).rows

@@ -1,0 +1,61 @@
+"""What keeps findings open: the noise of each that the reference measurements leave inconclusive, and the time that it takes.
+
+One row per finding in docs/calibration/open.csv: how many blocks of how many cells a power of 80 % takes, by the rules of the
+second stage, with the differences that the reference has where a finding is about one; and how many hours these blocks take by
+what runs took in the reference. Measures nothing.
+"""
+
+import math
+
+import pandas as pd
+from plimsoll import designs, hours
+from plimsoll.claims import costs, findings, verdicts
+from plimsoll.config import studies
+
+from tests.bench.calibration import write
+from tests.bench.spending import plan_of
+
+STUDIES = ("liu2020", "jha2021")
+
+
+def main() -> None:
+    """Write and print the table."""
+    table = pd.concat([of_study(name) for name in STUDIES], ignore_index=True)
+    write(table, "open")
+    print(table.drop(columns="statement").to_string(index=False))
+    print(
+        table.groupby("study")["hours"]
+        .apply(lambda hours: f"{(hours <= 30).sum()} of {len(hours)} within 30 h each")
+        .to_string()
+    )
+
+
+def of_study(name: str) -> pd.DataFrame:
+    """One row per open finding of a study."""
+    study = studies.load(name, designs.known())
+    other = hours.reference(study, plan_of(study))
+    measured = costs.of(other.plan, other.runs)
+    asked = {need.finding: need for need in other.asked(None).needs}
+    rows = []
+    for result in findings.counted(other.results):
+        if result["verdict"] != verdicts.INCONCLUSIVE:
+            continue
+        compared = other.rows[other.rows["claim"] == result["id"]]
+        row = {
+            "study": name,
+            "finding": result["id"],
+            "comparisons": len(compared),
+            "noise": round(compared["deviation"].median(), 3),
+        }
+        row["margin"] = compared["margin"].min()
+        if need := asked.get(result["id"]):
+            row |= {"cells": len(need.blocks), "blocks": max(need.blocks.values())}
+            row["hours"] = round(measured.seconds(need.blocks) / 3600, 1)
+        else:
+            row |= {"cells": math.nan, "blocks": math.nan, "hours": math.inf}
+        rows.append({**row, "statement": result["statement"]})
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    main()
