@@ -227,7 +227,22 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     shown = pages_sessions.shown(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
-    assert "Of 3 sessions" in shown["sentence"]
+    assert "Of 3 sessions" in shown["sentence"] and "boot" not in shown["sentence"]
+
+
+@pytest.mark.parametrize(("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots")])
+def test_how_many_boots_lie_between_sessions_is_said(three, config, small_host, boots, said):
+    study = built("plimsoll2026")
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    # The first one begins by itself: what it was measured on says after which boot.
+    first, second, last = sessions.of(three, "plimsoll2026")
+    for session, boot in zip((second, last), boots[1:], strict=True):
+        (session.folder / sessions.FILE).write_text(json.dumps({"number": session.number, "boot": boot}))
+    noted = json.loads((first.folder / system.FILE).read_text())
+    noted["seen"]["boot"] = boots[0]
+    (first.folder / system.FILE).write_text(json.dumps(noted))
+    told, _ = claims_sessions.summary(study, plan, three)
+    assert said in pages_sessions.shown(told)["sentence"]
 
 
 def test_one_session_says_that_it_is_one(three, config, small_host):

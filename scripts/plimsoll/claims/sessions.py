@@ -9,6 +9,7 @@ from plimsoll.analysis import blocks, collect
 from plimsoll.claims import book, evaluate, findings, over_sessions, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
+from plimsoll.measuring import system
 from plimsoll.planning import sessions
 from plimsoll.planning.sessions import Session
 
@@ -44,7 +45,7 @@ def read(path: Path) -> dict:
 def _described(session: Session, newest: Session, plan: Plan) -> dict:
     """A session for the pages."""
     noted = sessions.read(session.folder)
-    about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": noted.get("boot", "")}
+    about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": noted.get("boot") or _boot(session.folder)}
     if apart := sessions.apart(session, newest):
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
@@ -53,6 +54,12 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
     return {**about, "apart": "", "began": began, "settled": settled, "testable": settled + still_open, "runs": len(runs)}
+
+
+def _boot(folder: Path) -> str:
+    """After which boot a session was measured of which that is not noted: the first one, which begins by itself."""
+    noted = system.read(folder)
+    return noted["seen"]["boot"] if noted else ""
 
 
 def _verdicts(session: Session) -> dict[str, dict]:

@@ -42,8 +42,18 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
     return (
         f"Of {len(used)} sessions: {alike + once + turned} findings were settled in some session, {alike} of them in all and "
         f"alike, {once} not in all, and {turned} came out differently. Verdicts are those of the newest session "
-        f"({used[-1]['began']})."
+        f"({used[-1]['began']}).{_boots(used)}"
     )
+
+
+def _boots(used: list[dict]) -> str:
+    """How many boots of the machine lie between the sessions, where all of them say it."""
+    boots = {one["boot"] for one in used}
+    if not all(boots):
+        return ""
+    if len(boots) == 1:
+        return " All are of one boot of the machine, so that they say little of what another one changes."
+    return f" They are of {len(boots)} boots of the machine."
 
 
 def _each(row: dict) -> str:
