@@ -218,16 +218,18 @@ def test_ranks_of_a_daemon_each_do_not_share_memory_although_they_could(once, wo
 
 def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_container(once, working):
     working(*UNPRIVILEGED)
-    seen, commands = {}, {}
+    seen, commands, copies = {}, {}, {}
     for name in UNPRIVILEGED:
         found = once(f"uma/exact/E2/{name}/any/default/standard/plain/beff")
         assert found["status"] == "valid", found["reason"]
         seen[name] = [len({rank["namespaces"][kind] for rank in found["ranks"]}) for kind in ("user", "mnt")]
         assert not {rank["namespaces"]["user"] for rank in found["ranks"]} & {os.readlink("/proc/self/ns/user")}
         commands[name] = found["command"]
+        copies[name] = found["transport"]["single_copy"]
     assert seen == {"singularity-user": [2, 2], "singularity-sharens": [1, 1]}
     assert "btl_vader_single_copy_mechanism" in commands["singularity-user"]
     assert "btl_vader_single_copy_mechanism" not in commands["singularity-sharens"]
+    assert copies["singularity-sharens"] == "allowed"
 
 
 def test_the_image_of_plain_singularity_is_a_file_and_unpacked_it_is_a_folder(once, working, image):

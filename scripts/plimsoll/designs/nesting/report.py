@@ -6,7 +6,7 @@ import pandas as pd
 
 from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
-from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
+from plimsoll.designs.nesting.factors import CPU, EMULATED_MACHINE, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
@@ -52,6 +52,7 @@ def tables(folder: Path, study: dict) -> list[dict]:
         rows = _rows(made)
         kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
         table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row, row.get("switch")) for row in rows]}
+        table["emulated"] = any(EMULATED_MACHINE in (row.get("client"), row.get("server")) for row in rows)
         shown.append({**table, "placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else table)
     return shown
 
