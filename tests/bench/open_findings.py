@@ -1,8 +1,9 @@
 """What keeps findings open: the noise of each that the reference measurements leave inconclusive, and the time that it takes.
 
-One row per finding in docs/calibration/open.csv: how many blocks of how many cells a power of 80 % takes, by the rules of the
-second stage, with the differences that the reference has where a finding is about one; and how many hours these blocks take by
-what runs took in the reference. Measures nothing.
+One row per finding in docs/calibration/open.csv: how many cells, and of one of them at most how many blocks, a power of 80 %
+takes, by the rules of the second stage; and how many hours these take by what runs took in the reference. A likeness is taken
+to be exact, and a difference to be that of the reference. No number: more than are ever bought, or the noise is not known.
+Measures nothing.
 """
 
 import math
@@ -24,9 +25,7 @@ def main() -> None:
     write(table, "open")
     print(table.drop(columns="statement").to_string(index=False))
     print(
-        table.groupby("study")["hours"]
-        .apply(lambda hours: f"{(hours <= 30).sum()} of {len(hours)} within 30 h each")
-        .to_string()
+        table.groupby("study")["hours"].apply(lambda each: f"{(each <= 30).sum()} of {len(each)} within 30 h each").to_string()
     )
 
 
@@ -50,7 +49,7 @@ def of_study(name: str) -> pd.DataFrame:
         row["margin"] = compared["margin"].min()
         if need := asked.get(result["id"]):
             row |= {"cells": len(need.blocks), "blocks": max(need.blocks.values())}
-            row["hours"] = round(measured.seconds(need.blocks) / 3600, 1)
+            row["hours"] = round(measured.seconds(need.blocks) / 3600, 2)
         else:
             row |= {"cells": math.nan, "blocks": math.nan, "hours": math.inf}
         rows.append({**row, "statement": result["statement"]})

@@ -86,7 +86,7 @@ def plan_of(study: Study) -> Plan:
 
 
 def main() -> None:
-    """Print what the times buy, and what none does."""
+    """Print what the times buy."""
     for name in STUDIES:
         study = studies.load(name, designs.known())
         plan = plan_of(study)

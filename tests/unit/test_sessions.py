@@ -230,19 +230,29 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert "Of 3 sessions" in shown["sentence"] and "boot" not in shown["sentence"]
 
 
-@pytest.mark.parametrize(("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots")])
-def test_how_many_boots_lie_between_sessions_is_said(three, config, small_host, boots, said):
+def boot(session, first, last):
+    """Note after which boot a session began, unless it begins by itself, and after which one its last runs were."""
+    if first:
+        (session.folder / sessions.FILE).write_text(json.dumps({"number": session.number, "boot": first}))
+    noted = json.loads((session.folder / system.FILE).read_text())
+    noted["seen"]["boot"] = last
+    (session.folder / system.FILE).write_text(json.dumps(noted))
+
+
+@pytest.mark.parametrize(
+    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "the newest session")]
+)
+def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
-    # The first one begins by itself: what it was measured on says after which boot.
-    first, second, last = sessions.of(three, "plimsoll2026")
-    for session, boot in zip((second, last), boots[1:], strict=True):
-        (session.folder / sessions.FILE).write_text(json.dumps({"number": session.number, "boot": boot}))
-    noted = json.loads((first.folder / system.FILE).read_text())
-    noted["seen"]["boot"] = boots[0]
-    (first.folder / system.FILE).write_text(json.dumps(noted))
+    first, second, newest = sessions.of(three, "plimsoll2026")
+    boot(first, "", boots[0])
+    boot(second, boots[1], boots[1])
+    # It began after one boot and ended after another: nothing is said.
+    boot(newest, "a" if boots[2] == "c" else boots[2], boots[2])
     told, _ = claims_sessions.summary(study, plan, three)
-    assert said in pages_sessions.shown(told)["sentence"]
+    sentence = pages_sessions.shown(told)["sentence"]
+    assert said in sentence and ("boot" in sentence) == ("boot" in said)
 
 
 def test_one_session_says_that_it_is_one(three, config, small_host):

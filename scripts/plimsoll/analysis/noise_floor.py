@@ -10,7 +10,7 @@ BLOCKS = (5, 10, 30)
 # Two runs are so many seconds apart at most, and more than in the group before.
 APART = (1.0, 3.0, 10.0, 30.0, 300.0)
 # Fewer pairs of runs say nothing of their correlation.
-ENOUGH = 20
+ENOUGH = 100
 # Below this, noise of two runs has as good as nothing in common.
 NOTHING = 0.1
 

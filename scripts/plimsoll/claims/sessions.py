@@ -45,7 +45,7 @@ def read(path: Path) -> dict:
 def _described(session: Session, newest: Session, plan: Plan) -> dict:
     """A session for the pages."""
     noted = sessions.read(session.folder)
-    about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": noted.get("boot") or _boot(session.folder)}
+    about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": _boot(session, noted)}
     if apart := sessions.apart(session, newest):
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
@@ -56,10 +56,14 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
     return {**about, "apart": "", "began": began, "settled": settled, "testable": settled + still_open, "runs": len(runs)}
 
 
-def _boot(folder: Path) -> str:
-    """After which boot a session was measured of which that is not noted: the first one, which begins by itself."""
-    noted = system.read(folder)
-    return noted["seen"]["boot"] if noted else ""
+def _boot(session: Session, noted: dict) -> str:
+    """After which boot a session was measured; nothing if that is not known, or if it began after another one than it ended.
+
+    The first session begins by itself, and nothing is noted of it but after which boot its last runs were.
+    """
+    last = system.read(session.folder)
+    boots = {noted.get("boot", ""), last["seen"]["boot"] if last else ""} - {""}
+    return boots.pop() if len(boots) == 1 else ""
 
 
 def _verdicts(session: Session) -> dict[str, dict]:

@@ -47,12 +47,12 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
 
 
 def _boots(used: list[dict]) -> str:
-    """How many boots of the machine lie between the sessions, where all of them say it."""
+    """Of how many boots of the machine the sessions are, where all of them say it."""
     boots = {one["boot"] for one in used}
     if not all(boots):
         return ""
     if len(boots) == 1:
-        return " All are of one boot of the machine, so that they say little of what another one changes."
+        return " All are of one boot of the machine, and say little of what another one changes."
     return f" They are of {len(boots)} boots of the machine."
 
 

@@ -52,7 +52,9 @@ def tables(folder: Path, study: dict) -> list[dict]:
         rows = _rows(made)
         kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
         table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row, row.get("switch")) for row in rows]}
-        table["emulated"] = any(EMULATED_MACHINE in (row.get("client"), row.get("server")) for row in rows)
+        table["emulated"] = any(
+            EMULATED_MACHINE in (row.get("client"), row.get("server")) and not row.get("not_here") for row in rows
+        )
         shown.append({**table, "placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else table)
     return shown
 
