@@ -41,6 +41,21 @@ def made_slower(project, factor: float) -> str:
     return place
 
 
+def test_a_filter_that_came_back_is_found_in_the_evidence_of_the_docs(fresh):
+    without, back = (f"docs/evidence/plimsoll2026-{word}-seccomp.zip" for word in ("without", "with"))
+    done = compare(fresh, without, back, "--out", "compared")
+    assert done.returncode == 1, done.stderr
+    worse = pd.read_csv(fresh.folder / "compared/compare.csv").query("answer == 'worse'")
+    assert set(worse["runtime"]) == {"docker-shared"} and (worse["high"] < -0.5).all()
+    told = " ".join(done.stdout.split())
+    assert (
+        "docker-shared, security: name=seccomp,profile=/etc/docker/allow-all.json in A, name=seccomp,profile=default in B"
+        in told
+    )
+    # Where nothing has changed nothing is found.
+    assert compare(fresh, without, without, "--out", "same").returncode == 0
+
+
 def test_what_is_slower_ends_with_1_and_what_is_faster_with_0(fresh):
     slower = made_slower(fresh, 1.3)
     there = set(fresh.files("results/**/*"))
