@@ -2,8 +2,8 @@
 
 One row per finding in docs/calibration/open.csv: how many cells, and of one of them at most how many blocks, a power of 80 %
 takes, by the rules of the second stage; and how many hours these take by what runs took in the reference. A likeness is taken
-to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints. No number: more than are ever bought, or the noise is not known.
-Measures nothing.
+to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints. No number: more than are
+ever bought, or the noise is not known. Measures nothing.
 """
 
 import math
