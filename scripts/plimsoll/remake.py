@@ -52,17 +52,18 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
     own = {yaml_files.load(path, "claims")["study"]: path for path in claims}
     place = results / PLACE
     place.mkdir(parents=True, exist_ok=True)
-    with _alone(place), reading.opened(source) as archive:
+    with reading.opened(source) as archive:
         names = archive.manifest["studies"]
         if others := sorted(own.keys() - set(names)):
             raise PlimsollError(f"{own[others[0]]} has the claims of {others[0]}, and {source} has {', '.join(names)}.")
         folder = place / name_of(source, list(own.values()))
-        _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
-    for study, path in own.items():
-        _put(path, folder / f"config/claims/{study}.yaml")
-    _snakemake(folder, source)
-    _findings(folder, names)
-    return comparison(archive, folder, OF_CLAIMS if own else ())
+        with _alone(place):
+            _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
+        for study, path in own.items():
+            _put(path, folder / f"config/claims/{study}.yaml")
+        _snakemake(folder, source)
+        _findings(folder, names)
+        return comparison(archive, folder, OF_CLAIMS if own else ())
 
 
 def name_of(source: Path, claims: list[Path]) -> str:
@@ -145,8 +146,11 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
         return Remade(f"The archive has no {MADE} to compare with. {where}")
     if not other:
         return Remade(f"All {whole} {MADE} of the archive were made again, byte for byte. {where}")
-    named = ", ".join([*other[:NAMED], *([f"{len(other) - NAMED} more"] if len(other) > NAMED else [])])
-    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {named}"
+    if rounds := reading.rounded(archive, folder, other):
+        where = f"{len(rounds)} have other last digits, as processors round otherwise ({_named(rounds)}). {where}"
+        if not (other := [name for name in other if name not in rounds]):
+            return Remade(f"All {whole} {MADE} of the archive were made again, {len(same)} byte for byte. {where}")
+    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {_named(other)}"
     by, here = archive.manifest["made_by"], code.made_by()
     if by != here:
         versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
@@ -154,3 +158,8 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
     why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
     # The same code makes the same tables of the same records; libraries that draw may differ from machine to machine.
     return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))
+
+
+def _named(names: list[str]) -> str:
+    """The first of some paths, and how many more there are."""
+    return ", ".join([*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])])

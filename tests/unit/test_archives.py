@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll import designs, paths, references, remake
-from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, writing
+from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, rounding, writing
 from plimsoll.comparing import sets
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
@@ -683,6 +683,41 @@ def test_tables_of_the_reference_are_those_of_its_archive(path):
 )
 def test_a_table_that_is_another_by_the_same_code_is_no_success(tmp_path, monkeypatch, other, by, status):
     monkeypatch.setattr(reading, "compared", lambda archive, folder, but: (["results/s/runs.csv"], other))
+    monkeypatch.setattr(reading, "rounded", lambda archive, folder, names: [])
     made_by = {"us": code.made_by(), "others": {"version": "0.1", "code": "0" * 64}}[by]
     made = remake.comparison(reading.Archive(None, {"made_by": made_by}, ""), tmp_path, ())
     assert made.status == status and all(name in made.words for name in other)
+
+
+def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monkeypatch):
+    made = {"results/s/tests.csv": "p\n0.30000000000000004\n", "results/s/runs.csv": "n\n3\n"}
+    for name, text in made.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(reading, "compared", lambda archive, folder, but: (["results/s/report.html"], list(made)))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("results/s/tests.csv", "p\n0.3\n")
+        file.writestr("results/s/runs.csv", "n\n3.0\n")
+        archive = reading.Archive(file, {"made_by": code.made_by()}, "")
+        found = remake.comparison(archive, tmp_path, ())
+        assert found.status == 0 and "All 3 tables" in found.words and "2 have other last digits" in found.words
+        # A number that is another one is no rounding.
+        (tmp_path / "results/s/runs.csv").write_text("n\n4\n")
+        found = remake.comparison(archive, tmp_path, ())
+        assert found.status == 1 and "Not so results/s/runs.csv: " in found.words and "results/s/tests.csv)" in found.words
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("a,b\n1,x\n", "a,b\n1.0000000000000002,x\n", True),
+        ("a,b\n1,x\n", "a,b\n1.000001,x\n", False),
+        ("a,b\n1,x\n", "a,b\n1,y\n", False),
+        ("a,b\n1,x\n", "a,b\n1,\n", False),
+        ("a,b\n1,x\n", "a,b\n1,x\n2,x\n", False),
+        ("a\n1e-17\n", "a\n0.0\n", True),
+        ("a\nnan\n", "a\n1\n", False),
+    ],
+)
+def test_last_digits_are_told_from_other_numbers(one, other, same):
+    assert rounding.alike(one.encode(), other.encode()) == same == rounding.alike(other.encode(), one.encode())

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from plimsoll.archives import formats, pictures, records
+from plimsoll.archives import formats, pictures, records, rounding
 from plimsoll.archives.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError
@@ -262,3 +262,9 @@ def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple
         if not name.endswith(but):
             (same if _checksum(folder / name) == said["sha256"] else other).append(name)
     return same, other
+
+
+def rounded(archive: Archive, folder: Path, names: list[str]) -> list[str]:
+    """Those of the tables that were made anew in a folder whose numbers are the archive's but for their last digits."""
+    tables = [name for name in names if name.endswith(".csv") and (folder / name).is_file()]
+    return [name for name in tables if rounding.alike(archive.file.read(name), (folder / name).read_bytes())]
