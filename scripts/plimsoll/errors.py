@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 class PlimsollError(Exception):
@@ -59,6 +59,12 @@ def shown(value: object, most: int = 60) -> str:
     # Python refuses to write a number of thousands of digits.
     text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def first_of(names: Sequence[str], most: int = 3, between: str = ", ") -> str:
+    """The first of many names, for a sentence, and how many more there are."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return between.join([*names[:most], *more])
 
 
 def plain(text: str) -> str:

@@ -5,24 +5,20 @@ the workflow's rules find it by the same paths (rules/remake.smk), and what they
 machine is nowhere near.
 """
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import paths
-from plimsoll.archives import code, reading
+from plimsoll.archives import code, places, reading
 from plimsoll.archives.layout import MANIFEST
 from plimsoll.archives.reading import Archive
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, first_of
 
 # Below the results of this machine.
 PLACE = "from"
@@ -33,8 +29,6 @@ OF_CLAIMS = (
 )
 # What is compared.
 MADE, TABLE = "tables, texts, pictures and pages", ".csv"
-# The sentence names at most this many files.
-NAMED = 3
 
 
 class Remade(NamedTuple):
@@ -57,7 +51,7 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
         if others := sorted(own.keys() - set(names)):
             raise PlimsollError(f"{own[others[0]]} has the claims of {others[0]}, and {source} has {', '.join(names)}.")
         folder = place / name_of(source, list(own.values()))
-        with _alone(place):
+        with places.alone(place):
             _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
         for study, path in own.items():
             _put(path, folder / f"config/claims/{study}.yaml")
@@ -72,39 +66,19 @@ def name_of(source: Path, claims: list[Path]) -> str:
     return re.sub(r"[^\w.+-]+", "-", "+".join(stems)).strip(".-+") or "archive"
 
 
-@contextlib.contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Wait until nobody else unpacks. The lock is the kernel's: a killed holder does not keep it."""
-    with open(place / ".lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> None:
     """Have in a folder what an archive gives, as it is in the archive but for members that are `replaced`; what was made there
     before stays. PlimsollError if the folder is another archive's, or if what was given was changed in it."""
     remedy = f"delete {folder}, in which nothing was measured, and start again"
     noted = folder / MANIFEST
     if not folder.exists():
-        _unpack(archive, folder)
+        with places.whole(folder) as new:
+            reading.unpack(archive, new)
+            (new / MANIFEST).write_bytes(archive.file.read(MANIFEST))
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
         raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
     elif changed := reading.changed(archive, folder, replaced):
         raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (CLAIMS=... judges by your own claims).")
-
-
-def _unpack(archive: Archive, folder: Path) -> None:
-    """Put what an archive gives into a folder, in one step."""
-    new = folder.with_name(f".{folder.name}.unfinished")
-    # A killed process may have left it.
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    try:
-        reading.unpack(archive, new)
-        (new / MANIFEST).write_bytes(archive.file.read(MANIFEST))
-        new.rename(folder)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
 
 
 def _put(path: Path, target: Path) -> None:
@@ -146,11 +120,11 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
         return Remade(f"The archive has no {MADE} to compare with. {where}")
     if not other:
         return Remade(f"All {whole} {MADE} of the archive were made again, byte for byte. {where}")
-    if rounds := reading.rounded(archive, folder, other):
-        where = f"{len(rounds)} have other last digits, as processors round otherwise ({_named(rounds)}). {where}"
+    if rounds := reading.rounded(archive, folder, [name for name in other if name.endswith(TABLE)]):
+        where = f"{len(rounds)} have other last digits, as processors round otherwise ({first_of(rounds)}). {where}"
         if not (other := [name for name in other if name not in rounds]):
             return Remade(f"All {whole} {MADE} of the archive were made again, {len(same)} byte for byte. {where}")
-    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {_named(other)}"
+    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {first_of(other)}"
     by, here = archive.manifest["made_by"], code.made_by()
     if by != here:
         versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
@@ -158,8 +132,3 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
     why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
     # The same code makes the same tables of the same records; libraries that draw may differ from machine to machine.
     return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))
-
-
-def _named(names: list[str]) -> str:
-    """The first of some paths, and how many more there are."""
-    return ", ".join([*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])])

@@ -6,8 +6,6 @@ to be exact, and a difference to be as large as the claim's margin, or half of w
 ever bought, or the noise is not known. Measures nothing.
 """
 
-import math
-
 import pandas as pd
 from plimsoll import designs, hours
 from plimsoll.claims import costs, findings, verdicts
@@ -50,8 +48,6 @@ def of_study(name: str) -> pd.DataFrame:
         if need := asked.get(result["id"]):
             row |= {"cells": len(need.blocks), "blocks": max(need.blocks.values())}
             row["hours"] = round(measured.seconds(need.blocks) / 3600, 2)
-        else:
-            row |= {"cells": math.nan, "blocks": math.nan, "hours": math.inf}
         rows.append({**row, "statement": result["statement"]})
     return pd.DataFrame(rows)
 

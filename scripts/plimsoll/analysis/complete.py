@@ -4,12 +4,10 @@ import csv
 from pathlib import Path
 
 from plimsoll.analysis import cell_paths
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned, status
 
-# The sentence names at most this many cells.
-NAMED = 3
 # Characters of a path that is none of the plan's.
 LONGEST = 100
 
@@ -42,11 +40,10 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     without = {cell: made for cell, made in by_cell.items() if not any(row["status"] in status.COUNTED for row in made)}
     if not without:
         return f"Each of the {len(by_cell)} cells of {plan['study']} that can be measured here has a run that counts."
-    named = [f"{cell} ({_last(made)})" for cell, made in list(without.items())[:NAMED]]
-    more = [f"{len(without) - NAMED} more"] if len(without) > NAMED else []
+    named = first_of([f"{cell} ({_last(made)})" for cell, made in without.items()], between="; ")
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(
-        f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {'; '.join([*named, *more])}. "
+        f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {named}. "
         f"results/{plan['study']}/report.html lists these runs with their reasons, and docs/statuses.md says which are tried "
         f"again when the workflow starts the next time. After {plan['limits']['starts']} starts nothing is: raise `starts` in "
         f"config/profiles/{plan['profile']}.yaml if you have mended the cause."

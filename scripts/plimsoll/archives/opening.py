@@ -1,12 +1,9 @@
 """An archive as a folder of results, to be read beside others."""
 
-import fcntl
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from plimsoll.archives import layout, reading
+from plimsoll.archives import layout, places, reading
 
 # Below the results of this machine: one folder per archive.
 PLACE = Path("results/compare/archives")
@@ -18,12 +15,13 @@ def folder_of(path: Path) -> Path:
     if path.suffix != ".zip" or not path.is_file():
         return path
     PLACE.mkdir(parents=True, exist_ok=True)
-    with _alone(), reading.opened(path) as archive:
+    with places.alone(PLACE), reading.opened(path) as archive:
         folder = PLACE / archive.identity[:16]
         if folder.exists() and reading.changed_whole(archive, folder):
             shutil.rmtree(folder)
         if not folder.exists():
-            _unpack(archive, folder)
+            with places.whole(folder) as new:
+                reading.unpack_whole(archive, new)
     return folder / "results"
 
 
@@ -32,23 +30,3 @@ def reference_of(folder: Path) -> Path:
     lie in it, which are tables alone; otherwise itself. PlimsollError for an archive that cannot be used."""
     archive = folder / layout.reference(folder.name)
     return folder_of(archive) / folder.name if archive.is_file() else folder
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until nobody else unpacks. The lock is the kernel's: a killed holder does not keep it."""
-    with open(PLACE / ".lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _unpack(archive: reading.Archive, folder: Path) -> None:
-    """Put all of an archive into a folder, in one step. Nobody else may unpack: what a killed process left is removed."""
-    new = folder.with_name(".unfinished")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    try:
-        reading.unpack_whole(archive, new)
-        new.rename(folder)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)

@@ -264,7 +264,7 @@ def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple
     return same, other
 
 
-def rounded(archive: Archive, folder: Path, names: list[str]) -> list[str]:
-    """Those of the tables that were made anew in a folder whose numbers are the archive's but for their last digits."""
-    tables = [name for name in names if name.endswith(".csv") and (folder / name).is_file()]
-    return [name for name in tables if rounding.alike(archive.file.read(name), (folder / name).read_bytes())]
+def rounded(archive: Archive, folder: Path, tables: list[str]) -> list[str]:
+    """Those of these tables that were made anew in a folder whose numbers are the archive's but for their last digits."""
+    there = [name for name in tables if (folder / name).is_file()]
+    return [name for name in there if rounding.alike(archive.file.read(name), (folder / name).read_bytes())]

@@ -9,6 +9,7 @@ import pandas as pd
 from plimsoll import environments
 from plimsoll.comparing.sets import SEVERAL, ResultSet
 from plimsoll.design import Design
+from plimsoll.errors import first_of
 
 # Facts that are another at each start of some machines, and say nothing of them.
 PASSING = ("memory node ",)
@@ -22,8 +23,6 @@ ELSEWHERE = "were measured with other sizes or in other places"
 # What is told of an object that no run of a set has mapped.
 ABSENT = "absent"
 ALL_THE_SAME = "FORCE=1 (--force) compares all the same"
-# Sentences name at most so many.
-NAMED = 3
 
 
 class Differing(NamedTuple):
@@ -122,14 +121,14 @@ def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Prof
     """Why two sets are not compared unless somebody insists, as a sentence; nothing if they are. If it is `strict`, the bits
     have to be known."""
     if found.other:
-        named = _named([f"{one.name} is {one.a} in A and {one.b} in B" for one in found.other])
+        named = first_of([f"{one.name} is {one.a} in A and {one.b} in B" for one in found.other])
         return f"A and B ran other bits: {named}; {ALL_THE_SAME}."
     if strict and found.silent:
         records = f"there are no records of {SEVERAL.join(found.silent)}"
         return f"Whether A and B ran the same bits is not known (STRICT=1): {records}; {ALL_THE_SAME}."
     if other := _other(reasons):
         return (
-            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {_named(other)}; FORCE=1 (--force) "
+            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {first_of(other)}; FORCE=1 (--force) "
             "compares the others."
         )
     return ""
@@ -141,8 +140,3 @@ def _other(reasons: Mapping[str, str]) -> list[str]:
 
 def _made(profiles: Profiles) -> str:
     return f" (profile {profiles.a} in A, {profiles.b} in B)" if profiles.a != profiles.b else ""
-
-
-def _named(names: list[str]) -> str:
-    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    return ", ".join([*names[:NAMED], *more])
