@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from plimsoll.designs.nesting import gate
@@ -40,24 +41,33 @@ def frozen(folder):
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+def wait_for_hanging(pid):
+    """Return when a process has waited in the kernel at 20 looks in a row; fail after 10 s."""
+    seen, end = 0, time.monotonic() + 10
+    while seen < 20:
+        assert time.monotonic() < end, f"process {pid} does not hang"
+        seen = seen + 1 if " (sh) D " in Path(f"/proc/{pid}/stat").read_text() else 0
+        time.sleep(0.01)
+
+
 @pytest.fixture
 def hanging(tmp_path):
     """A process that waits in the kernel, and that nothing ends until the test has."""
     if os.geteuid() or not all(map(shutil.which, FREEZING)):
         pytest.skip("freezing a file system needs root and " + ", ".join(FREEZING))
     with frozen(tmp_path) as place:
-        child = subprocess.Popen(["touch", str(place / "file")])
-        end = time.monotonic() + 5
-        while f" ({'touch'}) D " not in open(f"/proc/{child.pid}/stat").read() and time.monotonic() < end:
-            time.sleep(0.01)
+        child = subprocess.Popen(["sh", "-c", "echo ready && >file"], cwd=place, stdout=subprocess.PIPE)
+        # A program that is being loaded waits in the kernel too, for the disk, and can be killed there.
+        assert child.stdout.readline() == b"ready\n"
+        wait_for_hanging(child.pid)
         yield child
-    child.wait()
+    child.communicate()
 
 
 def test_what_cannot_be_killed_is_given_up_on_and_named(hanging, monkeypatch):
     monkeypatch.setattr(process, "KILLED_SECONDS", 0.5)
     begun = time.monotonic()
-    with pytest.raises(Outage, match=rf"^touch, process {hanging.pid}, was killed and does not end, as it is in the kernel \("):
+    with pytest.raises(Outage, match=rf"^sh, process {hanging.pid}, was killed and does not end, as it is in the kernel \("):
         process.kill(hanging)
     assert time.monotonic() - begun < 5
     assert processes.undying() == {hanging.pid}
