@@ -199,6 +199,8 @@ class During(TypedDict):
 
     neighbour_share: NotRequired[float | None]  # None where nobody counts the time of the containers
     stolen_seconds: NotRequired[float]
+    throttled_seconds: NotRequired[float]
+    swapped_bytes: NotRequired[int]
     apart: NotRequired[bool]
 
 

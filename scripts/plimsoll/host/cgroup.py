@@ -170,17 +170,17 @@ def _of_version_2(process: int, root: Path) -> Path | None:
     return next((root / line.removeprefix("0::").lstrip("/") for line in lines if line.startswith("0::")), None)
 
 
-def of_process(pid: int, mounted: dict[str, Path]) -> Path | None:
-    """The group of a process in the hierarchy that accounts processor time."""
+def of_process(pid: int, mounted: dict[str, Path], controller: str = "cpuacct") -> Path | None:
+    """The group of a process in the hierarchy that has a controller: the one that accounts processor time."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     except OSError:
         return None
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if "cpuacct" in controllers.split(",") and "cpuacct" in mounted:
-            return mounted["cpuacct"] / path.lstrip("/")
-        if not controllers and "cpuacct" not in mounted and "unified" in mounted:
+        if controller in controllers.split(",") and controller in mounted:
+            return mounted[controller] / path.lstrip("/")
+        if not controllers and controller not in mounted and "unified" in mounted:
             return mounted["unified"] / path.lstrip("/")
     return None
 

@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import cgroup, machine_lock, processes
+from plimsoll.host import cgroup, machine_lock, processes, slowed
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
 # What of a Snapshot is one number.
-TIMES = ("when", "machine", "launched", "containers", "stolen")
+TIMES = ("when", "machine", "launched", "containers", "stolen", "throttled", "swapped")
 # What a clock was set by, or how long the machine slept, that no measurement sees (s); and as a share of a run's time, how much
 # faster or slower the kernel may let a clock run, to have it right again.
 UNSEEN, SLEWED = 0.05, 0.0005
+# What is moved to and from swap space and still disturbs nobody: in a run, and in each second of a longer one.
+SWAPPED_BYTES = 2**20
 
 
 class Machine:
     """Processor time of the whole machine, in seconds, as finely as the kernel tells it."""
 
     def __init__(self, mounted: dict[str, Path] | None = None):
-        self.root = cgroup.accounting_root(cgroup.mounts() if mounted is None else mounted)
+        self.mounted = cgroup.mounts() if mounted is None else mounted
+        self.root = cgroup.accounting_root(self.mounted)
         self.processors = os.cpu_count() or 1
         # Without cgroups the clock tick is the unit, and a window has to be long enough to see a twentieth of it.
         self.resolution = 1e-6 if self.root else 1 / TICKS
@@ -100,8 +103,9 @@ def busiest(seconds: float = 0.2, most: int = 3) -> str:
 
 class Snapshot(NamedTuple):
     """Processor seconds at one moment: the machine's, this process's and its children's, the containers', those of each helper
-    (container daemon or kernel thread, by what tells it apart), and what a hypervisor stole. `epoch` and `slept` are what has
-    to be added to `when` to get seconds since 1970, and since the machine was started.
+    (container daemon or kernel thread, by what tells it apart), what a hypervisor stole, and for how long quotas or heat kept
+    processors from the run. `swapped` is what was moved to and from swap space, in bytes. `epoch` and `slept` are what has to
+    be added to `when` to get seconds since 1970, and since the machine was started.
 
     The workflow that started this process is no helper. It has nothing to do while a run is measured, and if it does something,
     it disturbs.
@@ -113,6 +117,8 @@ class Snapshot(NamedTuple):
     containers: float
     helpers: dict[tuple[str, bytes], float]
     stolen: float
+    throttled: float = 0.0
+    swapped: float = 0.0
     epoch: float = 0.0
     slept: float = 0.0
 
@@ -131,6 +137,8 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         sum(map(cgroup.cpu_seconds, groups)),
         _helpers(there, daemons, groups, counted=account is not None),
         _stat()[7] / TICKS,
+        slowed.throttled_seconds(groups, machine.mounted),
+        slowed.swapped_bytes(),
         *_clocks(),
     )
 
@@ -208,16 +216,19 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
     """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
-    run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much. What
-    is seen below some 0.1 s is not neighbours but clock ticks, and the short-lived helpers through which container engines
-    start a process. Where the run's own time cannot be told `apart` from others', both are None, and only what was stolen
-    disturbs: records say so, and so do verdicts. A clock that was set (`set_seconds`) disturbs too, and a machine that slept
+    run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much, or
+    if quotas or heat kept processors from it for as long (`throttled_seconds`). What is seen below some 0.1 s is not neighbours
+    but clock ticks, and the short-lived helpers through which container engines start a process. Where the run's own time
+    cannot be told `apart` from others', both are None, and neighbours do not disturb: records say so, and so do verdicts.
+    Memory that was on a disk (`swapped_bytes`) disturbs, a clock that was set (`set_seconds`), and a machine that slept
     (`slept_seconds`): what programs print of time is wrong then.
     """
     took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in TIMES}
     capacity = took["when"] * processors
     own = took["launched"] + took["containers"] + sum(_by_helpers(before, after) for before, after in spans)
     used, stolen = max(0.0, took["machine"] - own) if apart else None, took["stolen"]
+    # A group that is gone takes its time with it.
+    throttled, swapped = max(0.0, took["throttled"]), int(took["swapped"])
     slept, moved = _of_clocks(spans)
     return {
         "seconds": round(took["when"], 4),
@@ -225,11 +236,15 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
         "neighbour_seconds": None if used is None else round(used, 4),
         "neighbour_share": None if used is None else round(used / capacity, 4),
         "stolen_seconds": round(stolen, 2),
+        "throttled_seconds": round(throttled, 3),
+        "swapped_bytes": swapped,
         "slept_seconds": slept,
         "set_seconds": moved,
         "threshold": {"share": share, "seconds": seconds},
         "apart": apart,
-        "disturbed": bool(slept or moved) or any(time > seconds and time / capacity > share for time in (used or 0.0, stolen)),
+        "disturbed": bool(slept or moved)
+        or swapped > SWAPPED_BYTES * max(1.0, took["when"])
+        or any(time > seconds and time / capacity > share for time in (used or 0.0, stolen, throttled)),
     }
 
 
@@ -259,4 +274,8 @@ def disturbed(during: dict) -> dict:
         reason = f"the machine slept {during['slept_seconds']:.2f} s during the run"
     elif during["set_seconds"]:
         reason = f"the clock was set by {during['set_seconds']:+.2f} s during the run"
+    if during["throttled_seconds"]:
+        reason += f"; a quota or heat kept processors from it for {during['throttled_seconds']:.2f} s"
+    if during["swapped_bytes"]:
+        reason += f"; {during['swapped_bytes'] / 1e6:.1f} MB were moved to or from swap space"
     return {"status": status.DISTURBED, "reason": reason}

@@ -1,0 +1,54 @@
+"""What slows programs though nobody uses their processors: a quota of processor time, heat, and memory that is on a disk."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll.host import cgroup
+
+PROCESSORS = Path("/sys/devices/system/cpu")
+# Of the core and of its package; both are told of each processor.
+HOT = ("core_throttle_total_time_ms", "package_throttle_total_time_ms")
+UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
+
+
+def throttled_seconds(groups: Iterable[Path], mounted: dict[str, Path]) -> float:
+    """Seconds for which processors were kept from this process and from groups of containers, since boot: by quotas of their
+    cgroups and of those above them, and by heat where the kernel tells its time (Intel's, from Linux 5.9 on)."""
+    return sum(map(_quota_seconds, _with_those_above(groups, mounted))) + _hot_seconds()
+
+
+def swapped_bytes() -> int:
+    """What was moved between memory and swap space since boot, in both directions, for whomever."""
+    pages = (line.split() for line in Path("/proc/vmstat").read_text().splitlines() if line.startswith(("pswpin ", "pswpout ")))
+    return os.sysconf("SC_PAGE_SIZE") * sum(int(count) for _, count in pages)
+
+
+def _with_those_above(groups: Iterable[Path], mounted: dict[str, Path]) -> set[Path]:
+    root = cgroup.cpu_root(mounted)
+    if root is None:
+        return set()
+    there = {cgroup.of_process(os.getpid(), mounted, "cpu"), *(cgroup.moved(group, mounted, root) for group in groups)}
+    return {above for group in there if group for above in (group, *group.parents) if root in above.parents}
+
+
+def _quota_seconds(group: Path) -> float:
+    """0 if it has no quota or is gone."""
+    try:
+        rows = [line.split() for line in (group / "cpu.stat").read_text().splitlines()]
+    except OSError:
+        return 0.0
+    return sum(int(value) * UNITS.get(name, 0.0) for name, value in rows)
+
+
+def _hot_seconds() -> float:
+    """Of each processor the longer of its core's and its package's time."""
+    folders = PROCESSORS.glob("cpu[0-9]*/thermal_throttle")
+    return sum(max(_milliseconds(folder / name) for name in HOT) for folder in folders) / 1e3
+
+
+def _milliseconds(path: Path) -> int:
+    try:
+        return int(path.read_text())
+    except OSError:
+        return 0
