@@ -7,7 +7,7 @@ python -m tests.bench sessions      two sets of results of a machine that nobody
 python -m tests.bench halves        iterations of one run under two labels, of the reference of jha2021: measures nothing
 python -m tests.bench same          the same cell under two labels, real runs
 python -m tests.bench known         5, 10 and 20 % less processor time by a cgroup's quota
-python -m tests.bench noise         hogs of known strength beside real runs: what the guard finds, and how wrong the others are
+python -m tests.bench noise         disturbances of known strength: what the guard finds, and how wrong the runs are that count
 python -m tests.bench rejudge       the runs of `same` and `known` that come with the project, judged again: measures nothing
 """
 

@@ -1,12 +1,18 @@
-"""Hogs of known strength beside real runs: what share of them is found disturbed, and how wrong those are that count.
+"""Disturbances of known strength beside real runs: what share is found, and how wrong are the runs that count?
 
-Each round has every cell once alone, and once beside each hog of each strength, in random order, on the quick profile's
-limits, in one attempt. A hog is a process of stress-ng (Debian's package) in a cgroup whose quota is its strength: so much of
-one processor, in periods of 20 ms (33 and 100 ms for 3 and 1 %). It starts before the run and ends after it. The look at the
-machine before a run is only noted (`found before`): it would have waited for the hog to end.
+Each round has every cell once alone, and once under each disturbance of each strength, in random order, on the quick profile's
+limits, in one attempt. Hogs are processes of stress-ng (Debian's package) in a cgroup whose quota is their strength: so much of
+one processor, in periods of 20 ms (33 and 100 ms for 3 and 1 %). Throttling is a quota that takes so much of one processor from
+the run, as the limits of a container or a job do around the workflow. Swapping is a limit of memory into which that share of
+what the run takes does not fit, with swap space on a disk: of bare metal alone. A disturbance starts before the run and ends
+after it. The look at the machine before a run is only noted (`found before`): it would have waited for a hog to end. What a
+hypervisor steals cannot be made from within a virtual machine.
+
+It takes root, and cgroups of version 1.
 """
 
 import contextlib
+import os
 import shlex
 import shutil
 import subprocess
@@ -31,9 +37,10 @@ HOGS = {
     "memory bandwidth": ["--stream", "1"],
     "context switches": ["--switch", "1"],
 }
-# Of one processor.
-STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
-ALONE = "none"
+# Of one processor; of the run's memory.
+STRENGTHS, OF_MEMORY = (0.01, 0.03, 0.1, 0.3, 1.0), (0.03, 0.1, 0.3)
+ALONE, THROTTLING, SWAPPING = "none", "throttling", "swapping"
+SWAP_BYTES = 2**30
 MEASURED = {
     "dgemm_gflops": CELLS[0].format("dgemm"),
     "stream_bandwidth": CELLS[0].format("stream"),
@@ -49,48 +56,123 @@ IDLE = studies.profile("quick")["idle"]["busy_share"]
 
 def main(rounds: int = ROUNDS) -> None:
     """Measure, and show what was measured."""
-    if not shutil.which("stress-ng"):
-        raise SystemExit("this bench needs stress-ng (apt-get install stress-ng)")
+    if lacking := [name for name in ("stress-ng", "mkswap", "swapon") if not shutil.which(name)]:
+        raise SystemExit(f"this bench needs {', '.join(lacking)} (apt-get install stress-ng util-linux)")
     random = np.random.default_rng(19)
-    arms = [(ALONE, 0.0), *((kind, strength) for kind in HOGS for strength in STRENGTHS)]
     rows = []
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, swap(Path(folder, "swap")):
         runner = Runner(Path(folder))
         runner.limit(attempts=1, idle={"busy_share": 1.0, "window_seconds": 0.1, "wait_seconds": 0})
+        memory = {metric: taken(runner, cell) for metric, cell in MEASURED.items() if "/bare/" in cell}
+        arms = [
+            *((metric, kind, strength) for metric in MEASURED for kind in (*HOGS, THROTTLING) for strength in STRENGTHS),
+            *((metric, SWAPPING, strength) for metric in memory for strength in OF_MEMORY),
+            *((metric, ALONE, 0.0) for metric in MEASURED),
+        ]
         for number in range(rounds):
-            pairs = [(metric, arm) for metric in MEASURED for arm in arms]
-            for place in random.permutation(len(pairs)):
-                metric, (kind, strength) = pairs[place]
-                with hog(kind, strength):
+            for place in random.permutation(len(arms)):
+                metric, kind, strength = arms[place]
+                with disturbance(kind, strength, memory.get(metric, 0)):
                     values = runner.run(MEASURED[metric])
-                noise = runner.last["noise"]
-                rows.append(
-                    {
-                        **{"round": number, "metric": metric, "hog": kind, "strength": strength},
-                        "status": runner.last["status"],
-                        "busy_before": noise["before"]["busy_share"],
-                        "neighbour_share": noise.get("during", {}).get("neighbour_share"),
-                        "value": values[metric] if values else np.nan,
-                    }
-                )
+                rows.append({**{"round": number, "metric": metric, "hog": kind, "strength": strength}, **row(runner.last)})
+                rows[-1]["value"] = values[metric] if values else np.nan
     write(pd.DataFrame(rows), "noise_runs")
     show(read("noise_runs"))
 
 
+def row(record: dict) -> dict:
+    """What a record says of the machine."""
+    during = record["noise"].get("during", {})
+    seen = ("neighbour_share", "throttled_seconds", "swapped_bytes")
+    return {
+        **{"status": record["status"], "busy_before": record["noise"]["before"]["busy_share"]},
+        **{name: during.get(name) for name in seen},
+    }
+
+
+def disturbance(kind: str, strength: float, memory: int) -> contextlib.AbstractContextManager:
+    """Something that disturbs what is measured meanwhile; `memory` is what the run takes (bytes)."""
+    if kind == ALONE:
+        return contextlib.nullcontext()
+    if kind == THROTTLING:
+        return throttled(os.cpu_count() - strength)
+    if kind == SWAPPING:
+        return without_room(int((1 - strength) * memory))
+    return hog(kind, strength)
+
+
+@contextlib.contextmanager
+def swap(path: Path) -> Iterator[None]:
+    """Swap space in a file."""
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, SWAP_BYTES)
+    path.chmod(0o600)
+    subprocess.run(["mkswap", "--quiet", path], check=True)
+    subprocess.run(["swapon", path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["swapoff", path], check=True)
+
+
+@contextlib.contextmanager
+def within(controller: str) -> Iterator[Path]:
+    """This process, and all that it starts, are in a group of version 1 of their own."""
+    group = cgroup.mounts()[controller] / GROUP
+    own = cgroup.mounts()[controller] / of_controller(controller)
+    group.mkdir()
+    (group / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        yield group
+    finally:
+        (own / "cgroup.procs").write_text(str(os.getpid()))
+        cgroup.remove(GROUP)
+
+
+def of_controller(controller: str) -> str:
+    """The group of this process below a controller's root."""
+    lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+    return next(path for _, controllers, path in lines if controller in controllers.split(",")).lstrip("/")
+
+
+@contextlib.contextmanager
+def throttled(processors: float) -> Iterator[None]:
+    """So many processors for what the workflow starts, and as many for Docker's containers."""
+    with within("cpu") as group:
+        folders = (group, cgroup.mounts()["cpu"] / "docker")
+        for folder in folders:
+            (folder / "cpu.cfs_period_us").write_text(str(PERIOD))
+            (folder / "cpu.cfs_quota_us").write_text(str(int(processors * PERIOD)))
+        try:
+            yield
+        finally:
+            for folder in folders:
+                (folder / "cpu.cfs_quota_us").write_text("-1")
+
+
+def taken(runner: Runner, cell: str) -> int:
+    """The most memory that a run takes, in bytes."""
+    with within("memory") as group:
+        if runner.run(cell) is None:
+            raise SystemExit(f"{cell} cannot be measured here: {runner.last['reason']}")
+        return int((group / "memory.max_usage_in_bytes").read_text())
+
+
+@contextlib.contextmanager
+def without_room(limit: int) -> Iterator[None]:
+    """Memory for so many bytes of a run; the rest has to be on the disk."""
+    with within("memory") as group:
+        (group / "memory.limit_in_bytes").write_text(str(limit))
+        yield
+
+
 @contextlib.contextmanager
 def hog(kind: str, strength: float) -> Iterator[None]:
-    """Something beside what is measured meanwhile: so much of one processor."""
-    if kind == ALONE:
-        yield
-        return
+    """A program beside what is measured meanwhile: so much of one processor."""
     (group,) = cgroup.make(GROUP, ["hog"], cgroup.mounts())
     period = max(PERIOD, int(QUOTA / strength))
-    quota = int(strength * period)
-    if (group / "cpu.max").exists():
-        (group / "cpu.max").write_text(f"{quota} {period}")
-    else:
-        (group / "cpu.cfs_period_us").write_text(str(period))
-        (group / "cpu.cfs_quota_us").write_text(str(quota))
+    (group / "cpu.cfs_period_us").write_text(str(period))
+    (group / "cpu.cfs_quota_us").write_text(str(int(strength * period)))
     words = shlex.join(["stress-ng", "--quiet", "--timeout", "0", *HOGS[kind]])
     process = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs && exec {words}"], start_new_session=True)
     try:
@@ -103,8 +185,8 @@ def hog(kind: str, strength: float) -> Iterator[None]:
 
 
 def show(table: pd.DataFrame) -> None:
-    """Print a table in Markdown with one row per hog and strength, and write it: the share of runs that were found before, and
-    while they ran, with its 95 % interval; and of those that count the metric that is most wrong."""
+    """Print a table in Markdown with one row per disturbance and strength, and write it: the share of runs that were found
+    before, and while they ran, with its 95 % interval; and of those that count the metric that is most wrong."""
     alone = np.log(table[table["hog"] == ALONE].set_index(["metric", "round"])["value"])
     rows = []
     for (kind, strength), group in table.groupby(["hog", "strength"], sort=False):
@@ -129,7 +211,7 @@ def show(table: pd.DataFrame) -> None:
         )
     told = pd.DataFrame(rows).sort_values(["hog", "strength"])
     write(told, "noise")
-    print("| hog | of a processor | found before | found during [95 %] | count | most wrong of these |\n|" + " --- |" * 6)
+    print("| disturbance | strength | found before | found during [95 %] | count | most wrong of these |\n|" + " --- |" * 6)
     for row in told.to_dict("records"):
         found = f"{row['found']:.0%} [{row['found_low']:.0%}, {row['found_high']:.0%}]"
         error = (
