@@ -86,6 +86,13 @@ class Project:
         yield content
         path.write_text(yaml.safe_dump(content, sort_keys=False))
 
+    def change(self, file: str, usual: str, other: str) -> None:
+        """Change a line of a file."""
+        path = self.folder / file
+        lines = path.read_text().splitlines()
+        assert lines.count(usual) == 1
+        path.write_text("\n".join([other if line == usual else line for line in lines]) + "\n")
+
     def keep_experiment(self, name: str, section: str, **factors: object) -> None:
         """Cut liu2020 down to one section of one experiment, with some of its factors' levels changed, without figures."""
         with self.edited("config/studies/liu2020.yaml") as study:

@@ -4,7 +4,6 @@ import argparse
 import errno
 import fcntl
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from plimsoll.errors import Outage, guarded
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
+from tests import disks
 from tests.conftest import recorded
 
 NO_THREAD = RuntimeError("can't start new thread")
@@ -122,28 +122,19 @@ SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2
 @pytest.fixture
 def disk(tmp_path):
     """A small disk with a file system: `place` is where it is, `cut` switches it off and on."""
-    if os.geteuid() or not shutil.which("mkfs.ext4"):
-        pytest.skip("a disk of its own needs root and mkfs.ext4")
-    image, place = tmp_path / "disk", tmp_path / "place"
-    image.touch()
-    os.truncate(image, 32 * 2**20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-    place.mkdir()
-    mount = ["mount", "-o", "loop", str(image), str(place)]
-    if subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("this machine mounts no loop devices")
+    place = tmp_path / "place"
+    with disks.mounted(tmp_path / "disk", place, 32 * 2**20) as mount:
 
-    def cut():
-        descriptor = os.open(place, os.O_RDONLY)
-        try:
-            fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
-        finally:
-            os.close(descriptor)
-        subprocess.run(["umount", str(place)], check=True)
-        subprocess.run(mount, check=True)
+        def cut():
+            descriptor = os.open(place, os.O_RDONLY)
+            try:
+                fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
+            finally:
+                os.close(descriptor)
+            subprocess.run(["umount", str(place)], check=True)
+            subprocess.run(mount, check=True)
 
-    yield types.SimpleNamespace(place=place, cut=cut)
-    subprocess.run(["umount", str(place)], check=True)
+        yield types.SimpleNamespace(place=place, cut=cut)
 
 
 def test_a_record_that_was_written_survives_a_power_failure(disk):

@@ -58,7 +58,7 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
     study.settings = TWICE
     # An engine that is named so is not ours to start.
     named = {"DOCKER_HOST": "unix:///run/docker.sock"}
-    _change(study, "scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+    study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
     process = study.start(**named)
     study.wait_for(2, process)
     study.host.kill_engine()
@@ -91,10 +91,14 @@ def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_comp
     """It takes every question, and answers none."""
     study.settings = TWICE
     # A minute, also for a run whose ranks the engine does not end, and ten seconds for each question are long for a test.
-    _change(study, "scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
-    _change(study, "scripts/plimsoll/environments/engine.py", "ANSWER_SECONDS = 10", "ANSWER_SECONDS = 3")
-    _change(study, "config/profiles/ci.yaml", "  standard: {exact: 60, over: 120}", "  standard: {exact: 10, over: 20}")
-    _change(study, "scripts/setup/docker.sh", "answers=10", "answers=3")
+    study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+    study.project.change("scripts/plimsoll/environments/engine.py", "ANSWER_SECONDS = 10", "ANSWER_SECONDS = 3")
+    study.project.change(
+        "config/profiles/ci.yaml",
+        "  standard: {exact: 60, over: 120}",
+        "  standard: {exact: 10, over: 20}",
+    )
+    study.project.change("scripts/setup/docker.sh", "answers=10", "answers=3")
     process = study.start()
     study.wait_for(2, process)
     study.host.run("pkill", "-STOP", "-x", "dockerd")
@@ -119,14 +123,6 @@ def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_comp
     assert process.returncode == 0, text
     records = study.records()
     assert len(records) == study.planned() and {record["status"] for record in records} == {"valid"}
-
-
-def _change(study, file: str, usual: str, other: str) -> None:
-    """Change a line of a file in a study's copy of the project."""
-    path = study.project.folder / file
-    lines = path.read_text().splitlines()
-    assert lines.count(usual) == 1
-    path.write_text("\n".join([other if line == usual else line for line in lines]) + "\n")
 
 
 @pytest.mark.long

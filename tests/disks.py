@@ -1,0 +1,42 @@
+"""Small disks, each a file with a file system of its own."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@contextlib.contextmanager
+def mounted(image: Path, place: Path, size: int) -> Iterator[list[str]]:
+    """A disk of `size` bytes in the file `image`, at an empty folder `place`; the command that mounts it. Where that takes what
+    this machine does not have, the test is skipped."""
+    if os.geteuid() or not shutil.which("mkfs.ext4"):
+        pytest.skip("a disk of its own needs root and mkfs.ext4")
+    image.touch()
+    os.truncate(image, size)
+    # Without blocks that only root may use: here all is root's.
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
+    place.mkdir(parents=True, exist_ok=True)
+    mount = ["mount", "-o", "loop", str(image), str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this machine mounts no loop devices")
+    try:
+        (place / "lost+found").rmdir()
+        yield mount
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def fill(place: Path) -> Path:
+    """Leave no byte of a disk; the file that has them all."""
+    path = place / "full"
+    with contextlib.suppress(OSError), open(path, "ab", buffering=0) as file:
+        for size in (2**20, 2**12):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(size)) == size:
+                    pass
+    return path

@@ -1,0 +1,120 @@
+"""A study whose host runs out of something while it measures, for real: it ends with a sentence, and the same command completes
+it once there is enough. What was measured before stays as it is, byte for byte."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import disks
+from tests.project import RUNS, Project
+from tests.workflow import machine
+from tests.workflow.conftest import SETTINGS
+from tests.workflow.test_means import said
+
+pytestmark = pytest.mark.long
+MEMORY = Path("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes")
+
+
+class Running:
+    """A small study in a copy of the project, on this machine or on one within it."""
+
+    def __init__(self, project: Project, host: machine.Machine | None = None):
+        self.project, self.host = project, host
+        project.settings = SETTINGS
+        project.keep_experiment("seccomp", "beff")
+        # A minute is long for a test.
+        project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+
+    def start(self) -> subprocess.Popen:
+        words = self.project.command("measurements")
+        return subprocess.Popen(
+            self.host.enter(*words, folder=self.project.folder) if self.host else words,
+            cwd=self.project.folder,
+            env=self.project.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def records(self) -> dict[str, bytes]:
+        return {path: (self.project.folder / path).read_bytes() for path in self.project.files(RUNS)}
+
+    def breaks_and_completes(self, breaks: Callable[[], None], mends: Callable[[], None]) -> str:
+        """The sentence with which the workflow ends that something breaks after two records; the next start completes it."""
+        process = self.start()
+        end = time.monotonic() + 240
+        while len(self.project.files(RUNS)) < 2:
+            assert time.monotonic() < end and process.poll() is None, process.stdout.read()
+            time.sleep(0.02)
+        breaks()
+        try:
+            text, _ = process.communicate(timeout=300)
+            kept = self.records()
+        finally:
+            mends()
+        assert process.returncode == 1 and "Traceback" not in text, text
+        process = self.start()
+        again, _ = process.communicate(timeout=400)
+        assert process.returncode == 0 and "Traceback" not in again, again
+        records = self.records()
+        assert 2 <= len(kept) < len(records) and kept.items() <= records.items()
+        assert f"liu2020: {len(records)} valid" in again
+        return said(text)[-1]
+
+
+@contextlib.contextmanager
+def disk(project: Project, folder: str) -> Iterator[Path]:
+    place = project.folder / folder
+    with disks.mounted(project.folder / "disk", place, 64 * 2**20):
+        yield place
+
+
+def test_a_full_disk_of_results_stops_the_study_with_a_sentence(fresh):
+    running = Running(fresh)
+    with disk(fresh, "results/liu2020") as place:
+        sentence = running.breaks_and_completes(lambda: disks.fill(place), (place / "full").unlink)
+    assert "is full" in sentence and "free some of it" in sentence
+
+
+def test_results_that_can_no_longer_be_written_stop_the_study_with_a_sentence(fresh):
+    def remount(how: str) -> None:
+        # The kernel refuses while a file is open for writing.
+        for _ in range(200):
+            if not subprocess.run(["mount", "-o", f"remount,{how}", str(place)], capture_output=True).returncode:
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"{place} is not mounted {how}")
+
+    running = Running(fresh)
+    with disk(fresh, "results/liu2020") as place:
+        sentence = running.breaks_and_completes(lambda: remount("ro"), lambda: remount("rw"))
+    assert "a file system of this host can no longer be written" in sentence and "dmesg" in sentence
+
+
+def test_a_full_disk_of_the_engine_s_stops_the_study_with_a_sentence(fresh, tmp_path_factory):
+    if reason := machine.missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("machine")
+    with disks.mounted(folder / "disk", folder / "docker", 2**30):
+        host = machine.Machine(folder)
+        try:
+            host.start_engine()
+            place = folder / "docker"
+            sentence = Running(fresh, host).breaks_and_completes(lambda: disks.fill(place), (place / "full").unlink)
+        finally:
+            host.remove()
+    assert "is full" in sentence and "free some of it" in sentence
+
+
+def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh):
+    """The memory of all containers together is less than they take."""
+    if not MEMORY.exists():
+        pytest.skip("this needs version 1's controller memory, with a group of the Docker engine")
+    usual = MEMORY.read_text()
+    sentence = Running(fresh).breaks_and_completes(lambda: MEMORY.write_text("16M"), lambda: MEMORY.write_text(usual))
+    assert "the kernel killed programs because this host had no memory left" in sentence
+    assert "free some of it, or take a smaller profile" in sentence
