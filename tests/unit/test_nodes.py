@@ -356,10 +356,11 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
 
 def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):
     commands = {}
-    for kind in (apptainer_user.UserNode, apptainer_user.SharensNode):
+    for kind in (apptainer_user.UserNode, apptainer_user.SharensNode, apptainer_user.TwoCopiesNode):
         job = job_of_two(tmp_path)
         nodes = [kind(Spec("x", f"c{i}", job.image, tmp_path), HOST, "rootfs") for i in (0, 1)]
         commands[kind] = " ".join(job.command(nodes, ["/bin/true"]))
-    assert "btl_vader_single_copy_mechanism none" in commands[apptainer_user.UserNode]
+    for kind in (apptainer_user.UserNode, apptainer_user.TwoCopiesNode):
+        assert "btl_vader_single_copy_mechanism none" in commands[kind]
     assert "btl_vader_single_copy_mechanism" not in commands[apptainer_user.SharensNode]
     assert "--userns --sharens" in commands[apptainer_user.SharensNode] and "x.sif" not in commands[apptainer_user.UserNode]

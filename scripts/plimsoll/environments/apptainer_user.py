@@ -24,7 +24,8 @@ class UserNode(ExecNode):
     """Nothing is up before a program; each brings, or joins, a container in a user namespace."""
 
     options: tuple[str, ...] = ("--userns",)
-    private_users = True
+    # No process may read the memory of one in another user namespace.
+    single_copy = False
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # Apptainer's notes about a container are the run's.
@@ -36,9 +37,15 @@ class SharensNode(UserNode):
     """The same, and the programs of one starter join the container of its first."""
 
     options = (*UserNode.options, "--sharens")
-    private_users = False
+    single_copy = True
     # For root Apptainer makes a cgroup for the container that is shared.
     strays = True
+
+
+class TwoCopiesNode(SharensNode):
+    """The same, and ranks copy through shared memory although they need not."""
+
+    single_copy = False
 
 
 class SingularityUser(Singularity):
@@ -89,6 +96,16 @@ class SingularitySharens(SingularityUser):
         remove_shared()
 
 
+class SingularitySharensTwoCopies(SingularitySharens):
+    """The same, with the copies that a user namespace for each rank takes: what of its cost are they?"""
+
+    name = "singularity-sharens-two-copies"
+    label = "Singularity without privileges, --sharens, two copies"
+    colour, hatch = "#8fae45", "xx"
+    variant_of = "singularity-sharens"
+    node = TwoCopiesNode
+
+
 def remove_shared() -> None:
     """Remove what Apptainer leaves of shared containers whose processes have ended, as their numbers come back: files named
     after who started them, and, for root, cgroups named after their first process."""
@@ -106,4 +123,4 @@ def _ended(process: str) -> bool:
     return process.isdigit() and not Path(f"/proc/{process}").exists()
 
 
-ENVIRONMENTS = (SingularityUser(), SingularitySharens())
+ENVIRONMENTS = (SingularityUser(), SingularitySharens(), SingularitySharensTwoCopies())

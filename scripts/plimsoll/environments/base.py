@@ -99,18 +99,18 @@ class Node(ABC):
     A node that is `separate` has a host name and processes of its own: what runs the node starts a program in it. In any other
     node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. One that is
     `detached` only looks like the starter's: it is the child of something else, and has neither the starter's cgroup nor its
-    binding. With `private_users` each program has a user namespace of its own. One with `own_kernel` is another machine to what
-    runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
-    bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word.
-    `interface` is the network interface that its programs have to use, where they see others too. Of one that is `uncounted`
-    nobody says how much processor time its programs use: they are neither their starter's children nor in a group of their own.
+    binding. Without `single_copy` ranks have to copy their messages through shared memory, twice. One with `own_kernel` is
+    another machine to what runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
+    bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word. `interface` is the
+    network interface that its programs have to use, where they see others too. Of one that is `uncounted` nobody says how much
+    processor time its programs use: they are neither their starter's children nor in a group of their own.
     """
 
     kind: str
     separate = True
     strays = False
     detached = False
-    private_users = False
+    single_copy = True
     own_kernel = False
     whole = False
     uncounted = False

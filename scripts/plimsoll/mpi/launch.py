@@ -17,7 +17,7 @@ BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
 MPIRUN = "/usr/bin/orterun"
 # Ranks in two user namespaces may not read each other's memory. Open MPI 4.1 sees it, and falls back on copies that never end
 # between such ranks: it is told to copy through shared memory.
-ACROSS_USERS = {"btl_vader_single_copy_mechanism": "none"}
+THROUGH_SHARED_MEMORY = {"btl_vader_single_copy_mechanism": "none"}
 RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
 
 
