@@ -1,16 +1,16 @@
 """The short form of the campaign: a few faults, on different victims, against a few runs."""
 
-import json
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from plimsoll.host import cgroup
 from plimsoll.measuring import lock, record
 
-from tests.conftest import recorded
+from tests.conftest import PROJECT, recorded
 from tests.faults import beside, drawing, leftovers, means, outcome, processes
-from tests.faults.__main__ import folder, of, stamp, struck
+from tests.faults.__main__ import SHOWN, folder, line, of, stamp, struck
 from tests.faults.apart import Machine
 from tests.faults.campaign import Campaign, summary
 from tests.faults.scenes import SCENES, SHORT
@@ -70,17 +70,29 @@ def test_the_summary_counts_by_kind():
     assert f"| {kind} | 2 | 1 | 2 | 1 | 1 | 1 |" in text and text.splitlines()[-1] == "| all | 2 | 1 | 2 | 1 | 1 | 1 |"
 
 
-def test_a_campaign_counts_those_that_were_struck_and_no_others_lines():
+def test_a_campaign_has_the_last_line_of_each_number_in_its_scenes():
     by = stamp()
     assert len(by["scenes"]) == 16 and by["commit"]
-    lines = [
-        {"struck": "it", "by": by},
-        {"struck": "", "by": by},
-        {"struck": "it", "by": {**by, "commit": "x"}},
-        {"struck": "it"},
-    ]
-    made = of(by, "".join(json.dumps(line) + "\n" for line in lines))
-    assert made == lines[:2] and struck(made) == 1
+
+    def made(number: int, struck: str, **other: str) -> dict:
+        return {"fault": {"number": number}, "struck": struck, "by": {**by, **other}}
+
+    lines = [made(1, "it"), made(2, ""), made(3, "it", scenes="x"), {"fault": {"number": 4}, "struck": "it"}]
+    again = made(1, "it", commit="x")
+    found = of(by, "".join(line(one) + "\n" for one in [*lines, again]))
+    assert found == [again, lines[1]] and struck(found) == 1
+
+
+def test_a_line_names_no_folder_of_its_machine():
+    told = f"{PROJECT}/tests and {Path.home()}/x"
+    assert line({"struck": told}) == '{"struck": "~/tests and ~/x"}'
+
+
+def test_the_docs_show_the_campaign_that_comes_with_the_project():
+    lines = of(stamp(), SHOWN.read_text())
+    assert summary(lines) in (PROJECT / "docs/faults.md").read_text()
+    good = [one for one in lines if one["struck"] and not (one["problems"] or one["left"] or one["wrong"])]
+    assert f"{struck(lines)} faults, {len(good)} without a trace" in (PROJECT / "docs/faults.md").read_text()
 
 
 def test_a_stray_beside_a_run_is_named_and_what_the_run_has_itself_is_not():
