@@ -18,7 +18,9 @@ mirror=$(debian_mirror)
 [ -n "$mirror" ] || die "no Debian mirror is configured in APT: install apptainer or singularity by hand, then run again."
 
 say "unpacking Apptainer from Debian sid into $home"
-work=$(mktemp -d)
+# Of one name, so that what a killed set-up has left goes with the next.
+work=$PREFIX/.apptainer.new
+rm -rf "$work"
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{lists/partial,cache/archives/partial,tree,empty}
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror sid main" >"$work/sid.list"

@@ -15,7 +15,9 @@ say "fetching a kernel for virtual machines"
 apt_get update || die "the package lists could not be fetched: check the network and the APT sources, then run again."
 mkdir -p "$PREFIX"
 kernel="$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')"
-new="$(mktemp -d "$PREFIX/.guest.XXXXXX")"
+new="$PREFIX/.guest.new"
+rm -rf "$new"
+mkdir "$new"
 trap 'rm -rf "$new"' EXIT
 (cd "$new" && apt-get -qq -o APT::Sandbox::User=root -o Acquire::Retries=3 download "$kernel" >/dev/null) \
     || die "the kernel package $kernel could not be fetched: check the network, then run again."

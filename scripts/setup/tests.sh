@@ -7,16 +7,18 @@
 is_root || exit 0
 need_packages "A test" dropbear-bin openssh-client python3 python3-venv
 
+# None of the daemons becomes a service of the machine: not now, and not when it is started next. A set-up that was killed has left it.
+policy=${POLICY:-/usr/sbin/policy-rc.d} ours='# of Plimsoll, while it installs Slurm'
+if grep -qsxF "$ours" "$policy"; then rm -f "$policy"; fi
+
 slurm=(munge slurmctld slurmd slurm-client)
 lacking=()
 for package in "${slurm[@]}"; do there "$package" || lacking+=("$package"); done
 if [ ${#lacking[@]} -gt 0 ]; then
-    # None of the daemons becomes a service of the machine: not now, and not when it is started next.
-    policy=/usr/sbin/policy-rc.d
     if ! [ -e "$policy" ]; then
-        printf '#!/bin/sh\nexit 101\n' >"$policy"
-        chmod 755 "$policy"
         trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\n%s\nexit 101\n' "$ours" >"$policy"
+        chmod 755 "$policy"
     fi
     (need_packages "A test" "${slurm[@]}") || { say "the tests of Slurm will be skipped"; exit 0; }
     if have systemctl; then systemctl --quiet disable "${lacking[@]}" 2>/dev/null || true; fi

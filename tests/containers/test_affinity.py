@@ -1,9 +1,11 @@
 """Cores and memory nodes are enforced by each runtime's own means, and every run checks them from inside."""
 
+import shlex
 import subprocess
 
 import pytest
 from plimsoll.mpi import launch
+from plimsoll.mpi.job import Job
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
 OURS = (
@@ -113,6 +115,25 @@ def test_a_run_at_its_limit_is_kept_as_at_least_this_slow(workspace, working):
     assert found["status"] == "censored", found["reason"]
     assert found["attempts"] == 1, "a run that is too slow once would be so again"
     assert 1 < found["values"]["benchmark_seconds"] < 3
+
+
+def test_a_run_that_hangs_when_its_benchmark_has_ended_is_not_kept_as_a_slow_one(workspace, working, image, monkeypatch):
+    """Its output is whole, and it takes up processors to its limit."""
+    working("bare")
+    path = "uma/over/O1/bare/any/disabled/yielding/plain/randomaccess"
+    usual = Job.command
+
+    def hangs(job, nodes, program):
+        words = " ".join(map(shlex.quote, usual(job, nodes, program)))
+        return ["sh", "-c", f"{words}; while :; do :; done"]
+
+    monkeypatch.setattr(Job, "command", hangs)
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(path, time_limit_seconds=8)
+    assert (found["status"], found["reason"]) == (
+        *("timeout", "the run took longer than its limit of 8 s, although its benchmark had ended"),
+    )
+    assert "values" not in found
 
 
 @pytest.mark.parametrize(

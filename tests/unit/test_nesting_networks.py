@@ -15,7 +15,7 @@ from plimsoll.designs.nesting import attempt, cells, contrasts, ends, network, p
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.environments import docker_open_vswitch
 from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import far_host, firewall, host_bridge, of_host, second_host, subnets, wired
+from plimsoll.environments.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import bound
@@ -523,11 +523,19 @@ def test_rows_of_an_answer_about_networks_are_told_in_words(levels, name):
     assert words.row(dict(zip(("runtime", "server", "network"), levels, strict=True)), None) == name
 
 
+def test_a_network_holds_all_that_a_study_starts_at_once(monkeypatch):
+    monkeypatch.setattr(subnets, "output", lambda command: "[]")
+    parts = studies.load("amaral2015", designs.known())["experiments"].values()
+    most = max(max(part.get("instances", [1])) for part in parts)
+    # The network's own address, its last, the bridge's, and those of virtual machines.
+    assert subnets.free_subnet("x").num_addresses - 3 - engine_bridge.GUESTS >= most == 256
+
+
 def test_a_subnet_is_one_that_no_route_overlaps(monkeypatch):
     monkeypatch.setattr(
         subnets, "output", lambda command: '[{"dst": "default"}, {"dst": "10.78.0.0/15"}, {"dst": "10.77.0.9"}]'
     )
-    assert str(subnets.free_subnet("x")) == "10.80.0.0/24"
+    assert str(subnets.free_subnet("x")) == "10.80.0.0/20"
     monkeypatch.setattr(subnets, "output", lambda command: '[{"dst": "10.0.0.0/8"}]')
     with pytest.raises(Unavailable, match="no free subnet was found for a link"):
         subnets.free_subnet("a link")

@@ -1,8 +1,10 @@
 """What set-up finds on a machine, however that was installed."""
 
+import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 from plimsoll import environments
@@ -114,3 +116,49 @@ def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_pa
     assert environment().wait(60) == 0 and made(tmp_path) == 2
     # A whole one is kept.
     assert environment().wait(60) == 0 and made(tmp_path) == 2
+
+
+# In the place of Debian's package manager: it has nothing, or waits for ever.
+APT = """#!/bin/sh
+if [ -e waits ] && [ -e "$POLICY" ]; then touch installs; sleep 60; fi
+exit 100
+"""
+
+
+@pytest.fixture
+def for_tests(tmp_path, monkeypatch):
+    """A function that starts set-up's step for the tests, on a machine without Slurm's daemons."""
+    if os.geteuid():
+        pytest.skip("it installs packages, which takes root")
+    shutil.copytree(PROJECT / "scripts/setup", tmp_path / "scripts/setup")
+    for name, text in (("apt-get", APT), ("dpkg", "#!/bin/sh\n"), ("dropbear", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("HELPERS", str(tmp_path))
+    monkeypatch.setenv("POLICY", str(tmp_path / "policy-rc.d"))
+    return lambda: subprocess.Popen(
+        ["bash", "scripts/setup/tests.sh"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_a_killed_set_up_keeps_no_service_of_the_machine_from_being_started(for_tests, tmp_path):
+    (tmp_path / "waits").touch()
+    killed, end = for_tests(), time.monotonic() + 30
+    while not (tmp_path / "installs").exists():
+        assert time.monotonic() < end and killed.poll() is None
+        time.sleep(0.02)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert (tmp_path / "policy-rc.d").read_text().endswith("exit 101\n")
+    (tmp_path / "waits").unlink()
+    again = for_tests()
+    assert "the tests of Slurm will be skipped" in again.communicate(timeout=60)[0] and again.returncode == 0
+    assert not (tmp_path / "policy-rc.d").exists()
+
+
+def test_what_others_say_of_services_stays(for_tests, tmp_path):
+    (tmp_path / "policy-rc.d").write_text("#!/bin/sh\nexit 0\n")
+    done = for_tests()
+    done.communicate(timeout=60)
+    assert done.returncode == 0 and (tmp_path / "policy-rc.d").read_text() == "#!/bin/sh\nexit 0\n"

@@ -1,5 +1,6 @@
 """One launch of a splitting study: ranks of one MPI application in a deployment's containers, for one section or several."""
 
+import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -150,7 +151,7 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     measured: dict = {}
     folder = ended.job.folder
     if ended.code is None:
-        return _out_of_time(ended.job, cell, during)
+        return _out_of_time(ended, cell, during)
     if ended.code:
         return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {_last_words(folder)}"}
     if ended.left:
@@ -174,9 +175,12 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
-    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had."""
-    limit = f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
+def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
+    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had. One
+    whose benchmark had ended is not slow: it hung."""
+    job, limit = ended.job, f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
+    if _whole(ended, cell):
+        return {"status": status.TIMEOUT, "reason": f"{limit}, although its benchmark had ended"}
     begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
     if not cell.get("keep_timeouts") or len(begun) < cell["ranks"]:
         return {"status": status.TIMEOUT, "reason": limit}
@@ -187,6 +191,14 @@ def _out_of_time(job: Job, cell: SplittingCell, during: dict) -> dict:
         "reason": limit,
         "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - max(begun)},
     }
+
+
+def _whole(ended: Ended, cell: SplittingCell) -> bool:
+    """Whether a benchmark has printed all that it prints, or a rank has reported, which each does at its end."""
+    with contextlib.suppress(InvalidOutput):
+        ended.benchmark.results(ended.job.folder, cell["parameters"])
+        return True
+    return any((ended.job.folder / "ranks").glob("*.json"))
 
 
 def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:

@@ -7,7 +7,7 @@ from plimsoll.environments.base import HOST, LABEL, LABELLED, Node, output
 from plimsoll.environments.networks.base import Network, Plug
 from plimsoll.errors import Unavailable
 
-# Where the subnets of these networks begin: 10.FIRST.0.0/24.
+# Where the subnets of these networks begin: 10.FIRST.0.0.
 FIRST = 77
 # As many guests can be on one at once.
 GUESTS = 120

@@ -6,17 +6,17 @@ import json
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.errors import Unavailable
 
-# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0/24 and those that follow: SUBNETS of them,
-# or as many as there are.
-FIRST, SUBNETS = 77, 50
+# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0 and those that follow: SUBNETS of them, or as many as
+# there are. It has room for 4093 containers: amaral2015 starts 256 at once.
+FIRST, SUBNETS, PREFIX = 77, 50, 20
 
 
 def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv4Network:
-    """A subnet for `what`, of those from 10.`first`.0.0/24 on; Unavailable if none is free. One that overlaps another's hangs
+    """A subnet for `what`, of those from 10.`first`.0.0 on; Unavailable if none is free. One that overlaps another's hangs
     programs without a word."""
     taken = routes(on)
     for second in range(first, min(first + SUBNETS, 256)):
-        subnet = ipaddress.ip_network(f"10.{second}.0.0/24")
+        subnet = ipaddress.ip_network(f"10.{second}.0.0/{PREFIX}")
         if not any(subnet.overlaps(other) for other in taken):
             return subnet
     raise Unavailable(f"no free subnet was found for {what}")
