@@ -24,7 +24,7 @@
 #                                   MARGIN=0.1, ALL=1, STRICT=1, FORCE=1, SESSION_BLOCKS=20, OUT=folder
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
 #   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
-#   make clean-up                   remove what killed runs have left on this machine and in this folder
+#   make clean-up                   remove what killed runs have left on this machine and in this folder (ALL=1: images, too)
 
 STUDIES ?=
 IMAGE ?=
@@ -105,10 +105,11 @@ new-system:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) new-system
 
-# What killed runs have left. The next run removes it too, but for what it would use itself.
+# What killed runs have left. The next run removes it too, but for what it would use itself. With ALL=1 also images, and all else
+# that is kept for the next run; what set-up has installed stays.
 clean-up:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up $(if $(filter-out 0,$(ALL)),--all)
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup

@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     spent = stage(_hours, "hours")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_new_system)
-    stage(_clean_up)
+    stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
     stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
     listed = stage(_list)
     listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
@@ -454,9 +454,10 @@ def _clean_up(options: argparse.Namespace) -> None:
 
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine():
-        left = clean_up.machine(environments.known().values())
-        removed = [*left, *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
-    print("\n".join(f"removed: {what}" for what in removed) or "No container, file or folder of a killed run was left.")
+        there = environments.known().values()
+        removed = [*clean_up.machine(there), *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
+        removed += clean_up.everything(there) if options.all else []
+    print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
 
 
 def _list(options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 A run sweeps after a killed one by itself, before it measures. This is for who does not measure again, and for what is left on
 purpose: the network and the group that the next run would use, and the raw output of attempts that ended with their process.
+With `everything` images and all else that is kept for the next run go, too.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import Environment
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, private
+from plimsoll.host import cgroup, machine_lock, private
 from plimsoll.measuring import lock, record
 
 # Folders of attempts, of what is being built (by its maker's process), and of what has no such number.
@@ -60,6 +61,22 @@ def store() -> list[str]:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
             removed.append(str(path))
     return removed
+
+
+def everything(environments: Iterable[Environment]) -> list[str]:
+    """Remove from this machine what stays between runs for the next one, after `machine`: images, the store of images,
+    Apptainer's network, files of the machine's lock, which must be held; in words, what that was. What set-up has installed
+    stays."""
+    removed: dict[str, None] = {}
+    for environment in environments:
+        with contextlib.suppress(Unavailable):
+            removed |= dict.fromkeys(environment.forget())
+    for path in (there := paths.image_store()).glob("*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        removed[str(path)] = None
+    with contextlib.suppress(OSError):
+        there.rmdir()
+    return [*removed, *machine_lock.forget()]
 
 
 def _abandoned(path: Path) -> bool:

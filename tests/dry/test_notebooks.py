@@ -1,5 +1,6 @@
 """Each notebook as it is opened by hand: a fresh kernel, the parameters that stand in it, the reference measurements."""
 
+import argparse
 import os
 import tempfile
 from pathlib import Path
@@ -7,9 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from plimsoll import __main__ as stages
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import data, render, sources
 
+from tests import disks
 from tests.conftest import PROJECT, REFERENCE
 
 NOTEBOOKS = sorted(path.stem for path in sources.NOTEBOOKS.glob("*.ipynb"))
@@ -57,10 +60,29 @@ def test_every_notebook_shows_some_chart():
     assert of_charts == set(NOTEBOOKS)
 
 
-def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monkeypatch):
-    cell = nbformat.v4.new_code_cell("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+def notebook_of(line: str, path: Path) -> Path:
+    """A notebook of one line."""
     kernel = {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), tmp_path / "killed.ipynb")
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(line)], metadata=kernel), path)
+    return path
+
+
+def test_a_disk_that_is_full_while_a_figure_is_drawn_is_told_with_what_to_do(tmp_path):
+    """The notebook's kernel is refused, and not whoever runs it."""
+    figure, place = data.read(REFERENCE / "liu2020/figures", "fig09"), tmp_path / "place"
+    with disks.mounted(tmp_path / "disk", place, 4 * 2**20):
+        disks.fill(place)
+        notebook = notebook_of(f"open({str(place / 'fig09.pdf')!r}, 'w').write('x' * 100_000)", tmp_path / "full.ipynb")
+
+        def draw(_):
+            render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+
+        with pytest.raises(PlimsollError, match=r"^a disk of this host is full \(.*fig09.*\): free some of it\.$"):
+            stages._named(argparse.Namespace(says="", directory=None, stage=draw))
+
+
+def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monkeypatch):
+    killed = notebook_of("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", tmp_path / "killed.ipynb")
     figure = data.read(REFERENCE / "liu2020/figures", "fig09")
     home = tmp_path / "home"
     home.mkdir()
@@ -69,6 +91,6 @@ def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(home))
     with pytest.raises(PlimsollError, match=r"^fig09: what ran its notebook was ended \(.*\): start again\.$"):
-        render.run(figure, tmp_path / "killed.ipynb", REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+        render.run(figure, killed, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
     assert list(place.iterdir()) == list(home.iterdir()) == []
     place.rmdir()

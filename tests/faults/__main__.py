@@ -15,7 +15,7 @@ from pathlib import Path
 from plimsoll import paths
 
 from tests.conftest import PROJECT
-from tests.faults import drawing, scenes
+from tests.faults import drawing, means, scenes
 from tests.faults.campaign import Campaign, Result, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
@@ -76,10 +76,12 @@ def folder() -> Path:
 
 
 def stamp() -> dict[str, str]:
-    """What a fault was made by: the `commit`, and a digest of the `scenes`. In others a number is another fault."""
+    """What a fault was made by: the `commit`, and a digest of the `scenes` and what else it is drawn from. In others a
+    number is another fault."""
     commit = _git("describe", "--always", "--abbrev=40") or "none"
     changed = _git("status", "--porcelain", "--", ".", ":!docs")
-    digest = hashlib.sha256(Path(scenes.__file__).read_bytes()).hexdigest()[:16]
+    drawn_from = b"".join(Path(module.__file__).read_bytes() for module in (drawing, means, scenes))
+    digest = hashlib.sha256(drawn_from).hexdigest()[:16]
     return {"commit": f"{commit}-dirty" if changed else commit, "scenes": digest}
 
 

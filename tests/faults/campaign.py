@@ -31,13 +31,14 @@ REFUSED = "Another workflow is running in this folder"
 
 @dataclass
 class Undisturbed:
-    """A scene's project, and what its workflow does if nobody disturbs it."""
+    """A scene's project, what its workflow does if nobody disturbs it, and what was there before it: `empty`."""
 
     scene: Scene
     project: Project
     seconds: float
     wanted: tuple[set[str], set[str]]
     left: Counter[str]
+    empty: Counter[str]
 
 
 @dataclass
@@ -148,7 +149,7 @@ class Campaign:
         words = ("-m", "plimsoll", "image", "--name", scene.image, "--base", "bootstrap", "--output", "/dev/null")
         warm = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
         assert warm.wait(600) == 0
-        known = Undisturbed(scene, project, 0.0, (set(), set()), empty)
+        known = Undisturbed(scene, project, 0.0, (set(), set()), empty, empty)
         begun = time.monotonic()
         process = self._start(known, "first.txt")
         code = process.wait(600)

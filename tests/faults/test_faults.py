@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from plimsoll import paths
 from plimsoll.host import cgroup
 from plimsoll.measuring import lock, record
 
@@ -47,6 +48,25 @@ def test_the_next_start_completes_what_a_fault_has_stopped_and_leaves_nothing(ca
     result = campaign.run(fault._replace(after=0.0))
     assert result.struck
     assert (result.problems, result.left, result.wrong) == ([], [], [])
+
+
+@pytest.mark.workflow
+def test_on_command_nothing_is_left_of_workflows(campaign):
+    """After all others of this file: there is no image any more."""
+    known = campaign.undisturbed["short"]
+    project, host = known.project.folder, campaign.machine
+    # As instances leave it.
+    host.run("sh", "-c", "mkdir -p /var/lib/cni/networks/bridge && ip link add sbr0 type bridge")
+    host.run("touch", "/var/lib/cni/networks/bridge/last_reserved_ip.0")
+    usual = leftovers.left(host, project, known.empty)
+    for kind in ("image: plimsoll/hpcc", "network: plimsoll", "device: sbr0"):
+        assert any(one.startswith(kind) for one in usual), (kind, usual)
+    with open(project / "said.txt", "w+") as said:
+        words = (".venv/bin/python", "-m", "plimsoll", "clean-up", "--all")
+        done = host.start(*words, folder=project, out=said, PYTHONPATH=str(project / "scripts"))
+        assert done.wait(200) == 0, said.seek(0) or said.read()
+    assert leftovers.left(host, project, known.empty) == []
+    assert not list(host.seen(str(paths.image_store())).iterdir()) and not list(host.seen("/run/lock").glob("plimsoll*"))
 
 
 def test_a_number_gives_the_same_fault_and_the_numbers_all_victims():

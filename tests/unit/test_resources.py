@@ -4,6 +4,7 @@ import argparse
 import errno
 import fcntl
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -161,6 +162,13 @@ def few_processes():
     yield group / "cgroup.procs"
     time.sleep(0.2)
     group.rmdir()
+
+
+def test_with_too_few_open_files_a_stage_ends_with_a_sentence(tmp_path):
+    command = f"ulimit -n 6; exec {sys.executable} -m plimsoll --directory {tmp_path} list"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1
+    assert re.fullmatch(r"plimsoll: this process may open no more files \(.*\): raise its limit \(ulimit -n\).\n", done.stderr)
 
 
 @pytest.mark.parametrize("words", ["list", "image --name hpcc --base bootstrap --output /dev/null"])

@@ -127,6 +127,10 @@ class SingularityInstance(Apptainer):
     def left(self) -> list[str]:
         return [instance["instance"] for instance in listed(LABEL)] if installed() else []
 
+    def forget(self) -> list[str]:
+        """Its network's bridge and notes."""
+        return self.network.forget()
+
     def sweep(self) -> None:
         if installed():
             stop([instance["pid"] for instance in listed(LABEL)])

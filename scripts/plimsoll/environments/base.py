@@ -225,6 +225,10 @@ class Environment(ABC):
     def sweep(self) -> None:  # noqa: B027 - not every environment leaves something
         """Remove what a killed run left behind."""
 
+    def forget(self) -> list[str]:
+        """Remove what stays between runs for the next one; in words, what that was. `sweep` comes before."""
+        return []
+
     def examine(self, image: Image) -> None:
         """Outage if what runs of an image need is not there any more, or does not answer. Asked only after an attempt that did
         not end well."""

@@ -215,3 +215,13 @@ class Engine(Environment):
             self.remove(names)
         if shutil.which(self.command[0]):
             self.network.sweep()
+
+    def forget(self) -> list[str]:
+        """Images that it has of the project's. What building has put into an engine's own cache is the engine's."""
+        if not shutil.which(self.command[0]):
+            return []
+        listed = [*self.command, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}"]
+        tags = [tag for tag in output(listed).split() if tag.removeprefix("localhost/").startswith(f"{LABEL}/")]
+        if tags:
+            output([*self.command, "image", "rm", "--force", *tags], 120)
+        return [f"image {tag}" for tag in tags]

@@ -1,6 +1,7 @@
 """From a study's records to a figure: what it shows is gathered, and its notebook run on that."""
 
 import os
+import re
 from pathlib import Path
 
 from plimsoll.analysis import collect
@@ -15,6 +16,8 @@ from plimsoll.planning import availability
 DESCRIBED = ("label", "unit", "better")
 # Keys of a figure that its chart is told.
 OPTIONS = ("bars", "steps")
+# How Python tells what the operating system refuses.
+REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] (?P<words>[^:\n]*)")
 
 
 def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
@@ -68,7 +71,8 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     """Run a notebook on a figure's data, which are left beside it.
 
     Leaves <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results in
-    `executed`. Raises PlimsollError with the notebook's own words if a cell of it fails; the notebook as far as it ran is kept.
+    `executed`. Raises PlimsollError with the notebook's own words if a cell of it fails, and OSError if that is because the
+    operating system refuses something; the notebook as far as it ran is kept.
     """
     # Matplotlib otherwise asks for a display, and Jupyter for a home that can be written.
     os.environ.setdefault("MPLBACKEND", "Agg")
@@ -91,6 +95,9 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
                 config=Config({"KernelManager": reached}),
             )
     except papermill.PapermillExecutionError as problem:
+        if refused := REFUSED.match(problem.evalue):
+            # By the operating system, as to whoever runs the notebook: for want of room on a disk, say.
+            raise OSError(int(refused["number"]), refused["words"], data.name) from problem
         raise PlimsollError(
             f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."
         ) from problem

@@ -215,6 +215,16 @@ def swept(left: list[Path]) -> None:
                 path.rename(folder() / f"{SWEPT}.{number}")
 
 
+def forget() -> list[str]:
+    """Remove this user's files of the lock, which must be held, and the lock's own if this user has made it; what they were."""
+    removed = []
+    for path in (*map(_own, (STARTED, STAYED, SWEPT, MARK)), folder() / LOCK):
+        if path.exists() and path.lstat().st_uid == os.geteuid():
+            path.unlink()
+            removed.append(str(path))
+    return removed
+
+
 def of_others() -> list[str]:
     """Names of the other users whose killed measurement nobody has swept after, or whose containers without root are still
     there: only they can remove these."""

@@ -1,6 +1,7 @@
 """A network of Apptainer's own, by CNI: made for the first instance on it. An instance's part of it goes with the instance,
 unless what supervises that was killed."""
 
+import json
 import os
 import re
 import shlex
@@ -8,6 +9,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from plimsoll import paths
 from plimsoll.environments.base import output
 from plimsoll.environments.networks.base import Network
 
@@ -15,6 +17,7 @@ from plimsoll.environments.networks.base import Network
 TAKEN, NOTES = Path("/var/lib/cni/networks"), Path("/var/lib/cni/results")
 # The chain in which CNI's firewall lets addresses pass.
 PASSING = "CNI-FORWARD"
+DEVICES = Path("/sys/class/net")
 
 
 class CniNetwork(Network):
@@ -39,6 +42,28 @@ class CniNetwork(Network):
             for note in NOTES.glob(f"{self.name}-{number}-*"):
                 note.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
+
+    def forget(self) -> list[str]:
+        """Remove its bridge and its notes, if nobody is on it; in words, what was removed."""
+        if os.geteuid() or not (TAKEN / self.name).is_dir() or list((TAKEN / self.name).glob("*.*.*.*")):
+            return []
+        removed = []
+        for bridge in bridges(self.name):
+            if (DEVICES / bridge / "brif").is_dir() and not any((DEVICES / bridge / "brif").iterdir()):
+                output(["ip", "link", "delete", bridge])
+                removed.append(f"bridge {bridge}")
+        shutil.rmtree(TAKEN / self.name)
+        return [*removed, str(TAKEN / self.name)]
+
+
+def bridges(network: str) -> list[str]:
+    """What the bridges of one of Apptainer's networks are called, by its own configuration."""
+    found = []
+    for path in sorted((paths.tool_prefix() / "apptainer/etc/apptainer/network").glob("*.conflist")):
+        described = json.loads(path.read_text())
+        if described["name"] == network:
+            found += [plugin["bridge"] for plugin in described["plugins"] if "bridge" in plugin]
+    return found
 
 
 def gone(number: str) -> bool:
