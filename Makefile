@@ -109,7 +109,7 @@ new-system:
 # that is kept for the next run; what set-up has installed stays.
 clean-up:
 	@bash scripts/setup/python.sh
-	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up $(if $(filter-out 0,$(ALL)),--all)
+	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up $(if $(filter command line,$(origin ALL)),$(if $(filter-out 0,$(ALL)),--all))
 
 # More repetitions of the cells whose comparisons are too wide, then everything from them.
 precise: setup

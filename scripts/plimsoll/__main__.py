@@ -456,7 +456,8 @@ def _clean_up(options: argparse.Namespace) -> None:
     with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine():
         there = environments.known().values()
         removed = [*clean_up.machine(there), *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
-        removed += clean_up.everything(there) if options.all else []
+    if options.all:
+        removed += clean_up.everything(there)
     print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
 
 

@@ -9,19 +9,23 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.environments.base import Environment
-from plimsoll.errors import Unavailable
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import cgroup, machine_lock, private
+from plimsoll.images import store as store_of_images
 from plimsoll.measuring import lock, record
 
 # Folders of attempts, of what is being built (by its maker's process), and of what has no such number.
 ATTEMPT = re.compile(r"[0-9]+-[0-9]+")
 BUILT_BY = re.compile(r"\..*[-.](?P<process>[0-9]+)(\.tar)?")
+# What is in the store when it has been built.
+OURS = re.compile(r"[a-z][a-z0-9_]*-[0-9a-f]{16}(\.cpio\.gz)?|kvm\.json|\.jars|\.prices|\.engines")
 BUILT = re.compile(r"\.[a-z]+-[a-z0-9_]{8}")
 # One of the last kind that is older belongs to nobody any more (s).
 ABANDONED_SECONDS = 3600.0
@@ -64,19 +68,48 @@ def store() -> list[str]:
 
 
 def everything(environments: Iterable[Environment]) -> list[str]:
-    """Remove from this machine what stays between runs for the next one, after `machine`: images, the store of images,
-    Apptainer's network, files of the machine's lock, which must be held; in words, what that was. What set-up has installed
-    stays."""
-    removed: dict[str, None] = {}
+    """Remove from this machine what stays between runs for the next one, after `machine`: images that engines have, Apptainer's
+    network, the store of images, and files of the machine's lock, which must not be held; in words, what that was. What set-up
+    has installed stays. PlimsollError, at the end, if something could not be removed."""
+    removed, problems = {}, {}
     for environment in environments:
-        with contextlib.suppress(Unavailable):
+        try:
             removed |= dict.fromkeys(environment.forget())
-    for path in (there := paths.image_store()).glob("*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-        removed[str(path)] = None
+        except Unavailable as problem:
+            problems[str(problem)] = None
+    removed |= dict.fromkeys(_images())
+    with machine_lock.held(lock.say_whose):
+        removed |= dict.fromkeys(machine_lock.forget())
+    for problem in problems:
+        print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
+    if problems:
+        raise PlimsollError("Something could not be removed, as said above: mend that, and type it again.")
+    return list(removed)
+
+
+def _images() -> Iterator[str]:
+    """Remove from the store of images what the project has made there, and the store if nothing else is in it."""
+    there = paths.image_store()
+    if not there.is_dir():
+        return
+    with store_of_images.alone():
+        for path in sorted(there.iterdir()):
+            if OURS.fullmatch(path.name):
+                _remove(path)
+                yield str(path)
+        (there / store_of_images.LOCK).unlink()
     with contextlib.suppress(OSError):
         there.rmdir()
-    return [*removed, *machine_lock.forget()]
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, also one of an image's in which its owner may not write."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+        return
+    for folder, _, _ in os.walk(path):
+        os.chmod(folder, 0o700)
+    shutil.rmtree(path)
 
 
 def _abandoned(path: Path) -> bool:

@@ -200,6 +200,7 @@ class During(TypedDict):
     neighbour_share: NotRequired[float | None]  # None where nobody counts the time of the containers
     stolen_seconds: NotRequired[float]
     throttled_seconds: NotRequired[float]
+    throttled_by: NotRequired[list[str]]
     swapped_bytes: NotRequired[int]
     apart: NotRequired[bool]
 

@@ -13,6 +13,7 @@ for name in "$home/bin/apptainer" apptainer singularity; do
 done
 
 is_root || die "neither apptainer nor singularity is installed: install one of them by hand (for example Debian's or the project's own package), then run again."
+alone "$0"
 need_packages "Apptainer" squashfs-tools uidmap containernetworking-plugins iptables iproute2 patchelf ca-certificates
 mirror=$(debian_mirror)
 [ -n "$mirror" ] || die "no Debian mirror is configured in APT: install apptainer or singularity by hand, then run again."

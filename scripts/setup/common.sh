@@ -11,6 +11,14 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 have() { [ -x "$(command -v "$1" 2>/dev/null)" ]; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
+# alone SCRIPT... : runs this script again with a lock that one set-up of the machine has at a time, and ends with it. What it starts
+# does not get hold of the lock: an engine would have it for ever.
+alone() {
+    [ -z "${PLIMSOLL_ALONE:-}" ] || return 0
+    mkdir -p "$PREFIX"
+    PLIMSOLL_ALONE=1 exec flock --close "$PREFIX/.lock" bash "$@"
+}
+
 # Waits for another package manager instead of failing at its lock.
 apt_get() { apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null; }
 

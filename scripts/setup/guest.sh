@@ -5,6 +5,7 @@
 
 folder="$PREFIX/guest"
 if [ "$(uname -m)" != x86_64 ] || ! is_root || ! have apt-get; then exit 0; fi
+alone "$0" "$@"
 packages=(qemu-system-x86 busybox-static cpio xz-utils)
 # From Debian 13 on it is a package of its own.
 if [ "${1:-}" = nodes ] && apt-cache show virtiofsd >/dev/null 2>&1; then packages+=(virtiofsd); fi

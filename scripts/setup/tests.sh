@@ -5,10 +5,11 @@
 . "$(dirname "$0")/common.sh"
 
 is_root || exit 0
+alone "$0"
 need_packages "A test" dropbear-bin openssh-client python3 python3-venv
 
 # None of the daemons becomes a service of the machine: not now, and not when it is started next. A set-up that was killed has left it.
-policy=${POLICY:-/usr/sbin/policy-rc.d} ours='# of Plimsoll, while it installs Slurm'
+policy=${PLIMSOLL_POLICY:-/usr/sbin/policy-rc.d} ours='# of Plimsoll, while it installs Slurm'
 if grep -qsxF "$ours" "$policy"; then rm -f "$policy"; fi
 
 slurm=(munge slurmctld slurmd slurm-client)

@@ -268,6 +268,15 @@ def test_a_container_that_is_killed_interrupts_the_run_and_the_run_is_made_again
     assert "iterations" not in interrupted
 
 
+def test_a_program_that_goes_beyond_its_container_s_memory_fails_and_nothing_stays(workspace):
+    """The kernel kills it, and not for want of the host's memory."""
+    (container,) = workspace.plan["cells"]["1/linpack/docker/free"]["containers"]
+    small = {**container, "limits": {**container["limits"], "memory_bytes": 6 * 2**20}}
+    found = workspace.run("1/linpack/docker/free", containers=[small])
+    assert found["status"] == "failed" and "linpack" in found["reason"], found["reason"]
+    assert "iterations" not in found or not any(counted(found))
+
+
 def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, monkeypatch):
     class Full:
         f_bavail, f_frsize, f_files, f_favail = 100000, 4096, 1000, 1000

@@ -25,6 +25,8 @@ ARCHIVE = f"plimsoll-{SMALL}.zip"
 # With figures and pages they take as long as all others together, and other studies have their designs. Tables of theirs are
 # made again from the project's own archives.
 LARGE = {"liu2020", "jha2021"}
+# These take a minute each.
+LONGER = {"amaral2015", "jha2018"}
 # No engine answers, and no other runtime is found.
 NOTHING = {"PATH": "/usr/bin:/bin", "DOCKER_HOST": "unix:///nonexistent.sock"}
 
@@ -94,7 +96,14 @@ def one_sentence(done: subprocess.CompletedProcess) -> str:
     return said[0]
 
 
-@pytest.mark.parametrize("study", [name for name in studies.names(studies.STUDIES) if name not in LARGE])
+@pytest.mark.parametrize(
+    "study",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in LONGER else [])
+        for name in studies.names(studies.STUDIES)
+        if name not in LARGE
+    ],
+)
 def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, study):
     project.make_up(study, FIGURES)
     project.archive(study, "--output", f"{study}.zip")

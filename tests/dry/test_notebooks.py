@@ -81,6 +81,13 @@ def test_a_disk_that_is_full_while_a_figure_is_drawn_is_told_with_what_to_do(tmp
             stages._named(argparse.Namespace(says="", directory=None, stage=draw))
 
 
+def test_a_file_that_a_notebook_does_not_find_is_told_in_its_own_words(tmp_path):
+    figure = data.read(REFERENCE / "liu2020/figures", "fig09")
+    notebook = notebook_of("open('/nonexistent/x.csv')", tmp_path / "none.ipynb")
+    with pytest.raises(PlimsollError, match=r"^fig09: .* failed with FileNotFoundError: .*/nonexistent/x.csv.* \(see "):
+        render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+
+
 def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monkeypatch):
     killed = notebook_of("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", tmp_path / "killed.ipynb")
     figure = data.read(REFERENCE / "liu2020/figures", "fig09")

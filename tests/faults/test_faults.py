@@ -52,7 +52,7 @@ def test_the_next_start_completes_what_a_fault_has_stopped_and_leaves_nothing(ca
 
 @pytest.mark.workflow
 def test_on_command_nothing_is_left_of_workflows(campaign):
-    """After all others of this file: there is no image any more."""
+    """After those that measure: there is no image any more."""
     known = campaign.undisturbed["short"]
     project, host = known.project.folder, campaign.machine
     # As instances leave it.

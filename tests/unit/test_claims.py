@@ -25,7 +25,7 @@ NUMBERS = {
     "amaral2015": 38,
     "li2018": 35,
     "li2018-hadoop": 10,
-    "plimsoll2026": 14,
+    "plimsoll2026": 15,
 }
 REFERENCE = paths.PROJECT / "config/reference"
 

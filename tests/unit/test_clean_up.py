@@ -9,8 +9,10 @@ import time
 import types
 
 import pytest
-from plimsoll import clean_up, paths
-from plimsoll.host import private
+from plimsoll import clean_up, environments, paths
+from plimsoll.environments import engine
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.host import machine_lock, private
 
 from tests.conftest import recorded, tried
 
@@ -76,6 +78,67 @@ def test_what_was_being_built_is_removed_when_its_maker_is_gone(tmp_path, monkey
     base.write_text("")
     assert sorted(clean_up.store()) == sorted(map(str, (base, gone, old)))
     assert sorted(tmp_path.iterdir()) == sorted(kept)
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """A store of images in which others have something, too, and no file of a lock."""
+    folder = tmp_path / "store"
+    for name in ("hpcc-0123456789abcdef/rootfs/closed", "supplied-0123456789abcdef", ".jars", "others-files", ".ssh"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("")
+    (folder / "hpcc-0123456789abcdef/rootfs/closed").chmod(0o500)
+    (folder / "kvm.json").write_text("")
+    (folder / "hpcc-fedcba9876543210").symlink_to(folder / "others-files")
+    (tmp_path / "locks").mkdir(mode=0o1777)
+    (tmp_path / "locks").chmod(0o1777)
+    monkeypatch.setattr(paths, "image_store", lambda: folder)
+    monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path / "locks",))
+    return folder
+
+
+def test_all_that_is_kept_for_the_next_run_is_removed_and_nothing_of_others(built, tmp_path):
+    with machine_lock.held(lambda holder: None):
+        machine_lock.note_sweep(whole=False)
+    (tmp_path / "locks/plimsoll.measuring.0").touch()
+    both = [types.SimpleNamespace(forget=lambda: ["image plimsoll/hpcc:1"]) for _ in range(2)]
+    removed = clean_up.everything(both)
+    assert removed.count("image plimsoll/hpcc:1") == 1
+    assert sorted(path.name for path in built.iterdir()) == [".ssh", "others-files"] and (built / "others-files/file").exists()
+    # A mark says that somebody measures, or was killed: it is not this command's.
+    assert [path.name for path in (tmp_path / "locks").iterdir()] == ["plimsoll.measuring.0"]
+
+
+def test_what_cannot_be_removed_is_said_once_and_the_rest_removed(built, capsys):
+    def refuses() -> list[str]:
+        raise Unavailable("the Docker engine does not answer")
+
+    with pytest.raises(PlimsollError, match="Something could not be removed, as said above"):
+        clean_up.everything([types.SimpleNamespace(forget=refuses) for _ in range(3)])
+    assert capsys.readouterr().err.count("plimsoll: not removed: the Docker engine does not answer.\n") == 1
+    assert not (built / ".jars").exists()
+
+
+def test_every_environment_can_be_asked_to_forget(monkeypatch, tmp_path):
+    """No program of any is there, and nothing is removed."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path))
+    assert {name: each.forget() for name, each in environments.known().items() if each.forget()} == {}
+
+
+def test_an_engine_forgets_the_project_s_images_and_no_others(monkeypatch):
+    asked = []
+
+    def answers(words, seconds=60):
+        asked.append(words[1:])
+        return "plimsoll/hpcc:1\nlocalhost/plimsoll/base:bookworm\ndebian:bookworm\n<none>:<none>\nx/plimsoll:1\n"
+
+    docker = environments.find("docker")
+    monkeypatch.setattr(engine, "output", answers)
+    monkeypatch.setattr(engine.shutil, "which", lambda name: name)
+    monkeypatch.setattr(docker, "refuse_hanging", lambda: None)
+    assert docker.forget() == ["image plimsoll/hpcc:1", "image localhost/plimsoll/base:bookworm"]
+    assert asked[1] == ["image", "rm", "--force", "plimsoll/hpcc:1", "localhost/plimsoll/base:bookworm"]
 
 
 HOLDS = """

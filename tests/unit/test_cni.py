@@ -79,3 +79,25 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
         lives.wait()
     assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "last_reserved_ip.0"]
     assert [path.name for path in notes.iterdir()] == [f"bridge-{lives.pid}-eth0"] and asked == []
+
+
+@pytest.mark.parametrize(("used", "removed"), [(False, ["bridge sbr0", "NOTES"]), (True, [])])
+def test_the_bridge_and_the_notes_go_if_nobody_is_on_it(tmp_path, monkeypatch, used, removed):
+    notes, commands = tmp_path / "networks", []
+    (notes / "bridge").mkdir(parents=True)
+    (notes / "bridge/last_reserved_ip.0").write_text("10.22.0.9")
+    if used:
+        (notes / "bridge/10.22.0.9").write_text("4204")
+    (tmp_path / "devices/sbr0/brif").mkdir(parents=True)
+    configured = tmp_path / "configured"
+    configured.mkdir()
+    (configured / "00.conflist").write_text('{"name": "bridge", "plugins": [{"bridge": "sbr0"}, {"type": "firewall"}]}')
+    (configured / "10.conflist").write_text('{"name": "other", "plugins": [{"bridge": "br1"}]}')
+    (configured / "20.conflist").write_text("{")
+    monkeypatch.setattr(cni, "TAKEN", notes)
+    monkeypatch.setattr(cni, "DEVICES", tmp_path / "devices")
+    monkeypatch.setattr(cni, "output", commands.append)
+    monkeypatch.setattr(cni.os, "geteuid", lambda: 0)
+    found = cni.CniNetwork("bridge").forget(configured)
+    assert found == [each.replace("NOTES", str(notes / "bridge")) for each in removed]
+    assert commands == ([] if used else [["ip", "link", "delete", "sbr0"]]) and (notes / "bridge").exists() is used

@@ -531,6 +531,29 @@ def test_a_network_holds_all_that_a_study_starts_at_once(monkeypatch):
     assert subnets.free_subnet("x").num_addresses - 3 - engine_bridge.GUESTS >= most == 256
 
 
+@pytest.mark.parametrize(
+    ("there", "used", "asked"),
+    [
+        ('"Subnet": "10.77.0.0/20"', False, ["inspect"]),
+        ('"Subnet": "10.77.0.0/24"', True, ["inspect", "rm"]),
+        ('"subnet": "10.77.0.0/24"', False, ["inspect", "rm", "create"]),
+    ],
+)
+def test_a_network_of_an_earlier_version_that_is_too_small_is_made_anew_unless_it_is_used(monkeypatch, there, used, asked):
+    commands = []
+
+    def answers(command):
+        commands.append(command[2])
+        if command[2] == "rm" and used:
+            raise Unavailable("network has active endpoints")
+        return there
+
+    monkeypatch.setattr(engine_bridge, "output", answers)
+    monkeypatch.setattr(subnets, "routes", lambda on: [])
+    engine_bridge.EngineBridge(("docker",)).set_up()
+    assert commands == asked
+
+
 def test_a_subnet_is_one_that_no_route_overlaps(monkeypatch):
     monkeypatch.setattr(
         subnets, "output", lambda command: '[{"dst": "default"}, {"dst": "10.78.0.0/15"}, {"dst": "10.77.0.9"}]'

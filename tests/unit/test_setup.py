@@ -120,7 +120,7 @@ def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_pa
 
 # In the place of Debian's package manager: it has nothing, or waits for ever.
 APT = """#!/bin/sh
-if [ -e waits ] && [ -e "$POLICY" ]; then touch installs; sleep 60; fi
+if [ -e waits ] && [ -e "$PLIMSOLL_POLICY" ]; then touch installs; while [ -e waits ]; do sleep 0.02; done; fi
 exit 100
 """
 
@@ -136,18 +136,36 @@ def for_tests(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("HELPERS", str(tmp_path))
-    monkeypatch.setenv("POLICY", str(tmp_path / "policy-rc.d"))
+    monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path / "prefix"))
+    monkeypatch.setenv("PLIMSOLL_POLICY", str(tmp_path / "policy-rc.d"))
     return lambda: subprocess.Popen(
         ["bash", "scripts/setup/tests.sh"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def test_a_killed_set_up_keeps_no_service_of_the_machine_from_being_started(for_tests, tmp_path):
-    (tmp_path / "waits").touch()
-    killed, end = for_tests(), time.monotonic() + 30
-    while not (tmp_path / "installs").exists():
-        assert time.monotonic() < end and killed.poll() is None
+def installing(for_tests, folder) -> subprocess.Popen:
+    """A set-up that is about to install daemons, and goes on when there is no file `waits` any more."""
+    (folder / "waits").touch()
+    process, end = for_tests(), time.monotonic() + 30
+    while not (folder / "installs").exists():
+        assert time.monotonic() < end and process.poll() is None
         time.sleep(0.02)
+    return process
+
+
+def test_two_set_ups_at_once_start_no_service_of_the_machine(for_tests, tmp_path):
+    first = installing(for_tests, tmp_path)
+    second = for_tests()
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.wait(0.5)
+    assert (tmp_path / "policy-rc.d").exists()
+    (tmp_path / "waits").unlink()
+    assert [process.wait(60) for process in (first, second)] == [0, 0]
+    assert not (tmp_path / "policy-rc.d").exists()
+
+
+def test_a_killed_set_up_keeps_no_service_of_the_machine_from_being_started(for_tests, tmp_path):
+    killed = installing(for_tests, tmp_path)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
     assert (tmp_path / "policy-rc.d").read_text().endswith("exit 101\n")

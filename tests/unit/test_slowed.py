@@ -4,7 +4,6 @@ import contextlib
 import os
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from plimsoll.host import cgroup, slowed
@@ -13,6 +12,8 @@ from plimsoll.measuring import noise
 from tests.unit.test_noise import BURN, snapshot
 
 GROUP = "plimsoll-test-slowed"
+# Of a made-up machine.
+PROCESSORS = 2
 GOES_THROUGH = "m = bytearray(24 << 20)\nfor turn in range(2):\n    for at in range(0, len(m), 4096): m[at] = turn"
 
 
@@ -23,6 +24,7 @@ def limited(controller: str, files: dict[str, str]):
     if os.geteuid() or controller not in mounted:
         pytest.skip(f"this needs root and version 1's controller {controller}")
     group = mounted[controller] / GROUP
+    cgroup.remove(GROUP)
     group.mkdir()
     try:
         for name, value in files.items():
@@ -34,8 +36,12 @@ def limited(controller: str, files: dict[str, str]):
 
 def disturbed(before: noise.Snapshot, after: noise.Snapshot) -> str | None:
     """The reason, if what is between two moments disturbs at the quick profile's thresholds."""
-    found = noise.neighbours([(before, after)], os.cpu_count() or 1, 0.03, 0.15, apart=False)
+    found = noise.neighbours([(before, after)], PROCESSORS, 0.03, 0.15, apart=False)
     return noise.disturbed(found)["reason"] if found["disturbed"] else None
+
+
+def kept(before: noise.Snapshot, after: noise.Snapshot) -> float:
+    return sum(noise._kept_from([(before, after)]).values())
 
 
 def test_a_quota_above_a_container_s_group_is_seen():
@@ -51,26 +57,43 @@ def test_a_quota_above_a_container_s_group_is_seen():
         finally:
             process.kill()
             process.wait()
-        assert 0.2 < after.throttled - before.throttled < 0.9
-        assert "a quota or heat kept processors from it for 0." in disturbed(before, after)
-        others = noise.snapshot(machine, None, [], ())
+        assert 0.2 < kept(before, after) < 0.9
+        assert f"a quota of {group} kept processors from the run for 0." in disturbed(before, after)
         # What is kept from others is nothing to this one.
-        assert others.throttled - slowed.throttled_seconds([], machine.mounted) == 0 and others.throttled < after.throttled
+        assert str(group) in after.throttled and str(group) not in noise.snapshot(machine, None, [], ()).throttled
 
 
 def test_this_process_s_own_quota_is_seen():
-    mounted = cgroup.mounts()
-    own = cgroup.of_process(os.getpid(), mounted, "cpu")
+    machine = noise.Machine()
+    own = cgroup.of_process(os.getpid(), machine.mounted, "cpu")
     with limited("cpu", {"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "4000"}) as group:
-        before = slowed.throttled_seconds([], mounted)
         try:
             (group / "cgroup.procs").write_text(str(os.getpid()))
-            end = time.monotonic() + 0.5
-            while time.monotonic() < end:
-                pass
-            assert slowed.throttled_seconds([], mounted) - before > 0.1
+            burn(0.2)
+            before = noise.snapshot(machine, None, [], ())
+            burn(0.5)
+            assert kept(before, noise.snapshot(machine, None, [], ())) > 0.1
         finally:
             (own / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def burn(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("file", "told", "seconds"),
+    [("cpu", "nr_throttled 3\nthrottled_time 500000000\n", 0.5), ("unified", "usage_usec 7\nthrottled_usec 250000\n", 0.25)],
+)
+def test_the_quota_of_a_container_around_the_workflow_is_its_root_s(tmp_path, monkeypatch, file, told, seconds):
+    """There the workflow's own group is the root of what it sees."""
+    (tmp_path / "cpu.stat").write_text(told)
+    monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
+    monkeypatch.setattr(cgroup, "of_process", lambda *_: tmp_path)
+    found = slowed.throttled_seconds([], {file: tmp_path})
+    assert found == {str(tmp_path): pytest.approx(seconds), slowed.HEAT: 0}
 
 
 def test_heat_counts_once_for_each_processor(tmp_path, monkeypatch):
@@ -81,19 +104,36 @@ def test_heat_counts_once_for_each_processor(tmp_path, monkeypatch):
             (folder / name).write_text(value)
     (tmp_path / "cpufreq").mkdir()
     monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
-    assert slowed.throttled_seconds([], {}) == pytest.approx(2.2)
+    assert slowed.throttled_seconds([], {}) == {slowed.HEAT: pytest.approx(2.2)}
 
 
 def test_processors_that_tell_nothing_of_heat_are_cool(tmp_path, monkeypatch):
     (tmp_path / "cpu0/thermal_throttle").mkdir(parents=True)
     monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
-    assert slowed.throttled_seconds([], {}) == 0
+    assert slowed.throttled_seconds([], {}) == {slowed.HEAT: 0}
 
 
-@pytest.mark.parametrize(("took", "reason"), [(0.1, None), (0.5, "a quota or heat kept processors from it for 0.50 s")])
-def test_as_much_as_of_a_neighbour_disturbs(took, reason):
-    found = disturbed(snapshot(), snapshot(when=1.0, throttled=took))
-    assert found is None if reason is None else found.endswith(reason)
+@pytest.mark.parametrize(
+    ("processors", "own", "took", "seen"),
+    [
+        (2, 1.0, 0.1, False),  # too short
+        (2, 30.0, 0.5, False),  # too small a part of what the run has used
+        (2, 1.0, 0.5, True),
+        (256, 1.0, 0.5, True),  # one rank on a large machine
+    ],
+)
+def test_what_is_kept_from_a_run_is_held_against_what_it_used(processors, own, took, seen):
+    before, after = snapshot(throttled={"a": 3.0}), snapshot(when=own + took, launched=own, throttled={"a": 3.0 + took})
+    found = noise.neighbours([(before, after)], processors, 0.03, 0.15, apart=True)
+    assert found["disturbed"] is seen and found["throttled_seconds"] == pytest.approx(took)
+    if seen:
+        assert noise.disturbed(found)["reason"] == "a quota of a kept processors from the run for 0.50 s"
+
+
+def test_heat_is_told_as_heat_and_a_group_that_came_or_went_is_not_counted():
+    before = snapshot(throttled={slowed.HEAT: 1.0, "gone": 5.0})
+    after = snapshot(when=1.0, throttled={slowed.HEAT: 2.0, "new": 7.0})
+    assert disturbed(before, after) == "heat kept processors from the run for 1.00 s"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +143,7 @@ def test_what_is_swapped_disturbs(seconds, megabytes, seen):
     found = disturbed(snapshot(), snapshot(when=seconds, swapped=megabytes * 2**20))
     assert (found is not None) is seen
     if found:
-        assert f"; {megabytes * 2**20 / 1e6:.1f} MB were moved to or from swap space" in found
+        assert found == f"{megabytes * 2**20 / 1e6:.1f} MB were moved to and from swap space during the run"
 
 
 @pytest.fixture
@@ -128,8 +168,4 @@ def test_a_program_whose_memory_is_on_a_disk_is_seen(swap):
         subprocess.run(words, check=True)
         after = noise.snapshot(machine, None, [], ())
     assert after.swapped - before.swapped > 8 * 2**20
-    assert "MB were moved to or from swap space" in disturbed(before, after)
-
-
-def test_places_without_cgroups_are_not_throttled():
-    assert slowed.throttled_seconds([Path("/none")], {}) == pytest.approx(slowed._hot_seconds())
+    assert "MB were moved to and from swap space" in disturbed(before, after)

@@ -2,6 +2,8 @@
 it once there is enough. What was measured before stays as it is, byte for byte."""
 
 import contextlib
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -29,36 +31,45 @@ class Running:
         # A minute is long for a test.
         project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
 
-    def start(self) -> subprocess.Popen:
+    @contextlib.contextmanager
+    def started(self) -> Iterator[subprocess.Popen]:
+        """A workflow. Whatever becomes of the test, it does not go on, and hold the machine's lock."""
         words = self.project.command("measurements")
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self.host.enter(*words, folder=self.project.folder) if self.host else words,
             cwd=self.project.folder,
             env=self.project.environment,
+            start_new_session=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
 
     def records(self) -> dict[str, bytes]:
         return {path: (self.project.folder / path).read_bytes() for path in self.project.files(RUNS)}
 
     def breaks_and_completes(self, breaks: Callable[[], None], mends: Callable[[], None]) -> str:
         """The sentence with which the workflow ends that something breaks after two records; the next start completes it."""
-        process = self.start()
-        end = time.monotonic() + 240
-        while len(self.project.files(RUNS)) < 2:
-            assert time.monotonic() < end and process.poll() is None, process.stdout.read()
-            time.sleep(0.02)
-        breaks()
-        try:
-            text, _ = process.communicate(timeout=300)
-            kept = self.records()
-        finally:
-            mends()
+        with self.started() as process:
+            end = time.monotonic() + 240
+            while len(self.project.files(RUNS)) < 2:
+                assert time.monotonic() < end and process.poll() is None, process.stdout.read()
+                time.sleep(0.02)
+            try:
+                breaks()
+                text, _ = process.communicate(timeout=300)
+                kept = self.records()
+            finally:
+                mends()
         assert process.returncode == 1 and "Traceback" not in text, text
-        process = self.start()
-        again, _ = process.communicate(timeout=400)
+        with self.started() as process:
+            again, _ = process.communicate(timeout=400)
         assert process.returncode == 0 and "Traceback" not in again, again
         records = self.records()
         assert 2 <= len(kept) < len(records) and kept.items() <= records.items()
@@ -73,6 +84,15 @@ def disk(project: Project, folder: str) -> Iterator[Path]:
         yield place
 
 
+def again_and_again(change: Callable[[], bool], what: str) -> None:
+    """What the kernel refuses while a file or memory is in use succeeds between two runs."""
+    for _ in range(500):
+        if change():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what} was refused for ten seconds")
+
+
 def test_a_full_disk_of_results_stops_the_study_with_a_sentence(fresh):
     running = Running(fresh)
     with disk(fresh, "results/liu2020") as place:
@@ -82,12 +102,8 @@ def test_a_full_disk_of_results_stops_the_study_with_a_sentence(fresh):
 
 def test_results_that_can_no_longer_be_written_stop_the_study_with_a_sentence(fresh):
     def remount(how: str) -> None:
-        # The kernel refuses while a file is open for writing.
-        for _ in range(200):
-            if not subprocess.run(["mount", "-o", f"remount,{how}", str(place)], capture_output=True).returncode:
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{place} is not mounted {how}")
+        words = ["mount", "-o", f"remount,{how}", str(place)]
+        again_and_again(lambda: not subprocess.run(words, capture_output=True).returncode, f"mounting {place} {how}")
 
     running = Running(fresh)
     with disk(fresh, "results/liu2020") as place:
@@ -115,6 +131,14 @@ def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh):
     if not MEMORY.exists():
         pytest.skip("this needs version 1's controller memory, with a group of the Docker engine")
     usual = MEMORY.read_text()
-    sentence = Running(fresh).breaks_and_completes(lambda: MEMORY.write_text("16M"), lambda: MEMORY.write_text(usual))
+
+    def limit(size: str) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(MEMORY.write_text(size))
+        return False
+
+    sentence = Running(fresh).breaks_and_completes(
+        lambda: again_and_again(lambda: limit("16M"), "a limit of memory"), lambda: MEMORY.write_text(usual)
+    )
     assert "the kernel killed programs because this host had no memory left" in sentence
     assert "free some of it, or take a smaller profile" in sentence

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of, installed
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
@@ -50,6 +51,10 @@ def _runs(pid: int) -> bool:
         return False
 
 
+# Apptainer's own CNI configuration makes it, for the first instance; an instance's interface and address go with it.
+CNI = CniNetwork("bridge")
+
+
 class InstanceNode(Node):
     """An instance that waits."""
 
@@ -70,8 +75,7 @@ class SingularityInstance(Apptainer):
     name = "singularity-instance"
     label = "Singularity instance"
     colour, hatch = "#e69f00", "\\\\"
-    # Apptainer's own CNI configuration makes it, for the first instance; an instance's interface and address go with it.
-    network = CniNetwork("bridge")
+    network = CNI
 
     def check(self) -> str:
         """Singularity's version, if instances may have a network here."""
@@ -128,8 +132,11 @@ class SingularityInstance(Apptainer):
         return [instance["instance"] for instance in listed(LABEL)] if installed() else []
 
     def forget(self) -> list[str]:
-        """Its network's bridge and notes."""
-        return self.network.forget()
+        """The bridge and the notes of the network that Apptainer makes."""
+        if not installed():
+            return []
+        told = dict(line.split("=", 1) for line in output([executable(), "buildcfg"]).splitlines() if "=" in line)
+        return CNI.forget(Path(told.get("APPTAINER_CONFDIR") or told.get("SINGULARITY_CONFDIR", "/none")) / "network")
 
     def sweep(self) -> None:
         if installed():

@@ -25,7 +25,7 @@ class UserNode(ExecNode):
 
     options: tuple[str, ...] = ("--userns",)
     # No process may read the memory of one in another user namespace.
-    single_copy = False
+    two_copies = True
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # Apptainer's notes about a container are the run's.
@@ -37,7 +37,7 @@ class SharensNode(UserNode):
     """The same, and the programs of one starter join the container of its first."""
 
     options = (*UserNode.options, "--sharens")
-    single_copy = True
+    two_copies = False
     # For root Apptainer makes a cgroup for the container that is shared.
     strays = True
 
@@ -45,7 +45,7 @@ class SharensNode(UserNode):
 class TwoCopiesNode(SharensNode):
     """The same, and ranks copy through shared memory although they need not."""
 
-    single_copy = False
+    two_copies = True
 
 
 class SingularityUser(Singularity):

@@ -99,7 +99,7 @@ class Node(ABC):
     A node that is `separate` has a host name and processes of its own: what runs the node starts a program in it. In any other
     node a program is a child of whoever starts it; with `strays` it leaves the starter's cgroup all the same. One that is
     `detached` only looks like the starter's: it is the child of something else, and has neither the starter's cgroup nor its
-    binding. Without `single_copy` ranks have to copy their messages through shared memory, twice. One with `own_kernel` is
+    binding. With `two_copies` Open MPI is told to copy each message twice, through shared memory. One with `own_kernel` is
     another machine to what runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
     bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word. `interface` is the
     network interface that its programs have to use, where they see others too. Of one that is `uncounted` nobody says how much
@@ -110,7 +110,7 @@ class Node(ABC):
     separate = True
     strays = False
     detached = False
-    single_copy = True
+    two_copies = False
     own_kernel = False
     whole = False
     uncounted = False

@@ -220,6 +220,7 @@ class Engine(Environment):
         """Images that it has of the project's. What building has put into an engine's own cache is the engine's."""
         if not shutil.which(self.command[0]):
             return []
+        self.refuse_hanging()
         listed = [*self.command, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}"]
         tags = [tag for tag in output(listed).split() if tag.removeprefix("localhost/").startswith(f"{LABEL}/")]
         if tags:

@@ -17,7 +17,7 @@ DESCRIBED = ("label", "unit", "better")
 # Keys of a figure that its chart is told.
 OPTIONS = ("bars", "steps")
 # How Python tells what the operating system refuses.
-REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] (?P<words>[^:\n]*)")
+REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] ")
 
 
 def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
@@ -72,8 +72,11 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
 
     Leaves <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results in
     `executed`. Raises PlimsollError with the notebook's own words if a cell of it fails, and OSError if that is because the
-    operating system refuses something; the notebook as far as it ran is kept.
+    host lacks something; the notebook as far as it ran is kept.
     """
+    # Here, because what draws in a notebook imports this file and needs none of it.
+    from plimsoll.measuring import means
+
     # Matplotlib otherwise asks for a display, and Jupyter for a home that can be written.
     os.environ.setdefault("MPLBACKEND", "Agg")
     import papermill
@@ -95,9 +98,10 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
                 config=Config({"KernelManager": reached}),
             )
     except papermill.PapermillExecutionError as problem:
-        if refused := REFUSED.match(problem.evalue):
-            # By the operating system, as to whoever runs the notebook: for want of room on a disk, say.
-            raise OSError(int(refused["number"]), refused["words"], data.name) from problem
+        refused = REFUSED.match(problem.evalue)
+        if refused and int(refused["number"]) in means.OF_THE_HOST:
+            # As it would be refused to whoever runs the notebook: for want of room on a disk, say.
+            raise OSError(int(refused["number"]), problem.evalue, data.name) from problem
         raise PlimsollError(
             f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."
         ) from problem

@@ -71,7 +71,14 @@ def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
     """A group `parent` below the root of the memory and cpuset controllers, confined to `cpus`, `nodes` and `memory_bytes`
     together with all that is put into it. OSError if that is refused."""
     for controller, values in (
-        ("memory", {"memory.limit_in_bytes": limits["memory_bytes"], "memory.max": limits["memory_bytes"]}),
+        # Without swap space, as containers of engines get it.
+        (
+            "memory",
+            {
+                **dict.fromkeys(("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.max"), limits["memory_bytes"]),
+                "memory.swap.max": 0,
+            },
+        ),
         ("cpuset", {"cpuset.cpus": limits["cpus"], "cpuset.mems": limits["nodes"]}),
     ):
         root = _root_of(controller, mounted)
@@ -171,7 +178,7 @@ def _of_version_2(process: int, root: Path) -> Path | None:
 
 
 def of_process(pid: int, mounted: dict[str, Path], controller: str = "cpuacct") -> Path | None:
-    """The group of a process in the hierarchy that has a controller: the one that accounts processor time."""
+    """The group of a process in the hierarchy of a controller: of `cpuacct`, which accounts processor time, or another one."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     except OSError:

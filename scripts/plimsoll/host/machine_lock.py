@@ -216,10 +216,11 @@ def swept(left: list[Path]) -> None:
 
 
 def forget() -> list[str]:
-    """Remove this user's files of the lock, which must be held, and the lock's own if this user has made it; what they were."""
-    removed = []
-    for path in (*map(_own, (STARTED, STAYED, SWEPT, MARK)), folder() / LOCK):
-        if path.exists() and path.lstat().st_uid == os.geteuid():
+    """Remove the files of the lock, which must be held: this user's, and for root everybody's; what they were. Who waits for
+    the lock sees that it is gone, and makes it anew."""
+    removed, me = [], os.geteuid()
+    for path in (*(path for name in (STARTED, STAYED, SWEPT) for path in marks(name).values()), folder() / LOCK):
+        if me in (0, path.lstat().st_uid):
             path.unlink()
             removed.append(str(path))
     return removed

@@ -9,13 +9,17 @@ from plimsoll.host import cgroup
 PROCESSORS = Path("/sys/devices/system/cpu")
 # Of the core and of its package; both are told of each processor.
 HOT = ("core_throttle_total_time_ms", "package_throttle_total_time_ms")
+HEAT = "heat"
 UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 
 
-def throttled_seconds(groups: Iterable[Path], mounted: dict[str, Path]) -> float:
-    """Seconds for which processors were kept from this process and from groups of containers, since boot: by quotas of their
-    cgroups and of those above them, and by heat where the kernel tells its time (Intel's, from Linux 5.9 on)."""
-    return sum(map(_quota_seconds, _with_those_above(groups, mounted))) + _hot_seconds()
+def throttled_seconds(groups: Iterable[Path], mounted: dict[str, Path]) -> dict[str, float]:
+    """For how long (s) processors were kept from programs since boot, by what kept them: quotas of this process's cgroup, of
+    those of containers and of all above them, by folder; and HEAT, where the kernel tells its time (Intel's processors, from
+    Linux 5.9 on)."""
+    told = {str(group): _quota_seconds(group) for group in _with_those_above(groups, mounted)}
+    # Of one that has used up no quota yet it is 0.
+    return {**{group: seconds for group, seconds in told.items() if seconds is not None}, HEAT: _hot_seconds()}
 
 
 def swapped_bytes() -> int:
@@ -29,16 +33,17 @@ def _with_those_above(groups: Iterable[Path], mounted: dict[str, Path]) -> set[P
     if root is None:
         return set()
     there = {cgroup.of_process(os.getpid(), mounted, "cpu"), *(cgroup.moved(group, mounted, root) for group in groups)}
-    return {above for group in there if group for above in (group, *group.parents) if root in above.parents}
+    # The root, too: in a container it is the container's group, and has the container's quota.
+    return {root, *(above for group in there if group for above in (group, *group.parents) if root in above.parents)}
 
 
-def _quota_seconds(group: Path) -> float:
-    """0 if it has no quota or is gone."""
+def _quota_seconds(group: Path) -> float | None:
+    """None if it can have no quota, or is gone."""
     try:
         rows = [line.split() for line in (group / "cpu.stat").read_text().splitlines()]
     except OSError:
-        return 0.0
-    return sum(int(value) * UNITS.get(name, 0.0) for name, value in rows)
+        return None
+    return next((int(value) * UNITS[name] for name, value in rows if name in UNITS), None)
 
 
 def _hot_seconds() -> float:

@@ -36,7 +36,7 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
 
     `environments` gives those that it may have left nodes of. They are asked for only then.
     """
-    with machine_lock.held(_say_whose):
+    with machine_lock.held(say_whose):
         if machine_lock.due():
             left = machine_lock.to_sweep()
             # Where nothing is marked probably nothing is left, and what does not answer is no news.
@@ -48,7 +48,8 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
         machine_lock.unmark()
 
 
-def _say_whose(holder: str) -> None:
+def say_whose(holder: str) -> None:
+    """Tell who is waited for, by name and number of process."""
     print(
         f"plimsoll: another workflow is measuring on this machine ({holder}); waiting for it.",
         file=sys.stderr,

@@ -12,7 +12,7 @@ from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
 # What of a Snapshot is one number.
-TIMES = ("when", "machine", "launched", "containers", "stolen", "throttled", "swapped")
+NUMBERS = ("when", "machine", "launched", "containers", "stolen", "swapped")
 # What a clock was set by, or how long the machine slept, that no measurement sees (s); and as a share of a run's time, how much
 # faster or slower the kernel may let a clock run, to have it right again.
 UNSEEN, SLEWED = 0.05, 0.0005
@@ -117,7 +117,7 @@ class Snapshot(NamedTuple):
     containers: float
     helpers: dict[tuple[str, bytes], float]
     stolen: float
-    throttled: float = 0.0
+    throttled: dict[str, float] = {}
     swapped: float = 0.0
     epoch: float = 0.0
     slept: float = 0.0
@@ -223,13 +223,14 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
     Memory that was on a disk (`swapped_bytes`) disturbs, a clock that was set (`set_seconds`), and a machine that slept
     (`slept_seconds`): what programs print of time is wrong then.
     """
-    took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in TIMES}
+    took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in NUMBERS}
     capacity = took["when"] * processors
     own = took["launched"] + took["containers"] + sum(_by_helpers(before, after) for before, after in spans)
     used, stolen = max(0.0, took["machine"] - own) if apart else None, took["stolen"]
-    # A group that is gone takes its time with it.
-    throttled, swapped = max(0.0, took["throttled"]), int(took["swapped"])
-    slept, moved = _of_clocks(spans)
+    kept, swapped = _kept_from(spans), int(took["swapped"])
+    throttled, slept, moved = sum(kept.values()), *_of_clocks(spans)
+    # Of a run with one rank on a large machine the time of all processors says nothing.
+    wanted = throttled + (own if apart else capacity)
     return {
         "seconds": round(took["when"], 4),
         "own_seconds": round(own, 4),
@@ -237,6 +238,7 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
         "neighbour_share": None if used is None else round(used / capacity, 4),
         "stolen_seconds": round(stolen, 2),
         "throttled_seconds": round(throttled, 3),
+        "throttled_by": sorted(kept),
         "swapped_bytes": swapped,
         "slept_seconds": slept,
         "set_seconds": moved,
@@ -244,8 +246,21 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
         "apart": apart,
         "disturbed": bool(slept or moved)
         or swapped > SWAPPED_BYTES * max(1.0, took["when"])
-        or any(time > seconds and time / capacity > share for time in (used or 0.0, stolen, throttled)),
+        or any(
+            time > seconds and time / of > share
+            for time, of in ((used or 0.0, capacity), (stolen, capacity), (throttled, wanted))
+        ),
     }
+
+
+def _kept_from(spans: list[tuple[Snapshot, Snapshot]]) -> dict[str, float]:
+    """For how long what kept processors from the run in its spans: of what is there at both ends of a span."""
+    kept: dict[str, float] = {}
+    for before, after in spans:
+        for what in before.throttled.keys() & after.throttled.keys():
+            if (seconds := after.throttled[what] - before.throttled[what]) > 0:
+                kept[what] = kept.get(what, 0.0) + seconds
+    return kept
 
 
 def _of_clocks(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[float, float]:
@@ -266,16 +281,21 @@ def _by_helpers(before: Snapshot, after: Snapshot) -> float:
 
 def disturbed(during: dict) -> dict:
     """Status and reason of a disturbed run, from what was seen beside it (`neighbours`)."""
-    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
-    reason = f"a hypervisor stole {stolen:.2f} s of processor time during the run"
-    if used is not None:
-        reason = f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"
+    threshold, reasons = during["threshold"], []
     if during["slept_seconds"]:
-        reason = f"the machine slept {during['slept_seconds']:.2f} s during the run"
+        reasons.append(f"the machine slept {during['slept_seconds']:.2f} s during the run")
     elif during["set_seconds"]:
-        reason = f"the clock was set by {during['set_seconds']:+.2f} s during the run"
-    if during["throttled_seconds"]:
-        reason += f"; a quota or heat kept processors from it for {during['throttled_seconds']:.2f} s"
-    if during["swapped_bytes"]:
-        reason += f"; {during['swapped_bytes'] / 1e6:.1f} MB were moved to or from swap space"
-    return {"status": status.DISTURBED, "reason": reason}
+        reasons.append(f"the clock was set by {during['set_seconds']:+.2f} s during the run")
+    if during["throttled_seconds"] > threshold["seconds"]:
+        by = " and ".join("heat" if what == slowed.HEAT else f"a quota of {what}" for what in during["throttled_by"])
+        reasons.append(f"{by} kept processors from the run for {during['throttled_seconds']:.2f} s")
+    if during["swapped_bytes"] > SWAPPED_BYTES:
+        reasons.append(f"{during['swapped_bytes'] / 1e6:.1f} MB were moved to and from swap space during the run")
+    return {"status": status.DISTURBED, "reason": "; ".join(reasons) or _of_others(during)}
+
+
+def _of_others(during: dict) -> str:
+    used, stolen = during["neighbour_seconds"], during["stolen_seconds"]
+    if used is None:
+        return f"a hypervisor stole {stolen:.2f} s of processor time during the run"
+    return f"others used {used:.2f} s of processor time during the run, and a hypervisor {stolen:.2f} s"

@@ -35,7 +35,9 @@ STATUSES = (
     ),
     Status(
         DISTURBED,
-        "Others used more processor time during the run than the profile allows, or the clock was set, or the machine slept.",
+        "Others used more processor time during the run than the profile allows, or a hypervisor stole as much; a quota of a "
+        "cgroup or heat kept processors from it; more than 1 MiB, and more than that in each second, was moved to or from swap "
+        "space; the clock was set; or the machine slept.",
         again=True,
     ),
     Status(

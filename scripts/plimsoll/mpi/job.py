@@ -107,8 +107,8 @@ class Job:
 
     def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""
-        if not nodes[0].single_copy:
-            self.parameters = {**self.parameters, **launch.THROUGH_SHARED_MEMORY}
+        if nodes[0].two_copies:
+            self.parameters = {**self.parameters, **launch.TWO_COPIES}
         start = [*self._mpirun_on_host(["localhost"], [self.together])]
         # Where the image's files are not at their places the ranks need what the launcher needs.
         without = launch.RELOCATION if nodes[0].root == ROOT else ()

@@ -15,9 +15,9 @@ from plimsoll.host import cpulist
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
 MPIRUN = "/usr/bin/orterun"
-# Ranks in two user namespaces may not read each other's memory. Open MPI 4.1 sees it, and falls back on copies that never end
-# between such ranks: it is told to copy through shared memory.
-THROUGH_SHARED_MEMORY = {"btl_vader_single_copy_mechanism": "none"}
+# Copies through shared memory, in place of one from rank to rank. Ranks in two user namespaces may not read each other's
+# memory. Open MPI 4.1 sees it, and falls back on copies that never end between such ranks, unless it is told so.
+TWO_COPIES = {"btl_vader_single_copy_mechanism": "none"}
 RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
 
 

@@ -119,7 +119,7 @@ def swap(path: Path) -> Iterator[None]:
 def within(controller: str) -> Iterator[Path]:
     """This process, and all that it starts, are in a group of version 1 of their own."""
     group = cgroup.mounts()[controller] / GROUP
-    own = cgroup.mounts()[controller] / of_controller(controller)
+    own = cgroup.of_process(os.getpid(), cgroup.mounts(), controller)
     group.mkdir()
     (group / "cgroup.procs").write_text(str(os.getpid()))
     try:
@@ -127,12 +127,6 @@ def within(controller: str) -> Iterator[Path]:
     finally:
         (own / "cgroup.procs").write_text(str(os.getpid()))
         cgroup.remove(GROUP)
-
-
-def of_controller(controller: str) -> str:
-    """The group of this process below a controller's root."""
-    lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
-    return next(path for _, controllers, path in lines if controller in controllers.split(",")).lstrip("/")
 
 
 @contextlib.contextmanager

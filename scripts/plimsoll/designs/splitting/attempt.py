@@ -194,11 +194,12 @@ def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
 
 
 def _whole(ended: Ended, cell: SplittingCell) -> bool:
-    """Whether a benchmark has printed all that it prints, or a rank has reported, which each does at its end."""
+    """Whether a benchmark has printed all that it prints, and every rank has reported, which each does at its end."""
     with contextlib.suppress(InvalidOutput):
         ended.benchmark.results(ended.job.folder, cell["parameters"])
+        ranks.read(ended.job.folder, cell["ranks"])
         return True
-    return any((ended.job.folder / "ranks").glob("*.json"))
+    return False
 
 
 def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from plimsoll.errors import Unavailable
 
+# Of the addresses of a network of ours. It has room for thousands of nodes.
+PREFIX = 20
+
 
 class Plug(NamedTuple):
     """How a guest gets on a network: its `address`, with the length of the network's prefix; the `gateway`; and the `commands`

@@ -1,6 +1,7 @@
 """A network of Apptainer's own, by CNI: made for the first instance on it. An instance's part of it goes with the instance,
 unless what supervises that was killed."""
 
+import contextlib
 import json
 import os
 import re
@@ -9,7 +10,6 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from plimsoll import paths
 from plimsoll.environments.base import output
 from plimsoll.environments.networks.base import Network
 
@@ -43,12 +43,13 @@ class CniNetwork(Network):
                 note.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
-    def forget(self) -> list[str]:
-        """Remove its bridge and its notes, if nobody is on it; in words, what was removed."""
+    def forget(self, configured: Path) -> list[str]:
+        """Remove its bridge, which the configurations in a folder name, and its notes, if nobody is on it; in words, what was
+        removed. Unavailable if that fails."""
         if os.geteuid() or not (TAKEN / self.name).is_dir() or list((TAKEN / self.name).glob("*.*.*.*")):
             return []
         removed = []
-        for bridge in bridges(self.name):
+        for bridge in bridges(configured, self.name):
             if (DEVICES / bridge / "brif").is_dir() and not any((DEVICES / bridge / "brif").iterdir()):
                 output(["ip", "link", "delete", bridge])
                 removed.append(f"bridge {bridge}")
@@ -56,13 +57,14 @@ class CniNetwork(Network):
         return [*removed, str(TAKEN / self.name)]
 
 
-def bridges(network: str) -> list[str]:
-    """What the bridges of one of Apptainer's networks are called, by its own configuration."""
+def bridges(configured: Path, network: str) -> list[str]:
+    """What the bridges of a network are called, by the configurations of CNI in a folder. One that cannot be read has none."""
     found = []
-    for path in sorted((paths.tool_prefix() / "apptainer/etc/apptainer/network").glob("*.conflist")):
-        described = json.loads(path.read_text())
-        if described["name"] == network:
-            found += [plugin["bridge"] for plugin in described["plugins"] if "bridge" in plugin]
+    for path in sorted(configured.glob("*.conflist")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            described = json.loads(path.read_text())
+            if described["name"] == network:
+                found += [plugin["bridge"] for plugin in described["plugins"] if "bridge" in plugin]
     return found
 
 

@@ -2,15 +2,18 @@
 
 import contextlib
 import ipaddress
+import re
 
 from plimsoll.environments.base import HOST, LABEL, LABELLED, Node, output
-from plimsoll.environments.networks.base import Network, Plug
+from plimsoll.environments.networks.base import PREFIX, Network, Plug
 from plimsoll.errors import Unavailable
 
 # Where the subnets of these networks begin: 10.FIRST.0.0.
 FIRST = 77
 # As many guests can be on one at once.
 GUESTS = 120
+# Of a network's addresses the length of the prefix, in what an engine says of it.
+SUBNET = re.compile(r'"[Ss]ubnet": "[0-9.]+/([0-9]+)"')
 
 
 class EngineBridge(Network):
@@ -22,12 +25,15 @@ class EngineBridge(Network):
         self.guests = 0
 
     def set_up(self, on: Node = HOST) -> None:
-        """Make it with a subnet that is free here."""
-        try:
-            output(on.inside([*self.command, "network", "inspect", self.name]))
-            return
-        except Unavailable:
-            pass
+        """Make it with a subnet that is free here; in the place of an earlier version's smaller one, if nobody is on that."""
+        with contextlib.suppress(Unavailable):
+            there = output(on.inside([*self.command, "network", "inspect", self.name]))
+            if not any(int(bits) > PREFIX for bits in SUBNET.findall(there)):
+                return
+            try:
+                output(on.inside([*self.command, "network", "rm", self.name]))
+            except Unavailable:
+                return
         # Here, because almost every run finds the network made.
         from plimsoll.environments.networks.subnets import free_subnet
 

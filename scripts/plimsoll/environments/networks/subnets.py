@@ -4,11 +4,12 @@ import ipaddress
 import json
 
 from plimsoll.environments.base import HOST, Node, output
+from plimsoll.environments.networks.base import PREFIX
 from plimsoll.errors import Unavailable
 
 # A network gets the first subnet that no route overlaps, of 10.FIRST.0.0 and those that follow: SUBNETS of them, or as many as
-# there are. It has room for 4093 containers: amaral2015 starts 256 at once.
-FIRST, SUBNETS, PREFIX = 77, 50, 20
+# there are.
+FIRST, SUBNETS = 77, 50
 
 
 def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv4Network:
