@@ -15,28 +15,38 @@ from plimsoll.host import threads
 
 VARIABLE = "PLIMSOLL_WORKFLOW"
 WORDS = "progress/stopped.txt"
+# So much room is taken beforehand: a full disk may be the reason.
+ROOM_BYTES = 4096
 
 
 def announce(results: Path) -> None:
-    """Tell the jobs of this process who started them; forget why earlier workflows ended."""
+    """Tell the jobs of this process who started them; forget why earlier workflows ended, and make room for why this one does."""
     os.environ[VARIABLE] = str(os.getpid())
     for path in results.glob(f"*/{WORDS}"):
         path.unlink(missing_ok=True)
+    for plan in results.glob("*/plan.json"):
+        path = plan.parent / WORDS
+        with contextlib.suppress(OSError):  # without room the next job says so
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(" " * ROOM_BYTES)
 
 
 def workflow(study_folder: Path, reason: str) -> None:
     """Leave the reason, and ask the workflow that started this process, if one did, to start nothing more."""
-    with contextlib.suppress(OSError):  # a full disk may be the reason
-        path = study_folder / WORDS
+    path = study_folder / WORDS
+    with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(reason + "\n")
+        # Into the room that is there already.
+        with open(path, "r+" if path.exists() else "w") as file:
+            file.write(f"{reason}\n")
     if number := _starter():
         os.kill(number, signal.SIGTERM)
 
 
 def words(results: Path) -> list[str]:
     """Why this workflow was ended."""
-    return [path.read_text().strip() for path in sorted(results.glob(f"*/{WORDS}"))]
+    told = (path.read_text().strip() for path in sorted(results.glob(f"*/{WORDS}")))
+    return [reason for reason in told if reason]
 
 
 def with_workflow() -> None:
