@@ -20,7 +20,7 @@ ROOM_BYTES = 4096
 
 
 def announce(results: Path) -> None:
-    """Tell the jobs of this process who started them; forget why earlier workflows ended, and make room for why this one does."""
+    """Tell the jobs of this process who started them; forget why earlier ones ended, and make room for why this one does."""
     os.environ[VARIABLE] = str(os.getpid())
     for path in results.glob(f"*/{WORDS}"):
         path.unlink(missing_ok=True)
