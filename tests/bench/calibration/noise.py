@@ -168,7 +168,7 @@ def hog(kind: str, strength: float) -> Iterator[None]:
     (group,) = cgroup.make(GROUP, ["hog"], cgroup.mounts())
     period = max(PERIOD, int(QUOTA / strength))
     (group / "cpu.cfs_period_us").write_text(str(period))
-    (group / "cpu.cfs_quota_us").write_text(str(int(strength * period)))
+    (group / "cpu.cfs_quota_us").write_text(str(max(QUOTA, round(strength * period))))
     words = shlex.join(["stress-ng", "--quiet", "--timeout", "0", *HOGS[kind]])
     process = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs && exec {words}"], start_new_session=True)
     try:
