@@ -170,7 +170,10 @@ def hog(kind: str, strength: float) -> Iterator[None]:
     (group / "cpu.cfs_period_us").write_text(str(period))
     (group / "cpu.cfs_quota_us").write_text(str(max(QUOTA, round(strength * period))))
     words = shlex.join(["stress-ng", "--quiet", "--timeout", "0", *HOGS[kind]])
-    process = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs && exec {words}"], start_new_session=True)
+    # This process is in the group that counts what runs use themselves, and a hog must not be.
+    others = cgroup.mounts().get("unified", group)
+    enter = f"echo $$ >{group}/cgroup.procs && echo $$ >{others}/cgroup.procs"
+    process = subprocess.Popen(["sh", "-c", f"{enter} && exec {words}"], start_new_session=True)
     try:
         yield
     finally:
