@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def main(rounds: int = ROUNDS) -> None:
                     values = runner.run(MEASURED[metric])
                 rows.append({**{"round": number, "metric": metric, "hog": kind, "strength": strength}, **row(runner.last)})
                 rows[-1]["value"] = values[metric] if values else np.nan
-    write(pd.DataFrame(rows), "noise_runs")
+            write(pd.DataFrame(rows), "noise_runs")
     show(read("noise_runs"))
 
 
@@ -178,8 +179,10 @@ def hog(kind: str, strength: float) -> Iterator[None]:
     try:
         yield
     finally:
-        for number in (group / "cgroup.procs").read_text().split():
-            subprocess.run(["kill", "-KILL", number], capture_output=True)
+        # What is killed may just have started another one.
+        while there := (group / "cgroup.procs").read_text().split():
+            subprocess.run(["kill", "-KILL", *there], capture_output=True)
+            time.sleep(0.01)
         process.wait()
         cgroup.remove(GROUP)
 
