@@ -62,9 +62,10 @@ class Scene(NamedTuple):
         if study["references"] is None:
             del study["references"]
         self.cut(study)
-        study["answer"]["metrics"] = [name for name in study["answer"]["metrics"] if name in study["metrics"]] or [
-            next(iter(study["metrics"]))
-        ]
+        answers = study["answer"] if isinstance(study["answer"], list) else [study["answer"]]
+        for answer in answers:
+            kept = [name for name in answer["metrics"] if name in study["metrics"]]
+            answer["metrics"] = kept or [next(iter(study["metrics"]))]
 
     def _shorten(self, profile: dict) -> None:
         profile["neighbours"] = dict(GUARD)

@@ -5,7 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import paths
+import yaml
+from plimsoll import designs, paths
+from plimsoll.config import studies
 from plimsoll.host import cgroup
 from plimsoll.measuring import lock, record
 
@@ -79,6 +81,14 @@ def test_a_number_gives_the_same_fault_and_the_numbers_all_victims():
     assert {one.victim for one in drawn} <= known and {one.how for one in drawn} == {
         *(drawing.KILLED, drawing.STOPPED, drawing.CUT, drawing.TAKEN, drawing.CHANGED)
     }
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
+def test_what_is_left_of_a_study_in_a_scene_can_be_asked(scene, tmp_path):
+    scene.prepare(tmp_path)
+    study = studies.read(tmp_path / f"config/studies/{scene.study}.yaml", designs.known())
+    claims = yaml.safe_load((tmp_path / f"config/claims/{scene.study}.yaml").read_text())["claims"]
+    assert study["experiments"] and claims
 
 
 def test_the_summary_counts_by_kind():
