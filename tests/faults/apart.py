@@ -28,6 +28,11 @@ mount --bind {folder}/docker /var/lib/docker
 mkdir -p /var/lib/cni
 mount --bind {folder}/cni /var/lib/cni
 mount --bind {folder}/images {images}
+# Of its own network; the mount of the host shows the host's interfaces.
+mkdir -p {folder}/cgroup
+mount --rbind /sys/fs/cgroup {folder}/cgroup
+mount -t sysfs sysfs /sys
+mount --move {folder}/cgroup /sys/fs/cgroup
 # The project's programs may be in one of the places for temporary files.
 mkdir -p {folder}/project
 mount --bind {project} {folder}/project

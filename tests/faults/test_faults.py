@@ -13,7 +13,7 @@ from plimsoll.measuring import lock, record
 
 from tests.conftest import PROJECT, recorded
 from tests.faults import beside, drawing, leftovers, means, outcome, processes
-from tests.faults.__main__ import SHOWN, folder, line, of, stamp, struck
+from tests.faults.__main__ import folder, line, of, stamp, struck
 from tests.faults.apart import Machine
 from tests.faults.campaign import Campaign, summary
 from tests.faults.scenes import SCENES, SHORT
@@ -67,7 +67,9 @@ def test_on_command_nothing_is_left_of_workflows(campaign):
         words = (".venv/bin/python", "-m", "plimsoll", "clean-up", "--all")
         done = host.start(*words, folder=project, out=said, PYTHONPATH=str(project / "scripts"))
         assert done.wait(200) == 0, said.seek(0) or said.read()
-    assert leftovers.left(host, project, known.empty) == []
+    # Tools that are asked what they have keep files of their own (Podman's locks, Apptainer's folder in the home).
+    left = [one.replace(str(host.folder), "") for one in leftovers.left(host, project, known.empty)]
+    assert [one for one in left if not one.startswith("file: ") or "plimsoll" in one] == []
     assert not list(host.seen(str(paths.image_store())).iterdir()) and not list(host.seen("/run/lock").glob("plimsoll*"))
 
 
@@ -116,13 +118,6 @@ def test_a_campaign_has_the_last_line_of_each_number_in_its_scenes():
 def test_a_line_names_no_folder_of_its_machine():
     told = f"{PROJECT}/tests and {Path.home()}/x"
     assert line({"struck": told}) == '{"struck": "~/tests and ~/x"}'
-
-
-def test_the_docs_show_the_campaign_that_comes_with_the_project():
-    lines = of(stamp(), SHOWN.read_text())
-    assert summary(lines) in (PROJECT / "docs/faults.md").read_text()
-    good = [one for one in lines if one["struck"] and not (one["problems"] or one["left"] or one["wrong"])]
-    assert f"{struck(lines)} faults, {len(good)} without a trace" in (PROJECT / "docs/faults.md").read_text()
 
 
 def test_a_stray_beside_a_run_is_named_and_what_the_run_has_itself_is_not():

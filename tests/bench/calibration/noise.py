@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -204,19 +204,20 @@ def show(table: pd.DataFrame) -> None:
             {
                 **{"disturbance": kind, "strength": strength, "runs": len(group)},
                 "found_before": (group["busy_before"] > IDLE).mean(),
-                **dict(
-                    zip(("found", "found_low", "found_high"), (found / len(group), *wilson(found, len(group))), strict=True)
-                ),
+                **named("found", (found / len(group), *wilson(found, len(group)))),
                 "counted": len(counted),
-                **dict(zip(("error", "error_low", "error_high"), error, strict=True)),
+                **named("error", error),
             }
         )
     write(pd.DataFrame(told), "noise")
     print("| disturbance | strength | found before | found during [95 %] | count | their error [95 %] |\n|" + " --- |" * 6)
     for row in told:
         found = f"{row['found']:.0%} [{row['found_low']:.0%}, {row['found_high']:.0%}]"
-        error = (
-            f"{row['error']:+.0%} [{row['error_low']:+.0%}, {row['error_high']:+.0%}]" if row["error"] == row["error"] else ""
-        )
+        error = "" if np.isnan(row["error"]) else f"{row['error']:+.0%} [{row['error_low']:+.0%}, {row['error_high']:+.0%}]"
         count = f"{row['counted']} of {row['runs']}"
         print(f"| {row['disturbance']} | {row['strength']:.0%} | {row['found_before']:.0%} | {found} | {count} | {error} |")
+
+
+def named(name: str, values: Sequence[float]) -> dict[str, float]:
+    """An estimate and the ends of its interval, each with its name."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
