@@ -40,3 +40,17 @@ def fill(place: Path) -> Path:
                 while file.write(bytes(size)) == size:
                     pass
     return path
+
+
+@contextlib.contextmanager
+def swap(path: Path, size: int) -> Iterator[None]:
+    """Swap space of `size` bytes in the file `path`. CalledProcessError where this machine takes none."""
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+    path.chmod(0o600)
+    for words in (["mkswap", "--quiet"], ["swapon"]):
+        subprocess.run([*words, path], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["swapoff", path], check=True)

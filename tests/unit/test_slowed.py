@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from plimsoll.host import cgroup, slowed
 from plimsoll.measuring import noise
 
+from tests import disks
 from tests.unit.test_noise import BURN, snapshot
 
 GROUP = "plimsoll-test-slowed"
@@ -149,15 +151,14 @@ def test_what_is_swapped_disturbs(seconds, megabytes, seen):
 @pytest.fixture
 def swap(tmp_path):
     """Swap space of 64 MB, on a disk."""
-    path = tmp_path / "swap"
-    path.write_bytes(bytes(64 * 2**20))
-    path.chmod(0o600)
-    if os.geteuid() or subprocess.run(["mkswap", path], capture_output=True).returncode:
+    if os.geteuid() or not shutil.which("mkswap"):
         pytest.skip("swap space of its own needs root and mkswap")
-    if (done := subprocess.run(["swapon", path], capture_output=True, text=True)).returncode:
-        pytest.skip(f"this machine takes no swap space: {done.stderr.strip()}")
-    yield
-    subprocess.run(["swapoff", path], check=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(disks.swap(tmp_path / "swap", 64 * 2**20))
+        except subprocess.CalledProcessError as refused:
+            pytest.skip(f"this machine takes no swap space: {refused.stderr.decode().strip()}")
+        yield
 
 
 def test_a_program_whose_memory_is_on_a_disk_is_seen(swap):

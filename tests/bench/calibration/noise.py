@@ -29,6 +29,7 @@ from plimsoll.host import cgroup
 from plimsoll.measuring import status
 from plimsoll.measuring.noise import SWAPPED_BYTES
 
+from tests import disks
 from tests.bench.calibration import CELLS, read, wilson, write
 from tests.bench.runs import Runner
 
@@ -64,7 +65,7 @@ def main(rounds: int = ROUNDS) -> None:
         raise SystemExit(f"this bench needs {', '.join(lacking)} (apt-get install stress-ng util-linux)")
     random = np.random.default_rng(19)
     rows = []
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, swap(Path(folder, "swap")):
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, disks.swap(Path(folder, "swap"), SWAP_BYTES):
         runner = Runner(Path(folder))
         runner.limit(attempts=1, idle={"busy_share": 1.0, "window_seconds": 0.1, "wait_seconds": 0})
         memory = taken(runner, MEASURED[SWAPPED])
@@ -103,20 +104,6 @@ def disturbance(kind: str, strength: float, memory: int) -> contextlib.AbstractC
     if kind == SWAPPING:
         return without_room(int((1 - strength) * memory))
     return hog(kind, strength)
-
-
-@contextlib.contextmanager
-def swap(path: Path) -> Iterator[None]:
-    """Swap space in a file."""
-    with open(path, "wb") as file:
-        os.posix_fallocate(file.fileno(), 0, SWAP_BYTES)
-    path.chmod(0o600)
-    subprocess.run(["mkswap", "--quiet", path], check=True)
-    subprocess.run(["swapon", path], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["swapoff", path], check=True)
 
 
 @contextlib.contextmanager
