@@ -308,7 +308,7 @@ def instead(monkeypatch, words: str):
     monkeypatch.setattr(Job, "command", command)
 
 
-@pytest.mark.parametrize("runtime", ["bare", "docker", "singularity-instance"])
+@pytest.mark.parametrize("runtime", ["bare", "docker", "podman", "singularity-instance"])
 def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_stays(workspace, working, monkeypatch, runtime):
     working(runtime)
     instead(monkeypatch, "setsid sleep 3000 >/dev/null 2>&1 & exit 0")

@@ -243,3 +243,26 @@ def test_what_a_container_was_started_for_is_its_own_however_late_it_begins():
     finally:
         outer.kill()
         outer.wait()
+
+
+def test_what_a_container_adopts_is_not_what_it_was_started_for():
+    """An instance of Apptainer has nothing of its own, and what is started in it comes from outside, with another session."""
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("a namespace of processes needs root and unshare")
+    leaves = "(setsid sleep 300 &); while :; do wait; sleep 0.01; done"
+    words = ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", leaves]
+    outer = subprocess.Popen(words)
+    try:
+        first, adopted = 0, []
+        for _ in range(200):
+            time.sleep(0.02)
+            first = int(open(f"/proc/{outer.pid}/task/{outer.pid}/children").read() or 0)
+            children = open(f"/proc/{first}/task/{first}/children").read().split() if first else []
+            adopted = [int(each) for each in children if os.getsid(int(each)) == int(each)]
+            if adopted:
+                break
+        assert adopted
+        assert processes.of_containers({first, *adopted}) == set()
+    finally:
+        outer.kill()
+        outer.wait()

@@ -66,13 +66,17 @@ def started_since(moment: int) -> list[int]:
 
 
 def of_containers(members: Collection[int]) -> set[int]:
-    """Of these processes those for which containers were started: what the first process of a namespace has started first."""
-    children: dict[int, list[tuple[int, int]]] = {}
+    """Of these processes those for which containers were started: what the first process of a namespace has started first, in
+    its own session. What it has adopted was started from outside, in another one."""
+    seen = {}
     for number in members:
         with contextlib.suppress(OSError):
-            seen = _seen(Path(f"/proc/{number}/stat"))
-            children.setdefault(seen.parent, []).append((seen.started, number))
-    return {min(started)[1] for parent, started in children.items() if parent in members and _is_first(parent)}
+            seen[number] = _seen(Path(f"/proc/{number}/stat"))
+    children: dict[int, list[tuple[int, int]]] = {}
+    for number, child in seen.items():
+        if child.parent in seen and child.session == seen[child.parent].session:
+            children.setdefault(child.parent, []).append((child.started, number))
+    return {min(started)[1] for parent, started in children.items() if _is_first(parent)}
 
 
 def _is_first(process: int) -> bool:
@@ -97,17 +101,18 @@ def undying() -> set[int]:
 
 
 class _Seen(NamedTuple):
-    """What the kernel says of a process or a thread: the letter for what it does, its parent's number, and when it was started,
-    in ticks since boot."""
+    """What the kernel says of a process or a thread: the letter for what it does, the numbers of its parent and its session,
+    and when it was started, in ticks since boot."""
 
     state: str
     parent: int
+    session: int
     started: int
 
 
 def _seen(stat: Path) -> _Seen:
     _, fields = stat_of(stat)
-    return _Seen(fields[0].decode(), int(fields[1]), int(fields[19]))
+    return _Seen(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
 
 
 def stat_of(stat: Path | str) -> tuple[str, list[bytes]]:
