@@ -224,6 +224,22 @@ def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
     assert {i["reason"] for i in found["iterations"][1]["iterations"]} <= {"it took longer than 1.5 s"}
 
 
+@pytest.mark.parametrize("cell", ["1/stream/docker/free", "3a/linpack+stream/docker/free"])
+def test_a_member_that_forks_and_leaves_is_no_measurement(workspace, monkeypatch, cell):
+    usual = type(workloads.find("stream")).command
+
+    def leaves(*words):
+        return ["/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh", *usual(*words)]
+
+    monkeypatch.setattr(type(workloads.find("stream")), "command", leaves)
+    found = workspace.run(cell)
+    assert found["status"] == "invalid"
+    iterations = found["iterations"][-1]["iterations"]
+    assert {i["reason"] for i in iterations} == {"it ended before what it had started: sleep went on"}
+    # It was killed, and the next iteration had no such neighbour.
+    assert len(iterations) > 1 and not any(i["counts"] for i in iterations)
+
+
 # Kills the loop of a member in its container, as if it had crashed, once it has run a while.
 CRASH = (
     'until grep -qs "^iterate$" /proc/[0-9]*/comm; do sleep 0.1; done; sleep 2;'

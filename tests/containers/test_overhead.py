@@ -219,6 +219,19 @@ def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkey
     assert found["status"] == "invalid" and "it took longer than 0.5 s" in found["reason"]
 
 
+@pytest.mark.parametrize("path", ["cpu_nqueens/bare", "cpu_nqueens/docker"])
+def test_a_benchmark_that_forks_and_leaves_makes_the_run_invalid(workspace, monkeypatch, path):
+    usual = attempt.workloads.find("cpu_nqueens").command
+
+    def leaves(*words):
+        return ["/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh", *usual(*words)]
+
+    monkeypatch.setattr(type(attempt.workloads.find("cpu_nqueens")), "command", lambda _, *words: leaves(*words))
+    found = workspace.run(path)
+    assert found["status"] == "invalid"
+    assert "it ended before what it had started: sleep went on" in found["reason"]
+
+
 def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch):
     real = attempt.workloads.find("iperf").at
     monkeypatch.setattr(

@@ -28,7 +28,7 @@ from tests.fuzz.scratch import folder, put, take_away
 
 OUTPUTS = DATA / "outputs"
 LOGGED = (
-    '{{"iteration": {number}, "begin": {begin:.6f}, "end": {end:.6f}, "exit_code": 0, "signal": 0, "late": false, '
+    '{{"iteration": {number}, "begin": {begin:.6f}, "end": {end:.6f}, "exit_code": 0, "signal": 0, "late": false, "left": "", '
     '"user_seconds": 0.632232, "system_seconds": 0.003994, "read_bytes": {read}, "written_bytes": {written}}}\n'
 )
 

@@ -2,6 +2,8 @@
 
 import pytest
 from plimsoll import workloads
+from plimsoll.services import iterations
+from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 from tests.conftest import DATA
@@ -118,8 +120,6 @@ def test_commands_are_lists_of_words():
 
 
 def test_an_iteration_cannot_take_longer_than_its_process(tmp_path):
-    from plimsoll.services import iterations
-
     line = (DATA / "outputs/loop_once.jsonl").read_text()
     (tmp_path / "log.jsonl").write_text(line)
     (tmp_path / "1.out").write_text(LINPACK)
@@ -132,9 +132,16 @@ def test_an_iteration_cannot_take_longer_than_its_process(tmp_path):
     assert made["values"] is None and made["reason"] == "by what it printed it took 6.52 s, and its process lasted 0.647 s"
 
 
-def test_the_log_of_a_loop_is_whole_or_gives_nothing(tmp_path):
-    from plimsoll.workloads import loop
+def test_an_iteration_that_left_a_process_at_work_does_not_count(tmp_path):
+    line = (DATA / "outputs/loop_once.jsonl").read_text()
+    (tmp_path / "log.jsonl").write_text(line.replace('"left": ""', '"left": "sleep"'))
+    (tmp_path / "1.out").write_text(LINPACK)
+    (made,) = iterations.judged(workloads.find("linpack"), {"order": 3500}, 10.0, [tmp_path])
+    assert made["values"] is None and made["reason"] == "it ended before what it had started: sleep went on"
+    assert "left" not in made
 
+
+def test_the_log_of_a_loop_is_whole_or_gives_nothing(tmp_path):
     line = (DATA / "outputs/loop_once.jsonl").read_text()
     second = line.replace('"iteration": 1', '"iteration": 2').replace("501.", "503.").replace("502.", "504.")
     log = loop.log_of(tmp_path)

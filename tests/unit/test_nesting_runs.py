@@ -99,6 +99,23 @@ def test_a_parent_that_noted_nothing_is_refused():
 
 PARENT_S = "CapEff:\t00000000a82435fb\nSeccomp:\t0\n"
 CHILD_S = "CapEff:\t00000000a80425fb\nSeccomp:\t2\n"
+
+
+def test_an_instance_ends_well_or_says_why_not(tmp_path):
+    log = tmp_path / "log.jsonl"
+    line = (DATA / "outputs/loop_once.jsonl").read_text()
+    log.write_text(line)
+    assert cpu.ended(tmp_path, 10.0, ahead=500.0) == {"begin": pytest.approx(1.841248), "end": pytest.approx(2.487768)}
+    for old, new, said in (
+        ('"left": ""', '"left": "sleep"', "it ended before what it had started: sleep went on"),
+        ('"late": false', '"late": true', "it took longer than 10 s"),
+        ('"exit_code": 0', '"exit_code": 3', "it ended with 3"),
+    ):
+        log.write_text(line.replace(old, new))
+        with pytest.raises(InvalidOutput, match=said):
+            cpu.ended(tmp_path, 10.0)
+
+
 TWO_PAIRS = {"task": "cpu", "runtime": "docker-nested", "instances": "2", "children": "1", "server": "none"}
 
 

@@ -15,9 +15,14 @@ def judged(service: Microservice, parameters: dict, limit: float, folders: Seque
     without and with the `reason`. `limit` is how long one may take (s). InvalidOutput if the log of a loop is not whole."""
     logged = [(folder, iteration) for folder in folders for iteration in loop.all_of(folder)]
     return [
-        {**iteration, "iteration": number, **_outcome(service, parameters, limit, folder, iteration)}
+        {**_noted(iteration), "iteration": number, **_outcome(service, parameters, limit, folder, iteration)}
         for number, (folder, iteration) in enumerate(logged, start=1)
     ]
+
+
+def _noted(iteration: dict) -> dict:
+    """What a record has of an iteration's line: what it has left at work is in its reason."""
+    return {name: value for name, value in iteration.items() if name != "left"}
 
 
 def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path, iteration: dict) -> dict:
@@ -25,6 +30,8 @@ def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path
         return {"values": None, "reason": f"it took longer than {limit:g} s"}
     if iteration["exit_code"]:
         return {"values": None, "reason": f"it ended with {iteration['exit_code']} (signal {iteration['signal']})"}
+    if iteration["left"]:
+        return {"values": None, "reason": loop.left(iteration)}
     try:
         values = service.results(printed.text_of(loop.output_of(folder, iteration["iteration"])), parameters)
         _refuse_longer(service.took(values, parameters), iteration["end"] - iteration["begin"])

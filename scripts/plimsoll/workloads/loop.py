@@ -19,6 +19,7 @@ _VALUES = {
     **dict.fromkeys(("begin", "end"), _SECONDS),
     **dict.fromkeys(("exit_code", "signal"), _NUMBER),
     "late": "(?:true|false)",
+    "left": '"[A-Za-z0-9+._?-]{0,15}"',
     **dict.fromkeys(("user_seconds", "system_seconds"), _SECONDS),
     **dict.fromkeys(("read_bytes", "written_bytes"), _NUMBER),
 }
@@ -53,6 +54,11 @@ def read(log: Path) -> list[dict]:
         end = iteration["end"]
         iterations.append(iteration)
     return iterations
+
+
+def left(iteration: dict) -> str:
+    """Why an iteration does not count that has left a process at work."""
+    return f"it ended before what it had started: {iteration['left']} went on"
 
 
 def all_of(folder: Path) -> list[dict]:

@@ -7,8 +7,7 @@ from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.base import Node
-from plimsoll.host import processes
-from plimsoll.measuring import lock, noise, strays
+from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
@@ -32,7 +31,7 @@ class Task(Base):
         settled = noise.wait_until_idle(
             self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
         )
-        ahead, since = [node.ahead() for node in nodes], processes.now()
+        ahead = [node.ahead() for node in nodes]
         begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
         time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
@@ -52,15 +51,7 @@ class Task(Base):
             self.services.intact()
         refuse_clocks(nodes, ahead, time.monotonic() - begin)
         judged = judge([self._instance(number, ahead[number]) for number in range(len(nodes))], begin)
-        self._refuse_strays(since)
         return {**judged, "settled": settled}
-
-    def _refuse_strays(self, since: int) -> None:
-        """InvalidOutput if a program has left something at work, which is killed: on bare metal nobody else would."""
-        groups = self.services.groups() if self.services else []
-        if left := strays.left(self.attempt.identity, groups, since):
-            lock.kill_run(self.attempt.identity)
-            raise InvalidOutput(strays.reason(left))
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
         """Start one program's loop, which waits for the moment to begin."""
@@ -102,6 +93,8 @@ def ended(folder, limit: float, ahead: float = 0.0) -> dict:
         raise InvalidOutput(f"it took longer than {limit:g} s")
     if iteration["exit_code"]:
         raise InvalidOutput(f"it ended with {iteration['exit_code']} (signal {iteration['signal']})")
+    if iteration["left"]:
+        raise InvalidOutput(loop.left(iteration))
     return {"begin": iteration["begin"] - ahead, "end": iteration["end"] - ahead}
 
 

@@ -17,7 +17,7 @@ from plimsoll.environments.networks.second_host import Reached
 from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
-from plimsoll.measuring import noise
+from plimsoll.measuring import lock, noise
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, all_counted
@@ -84,6 +84,8 @@ class Task(Base):
             services.stop_all()
         for services in self._all():
             services.take_down()
+        # An end on bare metal has no container that goes with what runs in it.
+        lock.kill_run(self.attempt.identity)
         for network in of_host.ALL:
             network.sweep()
 

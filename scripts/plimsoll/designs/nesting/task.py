@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, total
 from plimsoll.environments.base import Environment, Spec
-from plimsoll.measuring import noise
+from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import find
@@ -34,6 +34,9 @@ class Task:
         """Remove what the task started."""
         if self.services:
             self.services.take_down()
+        else:
+            # What hangs, or whose loop was killed, goes on by itself.
+            lock.kill_run(self.attempt.identity)
 
     def specs(self) -> list[Spec]:
         """Each instance as a node."""

@@ -20,9 +20,9 @@ from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import of_host, second_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, cpulist, disk, processes, topology
+from plimsoll.host import cgroup, cpulist, disk, topology
 from plimsoll.interchange import ABSENT
-from plimsoll.measuring import lock, noise, status, strays
+from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import counted, daemon, iterations, limits
@@ -103,7 +103,7 @@ class _Run:
             snapshot = stack.enter_context(contained) if contained else self._snapshot
             node = self._node()
             seen = self._seen(node)
-            before, since = snapshot(), processes.now()
+            before = snapshot()
             self._window(node)
             self.spans.append((before, snapshot()))
         folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
@@ -113,7 +113,6 @@ class _Run:
             limit = self.cell["iteration_limit_seconds"] + AROUND
             said = printed.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
             raise InvalidOutput(f"iteration {len(self.made)} {said}")
-        self._refuse_strays(since)
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
 
@@ -252,12 +251,6 @@ class _Run:
             self.services.intact()
         judged = iterations.judged(self.service, self.cell["parameters"], limit, [folder])
         return bool(judged) and judged[0]["reason"] is None
-
-    def _refuse_strays(self, since: int) -> None:
-        """InvalidOutput if a program has left something at work. A server is no program's: it has a process for each client."""
-        groups = self.services.groups() if self.services else self._bare_groups()
-        if not self.network and (left := strays.left(self.attempt.identity, groups, since)):
-            raise InvalidOutput(strays.reason(left))
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()
