@@ -163,7 +163,8 @@ class Emulated(VirtualMachine):
 
 
 def ours() -> list[tuple[str, int]]:
-    """The name and the number of each process of QEMU that is a node of any run."""
+    """The name and the number of each process of QEMU that is a node of any run. One that starts a script is there twice for a
+    moment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
