@@ -1,5 +1,6 @@
 """What the rules share: the workflow, prepared, and input functions. Their content is in scripts/plimsoll/workflow.py."""
 
+import contextlib
 import gc
 import inspect
 import json
@@ -43,6 +44,9 @@ if not REQUEST.dry:
     forget_replaced(Path("results/images"))
     bring_back(Path("results"))
     note_temporary(workflow.snakemake_tmp_dir)
+    # Where nothing is left to be done, nothing starts that would do it.
+    with contextlib.suppress(PlimsollError), lock.hold_folder():
+        remove_temporary(workflow.snakemake_tmp_dir)
 
 # A dry run says what would be measured, what cannot be, and how long it may take.
 if REQUEST.dry:
@@ -93,7 +97,7 @@ def alone_and_at_home():
     global FOLDER_LOCK
     try:
         refuse_other_host(SETTINGS)
-        FOLDER_LOCK = lock.hold_folder(Path(".snakemake/plimsoll.lock"))
+        FOLDER_LOCK = lock.hold_folder()
         remove_temporary(workflow.snakemake_tmp_dir)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)

@@ -98,7 +98,7 @@ def alone():
     """End the workflow where another one works in this folder."""
     global FOLDER_LOCK
     try:
-        FOLDER_LOCK = lock.hold_folder(Path(".snakemake/plimsoll.lock"))
+        FOLDER_LOCK = lock.hold_folder()
     except PlimsollError as problem:
         refuse(problem)
 

@@ -373,7 +373,7 @@ def _new_system(options: argparse.Namespace) -> None:
     from plimsoll.planning import new_system
 
     Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder(Path(".snakemake/plimsoll.lock")):
+    with lock.hold_folder():
         done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
     print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")
 
@@ -391,7 +391,7 @@ def _new_session(options: argparse.Namespace) -> None:
     names = studies.selected(config["studies"])
     Path(".snakemake").mkdir(exist_ok=True)
     # Nobody measures while the engine starts again.
-    with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine(environments.known):
+    with lock.hold_folder(), lock.machine(environments.known):
         begun = {name: sessions.begin(Path("results"), name) for name in names}
         new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
         images = sorted({image_of(studies.load(name, designs.known())) for name in new})
@@ -414,7 +414,7 @@ def _archive(options: argparse.Namespace) -> None:
 
     wanted = {name: _study(name) for name in sorted(studies.selected(configuration.read(options.settings)["studies"]))}
     Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder(Path(".snakemake/plimsoll.lock")):
+    with lock.hold_folder():
         every = gathering.measured(wanted, Path("results"))
         there = list(dict.fromkeys(one.study["id"] for one in every))
         for name in (name for name in wanted if name not in there):
@@ -453,7 +453,7 @@ def _clean_up(options: argparse.Namespace) -> None:
     from plimsoll.workflow import remove_temporary
 
     Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder(Path(".snakemake/plimsoll.lock")), lock.machine():
+    with lock.hold_folder(), lock.machine():
         there = environments.known().values()
         removed = [*clean_up.machine(there), *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
     if options.all:

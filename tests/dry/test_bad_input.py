@@ -56,6 +56,11 @@ def test_configuration(project, config, sentence):
     assert sentence in refused(project.snakemake("--dry-run", "all", config=config))
 
 
+def test_a_start_that_is_refused_leaves_no_temporary_folder(project, tmp_path):
+    said = refused(project.snakemake("--dry-run", "all", config=("studies=liu2021",), TMPDIR=str(tmp_path)))
+    assert "There is no study" in said and list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

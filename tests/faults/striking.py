@@ -50,7 +50,10 @@ def strike(
             return means.take(fault.victim, changes, machine, project, fault.which, fault.seconds)
         if fault.victim == "workflow":
             return _kill_all(victims, machine, workflow)
-        return _strike_one(fault, machine, victims[int(fault.which * len(victims))])
+        told = _strike_one(fault, machine, victims[int(fault.which * len(victims))])
+        # nsenter, as which it was started, stops itself when its child is stopped.
+        _send(workflow.pid, signal.SIGCONT)
+        return told
     return ""
 
 

@@ -16,6 +16,8 @@ from plimsoll.host import cgroup, machine_lock, private
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
+# Of a workflow, in its folder.
+FOLDER_S = Path(".snakemake/plimsoll.lock")
 # Of runs and nothing else, as all that a killed run left in it is removed.
 TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
@@ -57,7 +59,7 @@ def say_whose(holder: str) -> None:
     )
 
 
-def hold_folder(path: Path) -> TextIO:
+def hold_folder(path: Path = FOLDER_S) -> TextIO:
     """Keep a second workflow out of a folder, by a file in it, as long as the file that is returned is open. The lock is the
     kernel's, so a killed holder cannot leave it behind. PlimsollError if another workflow has it."""
     file = open(path, "w")

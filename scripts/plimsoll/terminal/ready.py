@@ -1,5 +1,6 @@
 """Whether the workflow can start in this folder: asked before Snakemake reads the configuration or writes anything."""
 
+import atexit
 import os
 import sys
 import tempfile
@@ -54,4 +55,6 @@ def at_home() -> bool:
 def refuse(problem: object) -> NoReturn:
     """End the workflow with one sentence, without Snakemake's traceback around it."""
     print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
+    # What goes with a process goes with this one, such as Snakemake's temporary folder.
+    atexit._run_exitfuncs()
     os._exit(1)
