@@ -1,6 +1,5 @@
 """What the rules share: the workflow, prepared, and input functions. Their content is in scripts/plimsoll/workflow.py."""
 
-import contextlib
 import gc
 import inspect
 import json
@@ -13,13 +12,14 @@ from snakemake.logging import logger
 from plimsoll import designs, paths
 from plimsoll.config import configuration
 from plimsoll.errors import PlimsollError
+from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
 from plimsoll.terminal import lines, requested
 from plimsoll.terminal.ready import refuse
-from plimsoll.workflow import bring_back, note_temporary, prepare, refuse_other_host, remove_temporary
+from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
 paths.use_this_python()
 # Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
@@ -43,10 +43,8 @@ logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
 if not REQUEST.dry:
     forget_replaced(Path("results/images"))
     bring_back(Path("results"))
-    note_temporary(workflow.snakemake_tmp_dir)
-    # Where nothing is left to be done, nothing starts that would do it.
-    with contextlib.suppress(PlimsollError), lock.hold_folder():
-        remove_temporary(workflow.snakemake_tmp_dir)
+    temporary.note(workflow.snakemake_tmp_dir)
+    temporary.remove_of_killed()
 
 # A dry run says what would be measured, what cannot be, and how long it may take.
 if REQUEST.dry:
@@ -98,7 +96,6 @@ def alone_and_at_home():
     try:
         refuse_other_host(SETTINGS)
         FOLDER_LOCK = lock.hold_folder()
-        remove_temporary(workflow.snakemake_tmp_dir)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
     except PlimsollError as problem:

@@ -449,13 +449,18 @@ def _remake(options: argparse.Namespace) -> int:
 def _clean_up(options: argparse.Namespace) -> None:
     """remove what killed runs have left on this machine and in this folder"""
     from plimsoll import clean_up, environments
+    from plimsoll.host import temporary
     from plimsoll.measuring import lock
-    from plimsoll.workflow import remove_temporary
 
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder(), lock.machine():
         there = environments.known().values()
-        removed = [*clean_up.machine(there), *clean_up.store(), *remove_temporary(), *clean_up.results(Path("results"))]
+        removed = [
+            *clean_up.machine(there),
+            *clean_up.store(),
+            *temporary.remove_of_killed(),
+            *clean_up.results(Path("results")),
+        ]
     if options.all:
         removed += clean_up.everything(there)
     print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")

@@ -5,8 +5,6 @@ The input functions of the rules (rules/common.smk) ask this; no stage imports i
 
 import contextlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +19,6 @@ from plimsoll.claims import book
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import private
 from plimsoll.images import supplied
 from plimsoll.interchange import Plan
 from plimsoll.measuring import progress, record, staleness, system
@@ -279,30 +276,6 @@ def refuse_other_host(config: dict) -> None:
         raise PlimsollError(
             f"{config['host_file']} describes another host, which can be planned for but not measured: add --dry-run."
         )
-
-
-# Of each workflow in this folder a file that is called as its temporary folder is.
-TEMPORARY = Path(".snakemake/plimsoll-temporary")
-
-
-def note_temporary(folder: Path) -> None:
-    """Note the temporary folder of this workflow: Snakemake removes it at its end, but not if it is killed."""
-    TEMPORARY.mkdir(parents=True, exist_ok=True)
-    (TEMPORARY / folder.name).touch()
-
-
-def remove_temporary(own: Path | None = None) -> list[str]:
-    """Remove the temporary folders of workflows in this folder that were killed; their paths. This folder must be held; this
-    workflow's `own` stays."""
-    removed = []
-    for note in TEMPORARY.glob("snakemake*"):
-        left = Path(tempfile.gettempdir(), note.name)
-        if own is None or note.name != own.name:
-            if private.is_own(left):
-                shutil.rmtree(left, ignore_errors=True)
-                removed.append(str(left))
-            note.unlink(missing_ok=True)
-    return removed
 
 
 def bring_back(results: Path) -> None:

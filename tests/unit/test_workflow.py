@@ -203,16 +203,3 @@ def test_what_a_study_asks_for_is_tried_when_the_study_or_one_of_its_files_is_wa
     assert tried[-1]["docker-shared"] == "optional"
     reasons = {cell["reason"] for cell in made.plans["plimsoll2026"]["cells"].values() if cell["runtime"] == "docker-shared"}
     assert reasons == {"x"}
-
-
-def test_the_temporary_folder_of_a_killed_workflow_is_removed_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(workflow.tempfile, "tempdir", str(tmp_path))
-    killed, own, other = (Path(workflow.tempfile.mkdtemp(prefix="snakemake")) for _ in range(3))
-    ended = tmp_path / "snakemakeended"
-    for folder in (killed, own, ended):
-        workflow.note_temporary(folder)
-    assert workflow.remove_temporary(own) == [str(killed)]
-    assert not killed.exists() and own.exists() and other.exists()
-    assert [note.name for note in workflow.TEMPORARY.iterdir()] == [own.name]
-    assert workflow.remove_temporary() == [str(own)] and other.exists()
