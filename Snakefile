@@ -8,6 +8,11 @@ from snakemake.utils import min_version
 # The package beside this file, in whichever folder the workflow runs, and whoever has it as a module.
 sys.path.insert(0, str(Path(workflow.current_basedir) / "scripts"))
 
+from plimsoll.host import temporary
+
+# Before all else, which takes long enough to be killed in.
+temporary.note(workflow.snakemake_tmp_dir)
+
 from plimsoll import paths
 from plimsoll.config import configuration
 from plimsoll.terminal import ready

@@ -10,6 +10,12 @@ from pathlib import Path
 # The package beside these rules, in whichever folder they are used.
 sys.path.insert(0, str(Path(workflow.current_basedir).parent / "scripts"))
 
+from plimsoll.host import temporary
+
+# Before all else, which takes long enough to be killed in.
+temporary.note(workflow.snakemake_tmp_dir)
+temporary.remove_of_killed()
+
 from plimsoll import paths
 from plimsoll.cluster import slurm
 from plimsoll.terminal import submitting

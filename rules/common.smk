@@ -43,7 +43,6 @@ logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
 if not REQUEST.dry:
     forget_replaced(Path("results/images"))
     bring_back(Path("results"))
-    temporary.note(workflow.snakemake_tmp_dir)
     temporary.remove_of_killed()
 
 # A dry run says what would be measured, what cannot be, and how long it may take.

@@ -15,6 +15,12 @@ from snakemake.utils import min_version
 # Studies, claims, profiles and the papers' tables are the archive's. Said before anything of the package is imported.
 os.environ["PLIMSOLL_CONFIG"] = str(Path("config").resolve())
 
+from plimsoll.host import temporary
+
+# Before all else, which takes long enough to be killed in.
+temporary.note(workflow.snakemake_tmp_dir)
+temporary.remove_of_killed()
+
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare

@@ -234,6 +234,7 @@ def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
         ("echo plimsoll boot 1.0", None),
         ("echo MSR >&2; exit 1", "MSR"),
         ("exit 0", "it ended without a word"),
+        ("kill -9 $$", "the guest that was to show it was killed"),
         # As where KVM answers and cannot run a guest: QEMU waits for ever.
         ("echo booting; exec sleep 30", "a guest was not up after 0.3 s"),
     ],

@@ -17,14 +17,15 @@ _held: list[TextIO] = []
 
 
 def note(folder: Path) -> None:
-    """Note the temporary folder of this workflow."""
-    NOTES.mkdir(parents=True, exist_ok=True)
-    # It has its name when it is locked: nobody takes it for that of a workflow that was killed.
+    """Note the temporary folder of this workflow, which may not be able to write here: who asks for that says so."""
     unnamed = NOTES / f".{folder.name}"
-    file = open(unnamed, "w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    unnamed.rename(NOTES / folder.name)
-    _held.append(file)
+    with contextlib.suppress(OSError):
+        NOTES.mkdir(parents=True, exist_ok=True)
+        # It has its name when it is locked: nobody takes it for that of a workflow that was killed.
+        file = open(unnamed, "w")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        unnamed.rename(NOTES / folder.name)
+        _held.append(file)
 
 
 def remove_of_killed() -> list[str]:
