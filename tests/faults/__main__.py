@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     with Campaign(folder(), known) as campaign, open(path, "a") as file:
         first = [one["fault"]["number"] for one in made if not _good(one)] if options.again else []
         for number in options.number or chain(first, _from_where_it_stopped(made)):
-            if not options.number and (time.monotonic() > end or struck([*made, *results]) >= (options.faults or math.inf)):
+            if not options.number and (time.monotonic() > end or struck(_last([*made, *results])) >= (options.faults or math.inf)):
                 break
             fault = drawing.draw(options.seed, number, known)
             if fault.scene not in (options.scenes or known) or fault.victim not in (options.victims or [fault.victim]):
@@ -95,6 +95,10 @@ def _git(*words: str) -> str:
 def of(by: dict[str, str], lines: str) -> list[dict]:
     """Of the lines of a campaign those that were made in the same scenes, whatever the commit; of each number the last."""
     made = [one for one in map(json.loads, lines.splitlines()) if one.get("by", {}).get("scenes") == by["scenes"]]
+    return _last(made)
+
+
+def _last(made: list[dict]) -> list[dict]:
     return list({one["fault"]["number"]: one for one in made}.values())
 
 
