@@ -169,9 +169,9 @@ bench: setup
 	.venv/bin/python -m tests.bench
 
 # Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped, for HOURS or until FAULTS were made;
-# NUMBER makes one again.
+# those after which something was lost, wrong or left are made again first. NUMBER makes one again.
 faults: setup
-	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,$(if $(FAULTS),--faults "$$FAULTS") \
+	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,--again $(if $(FAULTS),--faults "$$FAULTS") \
 		$(if $(filter-out usual,$(HOURS)),--hours "$$HOURS"))
 
 # Nonsense for every reader, beyond what the tests give: docs/faults.md.

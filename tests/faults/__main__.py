@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     with Campaign(folder(), known) as campaign, open(path, "a") as file:
         first = [one["fault"]["number"] for one in made if not _good(one)] if options.again else []
         for number in options.number or chain(first, _from_where_it_stopped(made)):
-            if not options.number and (time.monotonic() > end or struck(_last([*made, *results])) >= (options.faults or math.inf)):
+            enough = struck(_last([*made, *results])) >= (options.faults or math.inf)
+            if not options.number and (enough or time.monotonic() > end):
                 break
             fault = drawing.draw(options.seed, number, known)
             if fault.scene not in (options.scenes or known) or fault.victim not in (options.victims or [fault.victim]):
