@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from plimsoll import environments
 from plimsoll.environments import isolation, podman_rootless
-from plimsoll.environments.base import output
+from plimsoll.environments.base import last_words, output
 from plimsoll.errors import PlimsollError, Unavailable
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
@@ -84,6 +84,36 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
     )
     found = isolation.try_all(dict.fromkeys(reasons, "optional"), {})
     assert found == {name: {"works": False, "reason": reason} for name, reason in reasons.items()}
+
+
+def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
+    answers = iter([Unavailable("no containerd"), {"namespaces": []}])
+
+    def observe(*_):
+        if isinstance(answer := next(answers), Unavailable):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(isolation, "observe", observe)
+    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    assert isolation._observed(None, {}) == {"namespaces": []}
+    monkeypatch.setattr(isolation, "PATIENCE", 0.0)
+    answers = iter([Unavailable("no containerd")] * 2)
+    with pytest.raises(Unavailable, match="no containerd"):
+        isolation._observed(None, {})
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("docker: Error response from daemon: no space\n\nRun 'docker run --help' for more information\n", "docker: Error r"),
+        ("docker: Error response from daemon: x.\nSee 'docker run --help'.\n", "docker: Error response from daemon: x."),
+        ("one\ntwo\n\n", "two"),
+        ("\n", "exit status 125"),
+    ],
+)
+def test_what_a_command_said_of_its_failure_is_told_and_not_where_its_options_are(said, told):
+    assert last_words(said, 125).startswith(told)
 
 
 def test_probe_lines():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,8 @@ SHARED_MEMORY = Path("/dev/shm")
 # Beside the forms of an image: the checksums of those that are one file, by the file's name.
 SUMS = "sums.json"
 CHANGED = "is not as it was made"
+# Below what an engine says of a failure.
+OF_OPTIONS = re.compile("(Run|See) '.* --help'")
 
 
 class Place(NamedTuple):
@@ -349,8 +352,9 @@ def _failed(command: list[str], code: int, said: str) -> str:
 
 
 def last_words(said: str, code: int) -> str:
-    """The last line that a command said; its exit status if it said nothing."""
-    return (said.strip().splitlines() or [f"exit status {code}"])[-1]
+    """The last line that a command said, without where its options are told; its exit status if it said nothing."""
+    lines = [line for line in said.splitlines() if line.strip() and not OF_OPTIONS.match(line)]
+    return lines[-1].strip() if lines else f"exit status {code}"
 
 
 def all_of(commands: list[list[str]], seconds: float = 120) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from plimsoll import environments
@@ -13,6 +14,8 @@ from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
 PROBE = Path(__file__).with_name("probe.sh")
+# How long an environment that is there may not start a node: an engine starts its containerd anew within seconds.
+PATIENCE, LOOK_SECONDS = 10.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -26,7 +29,7 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
             environment = environments.find(name)
             try:
                 environment.wake()
-                version, features = environment.check(), observe(environment, image)
+                version, features = environment.check(), _observed(environment, image)
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}
             except Unavailable as reason:
@@ -46,6 +49,18 @@ def _question(lacking: dict[str, str]) -> str:
         f"Required runtimes do not work here: {why}. Mend that (make setup installs what it can), or go on without: "
         f"make without RUNTIMES='{' '.join(lacking)}'."
     )
+
+
+def _observed(environment: Environment, image: Image) -> dict:
+    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return observe(environment, image)
+        except Unavailable:
+            if time.monotonic() > end:
+                raise
+        time.sleep(LOOK_SECONDS)
 
 
 def observe(environment: Environment, image: Image) -> dict:
