@@ -1,5 +1,6 @@
 """The short form of the campaign: a few faults, on different victims, against a few runs."""
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ from plimsoll.measuring import lock, record
 
 from tests.conftest import PROJECT, recorded
 from tests.faults import beside, drawing, leftovers, means, outcome, processes
-from tests.faults.__main__ import folder, line, of, stamp, struck
+from tests.faults.__main__ import SHOWN, folder, line, of, stamp, struck
 from tests.faults.apart import Machine
 from tests.faults.campaign import Campaign, summary
 from tests.faults.scenes import SCENES, SHORT
@@ -113,6 +114,12 @@ def test_a_campaign_has_the_last_line_of_each_number_in_its_scenes():
     again = made(1, "it", commit="x")
     found = of(by, "".join(line(one) + "\n" for one in [*lines, again]))
     assert found == [again, lines[1]] and struck(found) == 1
+
+
+def test_the_docs_show_the_campaign_that_comes_with_the_project():
+    lines = SHOWN.read_text()
+    by = json.loads(lines.splitlines()[-1])["by"]
+    assert summary(of(by, lines)) in (PROJECT / "docs/faults.md").read_text()
 
 
 def test_a_line_names_no_folder_of_its_machine():
