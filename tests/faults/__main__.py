@@ -106,7 +106,8 @@ def _last(made: list[dict]) -> list[dict]:
 def line(result: dict) -> str:
     """A line of a campaign, without the folders of the machine on which it was made."""
     text = json.dumps(result)
-    for folder in (PLACE, PROJECT, Path.home()):
+    # Python's own is another one where the project has it by a link.
+    for folder in (PLACE, PROJECT, Path(sys.prefix).resolve(), Path.home()):
         text = text.replace(str(folder), "~")
     return text
 

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -125,6 +126,7 @@ def test_the_docs_show_the_campaign_that_comes_with_the_project():
 def test_a_line_names_no_folder_of_its_machine():
     told = f"{PROJECT}/tests and {Path.home()}/x"
     assert line({"struck": told}) == '{"struck": "~/tests and ~/x"}'
+    assert line({"struck": f"{Path(sys.prefix).resolve()}/bin/python"}).startswith('{"struck": "~/')
 
 
 def test_a_stray_beside_a_run_is_named_and_what_the_run_has_itself_is_not():
