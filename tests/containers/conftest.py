@@ -27,6 +27,10 @@ from tests.conftest import PROJECT, built, commands, unlike
 SEGMENTS = (f"vader_segment.{LABEL}-*", "sharens_instance_*")
 
 
+# A shell's words that start something which stays, and then what follows.
+LEAVES = ("/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:

@@ -24,7 +24,7 @@ from plimsoll.planning import planner
 from plimsoll.services import limits
 
 from tests.conftest import unlike
-from tests.containers.conftest import container_of_the_run
+from tests.containers.conftest import LEAVES, container_of_the_run
 
 PORT = ":3241 "
 
@@ -227,11 +227,7 @@ def test_a_partner_that_stalls_ends_at_its_limit(workspace, monkeypatch):
 @pytest.mark.parametrize("cell", ["1/stream/docker/free", "3a/linpack+stream/docker/free"])
 def test_a_member_that_forks_and_leaves_is_no_measurement(workspace, monkeypatch, cell):
     usual = type(workloads.find("stream")).command
-
-    def leaves(*words):
-        return ["/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh", *usual(*words)]
-
-    monkeypatch.setattr(type(workloads.find("stream")), "command", leaves)
+    monkeypatch.setattr(type(workloads.find("stream")), "command", lambda *words: [*LEAVES, *usual(*words)])
     found = workspace.run(cell)
     assert found["status"] == "invalid"
     iterations = found["iterations"][-1]["iterations"]

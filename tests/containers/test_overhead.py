@@ -29,6 +29,7 @@ from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
+from tests.containers.conftest import LEAVES
 
 # Each benchmark, and each environment with a disk and with a network.
 CELLS = [
@@ -221,12 +222,8 @@ def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkey
 
 @pytest.mark.parametrize("path", ["cpu_nqueens/bare", "cpu_nqueens/docker"])
 def test_a_benchmark_that_forks_and_leaves_makes_the_run_invalid(workspace, monkeypatch, path):
-    usual = attempt.workloads.find("cpu_nqueens").command
-
-    def leaves(*words):
-        return ["/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh", *usual(*words)]
-
-    monkeypatch.setattr(type(attempt.workloads.find("cpu_nqueens")), "command", lambda _, *words: leaves(*words))
+    usual = type(attempt.workloads.find("cpu_nqueens")).command
+    monkeypatch.setattr(type(attempt.workloads.find("cpu_nqueens")), "command", lambda *words: [*LEAVES, *usual(*words)])
     found = workspace.run(path)
     assert found["status"] == "invalid"
     assert "it ended before what it had started: sleep went on" in found["reason"]

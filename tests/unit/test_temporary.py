@@ -38,7 +38,7 @@ def test_the_temporary_folder_of_a_killed_workflow_is_removed_by_the_next_start(
     workflow.stdout.close()
     assert temporary.remove_of_killed() == [str(killed)]
     assert not killed.exists() and own.exists() and other.exists()
-    assert {noted.name for noted in temporary.NOTES.iterdir()} == {own.name, "snakemakeended"}
+    assert [noted.name for noted in temporary.NOTES.iterdir()] == [own.name]
 
 
 def test_a_folder_that_its_workflow_has_removed_is_no_more_noted_when_it_has_ended(folder):

@@ -47,12 +47,10 @@ def temporary(prefix: str) -> Iterator[Path]:
     go too that were left when a process was killed: whose process is there, holds a lock on its folder."""
     place = Path(tempfile.gettempdir())
     for left in place.glob(f"{prefix}*"):
-        if is_own(left) and (held := _locked(left)) is not None:
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(held)
+        remove_left(left)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix))
-        held = _locked(folder)
+        held = locked(folder)
         # Another process may have taken it for one that was left, before there was the lock.
         if held is not None and folder.exists():
             break
@@ -63,7 +61,16 @@ def temporary(prefix: str) -> Iterator[Path]:
         os.close(held)
 
 
-def _locked(folder: Path) -> int | None:
+def remove_left(folder: Path) -> bool:
+    """Whether a folder was this user's and nobody held a lock on it: it is removed then."""
+    if not is_own(folder) or (held := locked(folder)) is None:
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(held)
+    return True
+
+
+def locked(folder: Path) -> int | None:
     """A descriptor of a folder that holds a lock on it; None if another process has one, or if it is gone."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from plimsoll.measuring import strays
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
@@ -31,7 +32,7 @@ def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path
     if iteration["exit_code"]:
         return {"values": None, "reason": f"it ended with {iteration['exit_code']} (signal {iteration['signal']})"}
     if iteration["left"]:
-        return {"values": None, "reason": loop.left(iteration)}
+        return {"values": None, "reason": strays.reason(iteration["left"])}
     try:
         values = service.results(printed.text_of(loop.output_of(folder, iteration["iteration"])), parameters)
         _refuse_longer(service.took(values, parameters), iteration["end"] - iteration["begin"])

@@ -56,11 +56,6 @@ def read(log: Path) -> list[dict]:
     return iterations
 
 
-def left(iteration: dict) -> str:
-    """Why an iteration does not count that has left a process at work."""
-    return f"it ended before what it had started: {iteration['left']} went on"
-
-
 def all_of(folder: Path) -> list[dict]:
     """The iterations of a loop that has ended. InvalidOutput as for `read`, and if the log lacks its last lines: of an
     iteration that was ended with the loop there is an output, and no line."""

@@ -7,7 +7,7 @@ from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.base import Node
-from plimsoll.measuring import noise
+from plimsoll.measuring import noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
@@ -94,7 +94,7 @@ def ended(folder, limit: float, ahead: float = 0.0) -> dict:
     if iteration["exit_code"]:
         raise InvalidOutput(f"it ended with {iteration['exit_code']} (signal {iteration['signal']})")
     if iteration["left"]:
-        raise InvalidOutput(loop.left(iteration))
+        raise InvalidOutput(strays.reason(iteration["left"]))
     return {"begin": iteration["begin"] - ahead, "end": iteration["end"] - ahead}
 
 
