@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from plimsoll import measure
 from plimsoll.config import studies
-from plimsoll.designs.nesting import creation, network
+from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments import virtual_machine
 from plimsoll.environments.base import LABEL, output
@@ -132,6 +132,17 @@ def _runs_at_once(workspace, path) -> dict:
     assert found["values"]["execution_time"] > 0 and found["values"]["context_switches"] >= 0
     assert all(one["seconds"] <= one["end"] - one["begin"] for one in found["each"])
     return found
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(0.1, None), (0.4, r"this host came 0\.[0-9]{3} s late to the moment")])
+def test_a_host_that_stands_still_may_not_come_late_to_the_beginning(workspace, monkeypatch, seconds, late):
+    looked = cpu.Task.snapshot
+    monkeypatch.setattr(cpu.Task, "snapshot", lambda task: time.sleep(seconds) or looked(task))
+    found = workspace.run(PROCESSOR[0])
+    if late:
+        assert found["status"] == "invalid" and re.match(late, found["reason"])
+    else:
+        assert found["status"] == "valid", found["reason"]
 
 
 @pytest.mark.parametrize("path", [CREATION[0], CREATION[2], MACHINES])

@@ -229,7 +229,7 @@ class _Run:
             self.misplaced = self.misplaced or placement.problem(self.services.groups(), needed)
 
     def _snapshot_at(self, begin: float) -> noise.Snapshot:
-        time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
+        noise.wait_before(begin)
         return self._snapshot()
 
     def _beyond(self, place: int) -> bool:

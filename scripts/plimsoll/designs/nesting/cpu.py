@@ -34,8 +34,9 @@ class Task(Base):
         ahead = [node.ahead() for node in nodes]
         begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
-        time.sleep(max(0.0, begin - 0.02 - time.monotonic()))
-        before, late = self.snapshot(), time.monotonic() > begin
+        noise.wait_before(begin)
+        before = self.snapshot()
+        late = time.monotonic() - begin
         end = begin + self.cell["limit_seconds"] + 5
         outputs = [path for number in range(len(nodes)) for path in loop.printed_by(self.attempt.folder / str(number), 1)]
         try:
@@ -45,8 +46,8 @@ class Task(Base):
             for program in programs:
                 kill(program)
         self.spans.append((before, self.snapshot()))
-        if late:
-            raise InvalidOutput(f"{len(nodes)} programs could not be started before the moment that was set for them")
+        if late > 0:
+            raise InvalidOutput(f"this host came {late:.3f} s late to the moment at which {len(nodes)} programs begin")
         if self.services and any(program.returncode for program in programs):
             self.services.intact()
         refuse_clocks(nodes, ahead, time.monotonic() - begin)
