@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import types
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from plimsoll.errors import Outage, guarded
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
-from tests import disks
+from tests import disks, few
 from tests.conftest import recorded
 
 NO_THREAD = RuntimeError("can't start new thread")
@@ -152,16 +151,8 @@ def test_a_record_that_was_written_survives_a_power_failure(disk):
 @pytest.fixture
 def few_processes():
     """A group in which there may be two processes or threads; the file by which a process enters it."""
-    roots = [row.split() for row in Path("/proc/self/mounts").read_text().splitlines()]
-    found = [Path(row[1]) for row in roots if row[2] == "cgroup" and "pids" in row[3].split(",")]
-    if os.geteuid() or not found:
-        pytest.skip("limiting processes needs root and the controller pids")
-    group = found[0] / f"plimsoll-test-{os.getpid()}"
-    group.mkdir()
-    (group / "pids.max").write_text("2")
-    yield group / "cgroup.procs"
-    time.sleep(0.2)
-    group.rmdir()
+    with few.processes("2") as group:
+        yield group / "cgroup.procs"
 
 
 def test_with_too_few_open_files_a_stage_ends_with_a_sentence(tmp_path):

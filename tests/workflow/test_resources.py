@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import disks
+from tests import disks, few
 from tests.project import RUNS, Project
 from tests.workflow import machine
 from tests.workflow.conftest import SETTINGS
@@ -26,10 +26,11 @@ MEMORY = Path("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes")
 
 
 class Running:
-    """A small study in a copy of the project, on this machine or on one within it."""
+    """A small study in a copy of the project, on this machine or on one within it, or in a group of processes."""
 
-    def __init__(self, project: Project, host: machine.Machine | None = None):
+    def __init__(self, project: Project, host: machine.Machine | None = None, group: Path | None = None):
         self.project, self.host = project, host
+        self.before = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group)] if group else []
         project.settings = SETTINGS
         project.keep_experiment("seccomp", "beff")
         # A minute is long for a test.
@@ -38,7 +39,7 @@ class Running:
     @contextlib.contextmanager
     def started(self) -> Iterator[subprocess.Popen]:
         """A workflow. Whatever becomes of the test, it does not go on, and hold the machine's lock."""
-        words = self.project.command("measurements")
+        words = [*self.before, *self.project.command("measurements")]
         process = subprocess.Popen(
             self.host.enter(*words, folder=self.project.folder) if self.host else words,
             cwd=self.project.folder,
@@ -147,3 +148,29 @@ def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh):
     )
     assert "The kernel killed programs because this host had no memory left" in sentence
     assert "free some of it, or take a smaller profile" in sentence
+
+
+def test_a_workflow_that_may_start_no_more_processes_ends_with_a_sentence(fresh):
+    with few.processes("max") as group:
+        now, most = group / "pids.current", group / "pids.max"
+        sentence = Running(fresh, group=group).breaks_and_completes(
+            lambda: most.write_text(now.read_text()), lambda: most.write_text("max")
+        )
+    assert "This host starts no more processes" in sentence and "end some" in sentence
+
+
+def test_containers_that_may_start_no_more_processes_stop_the_study_with_a_sentence(fresh):
+    most = few.folder_of_pids() / "docker/pids.max"
+    if not most.exists():
+        pytest.skip("this needs a group of the Docker engine")
+    sentence = Running(fresh).breaks_and_completes(lambda: most.write_text("1"), lambda: most.write_text("max"))
+    assert "end some" in sentence
+
+
+def test_a_place_for_temporary_files_that_goes_stops_the_study_with_a_sentence(fresh, tmp_path):
+    (place := tmp_path / "temporary").mkdir(mode=0o1777)
+    usual = 'TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")'
+    fresh.change("scripts/plimsoll/measuring/lock.py", usual, f'TEMPORARY = Path("{place}/.plimsoll")')
+    gone = tmp_path / "gone"
+    sentence = Running(fresh).breaks_and_completes(lambda: place.rename(gone), lambda: gone.rename(place))
+    assert f"{place} is not there" in sentence and "make it, with the mode 1777" in sentence
