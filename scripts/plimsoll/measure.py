@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
-from plimsoll.host import cgroup, private, threads
+from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -258,17 +258,22 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
     attempts = designs.find(run.plan["design"]).attempts
     killed = noise.killed_for_memory()
     temporary = lock.temporary_folder(identity)
+    room = disk.Room({"the results": folder, "temporary files": temporary})
     try:
         cells = tuple(each.cell for each in runs)
-        given = Attempt(
-            identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], limits["neighbours"], notes
-        )
+        neighbours = limits["neighbours"]
+        given = Attempt(identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], neighbours, room, notes)
         found = attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)}
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
         # Whoever printed without end has gone on until it was taken down.
         process.cut(folder)
+        if room.refused:
+            for cell in cells:
+                if found.get(cell["path"], {}).get("status") == status.FAILED:
+                    process.cut(folder_of(folder, cell), process.LEFT_BYTES)
+            room.refuse_filled()
         _examine(run, None if attempts.LIMITS_MEMORY else killed)
     return found
 

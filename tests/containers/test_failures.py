@@ -15,6 +15,7 @@ import pytest
 from plimsoll import environments
 from plimsoll.environments.networks import subnets
 from plimsoll.errors import Outage
+from plimsoll.host import disk
 from plimsoll.measuring import lock, means, record, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
@@ -319,6 +320,55 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
     # Who adopted it may be slow to bury it.
     stat = Path(f"/proc/{re.search(r'[0-9]+', found['reason'])[0]}/stat")
     assert not stat.exists() or "(sleep) Z" in stat.read_text()
+
+
+@pytest.fixture
+def low(monkeypatch):
+    """Limits that a program soon reaches that takes more than 64 MiB of the disk of a folder."""
+
+    def set_low(folder):
+        monkeypatch.setattr(disk, "TAKEN_BYTES", 64 * 2**20)
+        monkeypatch.setattr(disk, "LEFT_BYTES", disk.free_bytes(folder))
+
+    return set_low
+
+
+# 10 MiB at a time, half a gigabyte in all.
+FILLS = "for each in $(seq 50); do head -c 10M /dev/zero >>{}; sleep 0.1; done; sleep 40"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root looks at the disk of a container's files")
+@pytest.mark.parametrize("runtime", ["docker", "podman"])
+def test_a_benchmark_that_fills_the_disk_of_its_container_is_ended_before_that_is_full(
+    workspace, working, monkeypatch, low, runtime
+):
+    working(runtime)
+    assert workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/fft")["status"] == "valid"
+    low(storage := environments.find(runtime).storage())
+    free = disk.free_bytes(storage)
+    instead(monkeypatch, FILLS.format("/tmp/fills"))
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
+    assert found["status"] == "failed"
+    assert re.match(r"it was ended before the disk of .*the containers, of which 0\.[1-3] GiB were taken", found["reason"])
+    # With its container all of it has gone.
+    assert disk.free_bytes(storage) > free - 64 * 2**20
+
+
+def test_what_a_benchmark_wrote_into_its_folder_is_cut_when_it_fills_the_disk(workspace, monkeypatch, low):
+    low(workspace.folder)
+    usual = Job.command
+
+    def command(job, nodes, program):
+        fills = FILLS.format(f"{job.folder}/fills")
+        return ["sh", "-c", f'"$@" && {fills}', "sh", *usual(job, nodes, program)]
+
+    monkeypatch.setattr(Job, "command", command)
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/beff")
+    assert found["status"] == "failed"
+    assert re.match(r"it was ended before the disk of the results.*, of which 0\.[1-3] GiB were taken", found["reason"])
+    assert (workspace.folder / found["raw"] / "fills").stat().st_size == 2**20
 
 
 @pytest.mark.parametrize("runtime", ["bare", "docker"])

@@ -17,7 +17,7 @@ from plimsoll.config import studies
 from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.environments import virtual_machine
-from plimsoll.environments.base import LABEL, output
+from plimsoll.environments.base import LABEL, Node, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.guests import kernel, machine, running
 from plimsoll.environments.networks import far_host, second_host
@@ -32,6 +32,7 @@ from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers import another
+from tests.containers.conftest import LEAVES
 from tests.containers.test_nested import unchanged
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
@@ -134,7 +135,7 @@ def _runs_at_once(workspace, path) -> dict:
     return found
 
 
-@pytest.mark.parametrize(("seconds", "late"), [(0.1, None), (0.4, r"this host came 0\.[0-9]{3} s late to the moment")])
+@pytest.mark.parametrize(("seconds", "late"), [(0.05, None), (0.4, r"this host came 0\.[0-9]{3} s late to the moment")])
 def test_a_host_that_stands_still_may_not_come_late_to_the_beginning(workspace, monkeypatch, seconds, late):
     looked = cpu.Task.snapshot
     monkeypatch.setattr(cpu.Task, "snapshot", lambda task: time.sleep(seconds) or looked(task))
@@ -227,6 +228,19 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
     for name in found["values"]:
         assert (workspace.raw(found) / name / "netperf.out").read_text().strip()
     assert found["noise"]["during"]["own_seconds"] > found["noise"]["during"]["neighbour_seconds"]
+
+
+@pytest.mark.parametrize("path", [PLACED, "network/bare/docker/plain/one"])
+def test_a_client_that_forks_and_leaves_makes_the_run_invalid(workspace, as_before, monkeypatch, path):
+    usual = Node.inside
+
+    def inside(node, words, *more):
+        return usual(node, [*LEAVES, *words] if "TCP_RR" in words and LEAVES[2] not in words else words, *more)
+
+    monkeypatch.setattr(Node, "inside", inside)
+    found = workspace.run(path)
+    assert found["status"] == "invalid"
+    assert re.fullmatch(r"latency .*: it ended before what it had started: sleep \(process \d+\) went on", found["reason"])
 
 
 def _shared(name: str, shared: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ import pytest
 from plimsoll.designs.nesting import gate
 from plimsoll.environments import base
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup, processes
+from plimsoll.host import cgroup, disk, processes
 from plimsoll.measuring import lock, means, process, strays
 from plimsoll.workloads import loop, printed
 
@@ -128,11 +128,78 @@ def test_what_is_no_output_is_not_cut(tmp_path, short):
         (tmp_path / name).write_bytes(bytes(2**20 + (name == "long")))
     (tmp_path / "a/link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").write_bytes(bytes(2**21))
-    process.refuse_long([tmp_path / "a/link", tmp_path / "none", tmp_path / "a"])
+    process.refuse_endless([tmp_path / "a/link", tmp_path / "none", tmp_path / "a"])
     process.cut(tmp_path / "a")
     assert (tmp_path / "elsewhere").stat().st_size == 2**21 and (tmp_path / "a/short").stat().st_size == 2**20
     process.cut(tmp_path)
     assert (tmp_path / "long").stat().st_size == 2**10
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A folder with a disk of 64 MiB, of which a program may not take more than 8 if that leaves less than 48."""
+    monkeypatch.setattr(disk, "TAKEN_BYTES", 8 * 2**20)
+    monkeypatch.setattr(disk, "LEFT_BYTES", 48 * 2**20)
+    with disks.mounted(tmp_path / "disk", place := tmp_path / "small", 64 * 2**20):
+        yield place
+
+
+def filling(place: Path) -> str:
+    """A shell's words that fill the disk within six seconds; its number is in the file `pid`."""
+    return f"echo $$ >pid; while sleep 0.1; do head -c 1M /dev/urandom >>{place}/file; done"
+
+
+def stopped(place: Path, folder: Path) -> bool:
+    """Whether nobody fills the disk any more, long before it is full."""
+    free = disk.free_bytes(place)
+    time.sleep(0.3)
+    ended = not os.path.exists(f"/proc/{(folder / 'pid').read_text().strip()}")
+    return ended and disk.free_bytes(place) > free - 2**20 > 16 * 2**20
+
+
+def test_a_program_that_fills_a_disk_is_ended_before_that_is_full(tmp_path, small):
+    room = disk.Room({"the results": tmp_path, "the files": small, "others": tmp_path / "none"})
+    reason = r"^it was ended before the disk of the files, of which 0[.]0 GiB were taken in this attempt and .* free, was full$"
+    with pytest.raises(Unavailable, match=reason):
+        process.run_bounded(["sh", "-c", filling(small)], {"PATH": "/usr/bin:/bin"}, tmp_path, 60, room)
+    assert room.refused and stopped(small, tmp_path)
+    # As long as what it wrote is there, somebody else may have written it.
+    with pytest.raises(Outage, match="^something fills the disk of the files, .*: free some[.]$"):
+        room.refuse_filled()
+    process.cut(small, 2**20)
+    room.refuse_filled()
+
+
+def test_a_disk_that_was_nearly_full_before_is_no_run_s_fault(tmp_path, small):
+    (small / "file").write_bytes(bytes(2**24))
+    room = disk.Room({"the files": small})
+    (small / "more").write_bytes(bytes(2**22))
+    room.refuse_filling()
+    (small / "more").write_bytes(bytes(2**24))
+    room.begin()
+    room.refuse_filling()
+
+
+def test_all_folders_on_the_same_disk_are_named(small):
+    room = disk.Room({"the results": small})
+    room.watch({"the containers": small})
+    (small / "file").write_bytes(bytes(2**25))
+    with pytest.raises(Unavailable, match="the disk of the results and of the containers, of which"):
+        room.refuse_filling()
+
+
+def test_a_folder_that_cannot_be_seen_any_more_is_no_reason(tmp_path):
+    (gone := tmp_path / "gone").mkdir()
+    room = disk.Room({"the files": gone})
+    gone.rmdir()
+    room.refuse_filling()
+
+
+def test_a_creation_that_fills_a_disk_is_refused_with_nothing_left(tmp_path, small, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Unavailable, match="before the disk of the files, of which"):
+        gate.pass_together([["sh", "-c", filling(small)]], tmp_path, 30, room=disk.Room({"the files": small}))
+    assert stopped(small, tmp_path)
 
 
 def test_a_creation_that_prints_without_end_is_refused_with_nothing_left(tmp_path, short):

@@ -161,11 +161,11 @@ STORE = Path("/of/images")
     ("ends", "folders", "gigabytes"),
     [
         (("bare", "bare"), [], None),
-        (("docker", "bare"), [DOCKER], 1.0),
-        (("bare", "docker"), [DOCKER], 1.0),
-        (("bare", "docker-nested"), [DOCKER, STORE], 1.4),
-        (("docker-nested", "docker-nested"), [DOCKER, STORE], 1.78),
-        (("docker-nested", "vm-emulated"), [DOCKER, STORE], 1.4),
+        (("docker", "bare"), [DOCKER], 2.0),
+        (("bare", "docker"), [DOCKER], 2.0),
+        (("bare", "docker-nested"), [DOCKER, STORE], 2.4),
+        (("docker-nested", "docker-nested"), [DOCKER, STORE], 2.78),
+        (("docker-nested", "vm-emulated"), [DOCKER, STORE], 2.4),
         (("vm-emulated", "bare"), [], None),
     ],
 )

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.host.disk import Room
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import noise
 
@@ -12,7 +13,8 @@ class Attempt(NamedTuple):
 
     `cells` are those of the launch, in their order; most designs have one for each run. `folder` takes the launch's
     raw output, `temporary` is a short path for sockets, `account` the group that counts the processor time of this process and
-    its children, `limits` what neighbours may use, `notes` the part of the records that is written so far.
+    its children, `limits` what neighbours may use, `room` the disks that the runs may not fill, `notes` the part of the records
+    that is written so far.
     """
 
     identity: str
@@ -24,6 +26,7 @@ class Attempt(NamedTuple):
     machine: noise.Machine
     account: Path | None
     limits: dict
+    room: Room
     notes: dict
 
     @property

@@ -18,8 +18,6 @@ NUMBERS = ("when", "machine", "launched", "containers", "stolen", "swapped")
 UNSEEN, SLEWED = 0.05, 0.0005
 # What is moved to and from swap space and still disturbs nobody: in a run, and in each second of a longer one.
 SWAPPED_BYTES = 2**20
-# How long before something begins the snapshot before it is taken (s): a busy processor may be late, and reading takes a while.
-BEFORE_SECONDS = 0.2
 
 
 class Machine:
@@ -143,11 +141,6 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         slowed.swapped_bytes(),
         *_clocks(),
     )
-
-
-def wait_before(begin: float) -> None:
-    """Wait until it is time for the snapshot before something that begins by itself at a moment (s of CLOCK_MONOTONIC)."""
-    time.sleep(max(0.0, begin - BEFORE_SECONDS - time.monotonic()))
 
 
 def _clocks() -> tuple[float, float]:

@@ -5,7 +5,6 @@ counts, and the members go on until each has ended the one that it was at when t
 its end, and slow ones are not cut off more often than fast ones. Then everything is killed.
 """
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ from plimsoll.host import disk
 from plimsoll.images import supplied
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.measuring.process import ended_within, kill, refuse_long, said
+from plimsoll.measuring.process import ended_within, kill, refuse_endless, said
 from plimsoll.services import iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
@@ -30,13 +29,13 @@ LIMITS_MEMORY = True
 LAUNCHES = False
 # From the order to start a loop to its first iteration: it has to be in the container by then.
 START = 0.4
+# How long before that the processors' times are read; what the loops' start still uses after it is taken for a neighbour's.
+BEFORE = 0.02
 # How often the members are looked at during the window, and after it.
 LOOK_BEFORE = 1.0
 LOOK = 0.05
 # A container that takes longer to say what it sees hangs.
 ANSWER_SECONDS = 20.0
-# Free disk that must be left beside what the microservices fill.
-SPARE_BYTES = 2**30
 
 
 def others(cell) -> list:
@@ -49,6 +48,7 @@ def attempt(attempt: Attempt) -> dict:
     environment = environments.find(attempt.cell["runtime"])
     try:
         storage = _room_on_disk(attempt.cell, environment)
+        attempt.room.watch({"the containers": storage})
         return _Run(attempt, environment, storage).measure()
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}
@@ -60,8 +60,7 @@ def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
     """Where the containers' files lie; Outage if the members' would not fit there."""
     storage = environment.storage()
     needed = sum(workloads.find(name).disk_bytes(cell["parameters"][name]) for name in cell["members"])
-    free = os.statvfs(storage).f_bavail * os.statvfs(storage).f_frsize
-    if free < needed + SPARE_BYTES:
+    if (free := disk.free_bytes(storage)) < needed + disk.SPARE_BYTES:
         raise Outage(
             f"{storage} has {free / 2**30:.1f} GiB free, and the microservices fill {needed / 2**30:.1f}",
             "free some, or make the profile's memory_megabytes smaller",
@@ -189,7 +188,7 @@ class _Run:
             before = self._snapshot_at(begin)
             self._look_at_placement()
             try:
-                ended_within(alone.pid, limit, loop.printed_by(self.folder / f"0-{number}", 1))
+                ended_within(alone.pid, limit, loop.printed_by(self.folder / f"0-{number}", 1), self.attempt.room)
             finally:
                 kill(alone)
             self.spans.append((before, self._snapshot()))
@@ -211,7 +210,8 @@ class _Run:
             # A loop that ends by itself has died, and the other has no more company.
             while time.monotonic() < last and all(each.poll() is None for each in loops):
                 time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
-                refuse_long(path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place)))
+                printed = [path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place))]
+                refuse_endless(printed, self.attempt.room)
                 if all(self._beyond(place) for place in range(len(loops))):
                     break
             stopped = time.monotonic()
@@ -229,7 +229,7 @@ class _Run:
             self.misplaced = self.misplaced or placement.problem(self.services.groups(), needed)
 
     def _snapshot_at(self, begin: float) -> noise.Snapshot:
-        noise.wait_before(begin)
+        time.sleep(max(0.0, begin - BEFORE - time.monotonic()))
         return self._snapshot()
 
     def _beyond(self, place: int) -> bool:

@@ -18,8 +18,8 @@ from plimsoll.workloads.base import InvalidOutput
 # Containers have no limits.
 LIMITS_MEMORY = False
 LAUNCHES = False
-# What an engine's folder holds of a parent (its engine's copy of the child's image) and of a container, and what must be left.
-PARENT_BYTES, CONTAINER_BYTES, SPARE_BYTES = 400 * 2**20, 2**20, 2**30
+# What an engine's folder holds of a parent (its engine's copy of the child's image) and of a container.
+PARENT_BYTES, CONTAINER_BYTES = 400 * 2**20, 2**20
 # Of all others, which create containers, it is the same.
 TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
@@ -41,6 +41,7 @@ def attempt(attempt: Attempt) -> dict:
         return {"status": status.FAILED, "reason": str(problem)}
     try:
         refuse_full(attempt.cell)
+        attempt.room.watch({f"the containers in {folder}": folder for folder in written(attempt.cell)})
         measured = task.measure()
         measured |= privileges.read(attempt.folder, attempt.cell)
     except InvalidOutput as problem:
@@ -60,7 +61,7 @@ def attempt(attempt: Attempt) -> dict:
 
 def refuse_full(cell: NestingCell) -> None:
     """Outage if what the containers write would not fit where they write it."""
-    needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + SPARE_BYTES
+    needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + disk.SPARE_BYTES
     for folder in written(cell):
         disk.refuse_less(folder, needed)
 

@@ -15,6 +15,8 @@ from plimsoll.workloads.base import InvalidOutput
 # From the order to start the programs to the common moment: each has to be in its container by then, and engines let them in
 # one after the other. An emulated processor takes several times as long to get there.
 START, EACH, EACH_EMULATED = 0.4, 0.25, 1.5
+# How long before that the processors' times are read: a busy processor comes late to it, and reading takes a while.
+BEFORE = 0.2
 # Programs that began further apart than this share of what they took, or this (s) if that is more, did not run at once.
 APART, LEAST_APART = 0.1, 0.05
 # A clock that gains or loses more than this share of a program's time, or this (s) if that is more, does not tell it.
@@ -34,14 +36,14 @@ class Task(Base):
         ahead = [node.ahead() for node in nodes]
         begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
-        noise.wait_before(begin)
+        time.sleep(max(0.0, begin - BEFORE - time.monotonic()))
         before = self.snapshot()
         late = time.monotonic() - begin
         end = begin + self.cell["limit_seconds"] + 5
         outputs = [path for number in range(len(nodes)) for path in loop.printed_by(self.attempt.folder / str(number), 1)]
         try:
             for program in programs:
-                ended_within(program.pid, max(0.1, end - time.monotonic()), outputs)
+                ended_within(program.pid, max(0.1, end - time.monotonic()), outputs, self.attempt.room)
         finally:
             for program in programs:
                 kill(program)

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_long
+from plimsoll.host.disk import Room
+from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_endless
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
@@ -30,9 +31,11 @@ class Passed(NamedTuple):
     offset: float
 
 
-def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=lambda: None) -> Passed:
+def pass_together(
+    commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, room: Room | None = None
+) -> Passed:
     """Let commands begin at one moment, and wait for their ends; what has not ended after `limit` seconds is killed.
-    Unavailable if one prints without end, Outage if one cannot be killed.
+    Unavailable if one prints without end or fills a disk of the `room`, Outage if one cannot be killed.
 
     Output and moments are in `folder`, by the commands' numbers. `ready` is called when all wait at the gate, just before it is
     opened.
@@ -49,7 +52,7 @@ def pass_together(commands: list[list[str]], folder: Path, limit: float, ready=l
         offset = time.time() - time.monotonic()
         opened = time.monotonic()
         os.close(gate)
-        ended = _ends(processes, opened + limit, outputs)
+        ended = _ends(processes, opened + limit, outputs, room)
     finally:
         for process in processes:
             kill(process, group=True)
@@ -64,8 +67,8 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
-def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path]) -> list[float | None]:
-    """When each process ended; None for those that had not at the `last` moment. Unavailable if an output has no end."""
+def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], room: Room | None) -> list[float | None]:
+    """When each process ended; None for those that had not at the `last` moment. Unavailable if what they write has no end."""
     ended: list[float | None] = [None] * len(processes)
     with selectors.DefaultSelector() as waiting:
         for number, process in enumerate(processes):
@@ -79,11 +82,11 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path]) -
                     os.close(key.fd)
                 # Not between two ends, whose moments are what is measured.
                 if not ready:
-                    refuse_long(outputs)
+                    refuse_endless(outputs, room)
         finally:
             for key in list(waiting.get_map().values()):
                 os.close(key.fd)
-    refuse_long(outputs)
+    refuse_endless(outputs, room)
     return ended
 
 

@@ -16,8 +16,8 @@ from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
-from plimsoll.host import topology
-from plimsoll.measuring import lock, noise
+from plimsoll.host import processes, topology
+from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, all_counted
@@ -95,9 +95,12 @@ class Task(Base):
         return all_counted(*self._all())
 
     def snapshot(self) -> noise.Snapshot:
-        groups = dict.fromkeys(group for services in self._all() for group in services.groups())
         daemons = dict.fromkeys(name for services in self._all() for name in services.environment.daemons)
-        return noise.snapshot(self.attempt.machine, self.attempt.account, list(groups), tuple(daemons))
+        return noise.snapshot(self.attempt.machine, self.attempt.account, self._groups(), tuple(daemons))
+
+    def _groups(self) -> list[Path]:
+        """The cgroups of both ends' containers."""
+        return list(dict.fromkeys(group for services in self._all() for group in services.groups()))
 
     def _all(self) -> list[Services]:
         """The containers of the client and of the server."""
@@ -110,12 +113,13 @@ class Task(Base):
         program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
         before, watch = self.snapshot(), placed.watching(pair) if binding else None
+        since = processes.now()
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = placed.problem(pair, binding, watch) if binding else None
         limit, outputs = parameters["seconds"] + PATIENCE, [Path(f"{stem}.out"), Path(f"{stem}.err")]
         try:
-            hangs = not ended_within(process.pid, limit, outputs)
+            hangs = not ended_within(process.pid, limit, outputs, self.attempt.room)
         finally:
             kill(process)
         self.spans.append((before, self.snapshot()))
@@ -127,6 +131,8 @@ class Task(Base):
             raise InvalidOutput(f"{where} ended with {process.returncode}: {said}")
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
+        if left := strays.left(self.attempt.identity, self._groups(), since):
+            raise InvalidOutput(f"{where}: {strays.reason(left)}")
         try:
             return VALUES[test](printed.text_of(outputs[0]), parameters)
         except InvalidOutput as problem:

@@ -35,8 +35,6 @@ LIMITS_MEMORY = True
 LAUNCHES = False
 # Where benchmarks of the disk write, in every node.
 TEMPORARY = "/var/tmp"
-# Free disk that must be left beside what a benchmark fills.
-SPARE_BYTES = 2**30
 # What a file system needs beside its files.
 FILE_SYSTEM = 1.25
 # Starting an iteration, and bringing back what it wrote, takes no longer (s).
@@ -153,6 +151,9 @@ class _Run:
         """Start where the benchmark runs."""
         if self.on_disk:
             self._refuse_full()
+        if self.on_disk or self._in_container:
+            storage = self.engine.storage()
+            self.attempt.room.watch({"the containers": storage})
         if not self.services:
             return self._bare()
         if self.on_disk and self._in_container:
@@ -195,7 +196,7 @@ class _Run:
 
     def _refuse_full(self) -> None:
         """Outage if what the benchmark writes would not fit where containers' files are."""
-        needed = FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"]) + SPARE_BYTES
+        needed = FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"]) + disk.SPARE_BYTES
         disk.refuse_less(self.engine.storage(), needed)
 
     def _seen(self, node: Node) -> dict:
@@ -242,7 +243,7 @@ class _Run:
         with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
-            ended = ended_within(process.pid, limit + AROUND, outputs)
+            ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.room)
         finally:
             code = kill(process)
         if not ended:

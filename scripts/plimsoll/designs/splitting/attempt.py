@@ -39,6 +39,8 @@ NOT_COMPARED = (
     "libbsd",
     "libmd.",
 )
+# What lies on their disk, in words.
+CONTAINERS = "the containers"
 # The launcher's own traffic is some 100 kB per rank; what is more than this comes from messages.
 MANY_BYTES = 10_000_000
 
@@ -81,6 +83,8 @@ def launch(attempt: Attempt) -> dict[str, dict]:
     except Unavailable as problem:
         reason = f"the containers could not be started: {problem}"
         return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
+    root = processes.root(nodes[0].groups)
+    attempt.room.watch({CONTAINERS: root} if root else {})
     seconds["deploy"] = round(time.monotonic() - begun, 4)
     ended: dict[str, Ended | str] = {}
     try:
@@ -90,6 +94,9 @@ def launch(attempt: Attempt) -> dict[str, dict]:
                 break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
+        if attempt.room.refused and environment.services:
+            with contextlib.suppress(Unavailable):
+                attempt.room.moved({CONTAINERS: environment.storage()})
         if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
             # Ranks on this host outlive a launcher that was killed, and strays a program that ended: they would be neighbours
             # of the next attempt.
@@ -118,7 +125,7 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
     before, since = noise.snapshot(attempt.machine, account, groups, environment.daemons), processes.now()
     job.launched = time.time()
     try:
-        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"])
+        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"], attempt.room)
     except Unavailable as problem:
         return str(problem)
     after = noise.snapshot(attempt.machine, account, groups, environment.daemons)

@@ -27,8 +27,8 @@ from plimsoll.workloads.base import InvalidOutput
 
 LIMITS_MEMORY = False
 LAUNCHES = False
-# What HDFS, the tasks and the output take of the disk beside the data, as multiples of these, and what must be left (bytes).
-TIMES_THE_DATA, SPARE_BYTES = 8, 2 * 2**30
+# What HDFS, the tasks and the output take of the disk beside the data, as multiples of these.
+TIMES_THE_DATA = 8
 
 # How far the clocks of this host and of the master's may differ while a job runs (s).
 CLOCKS = 1.0
@@ -89,6 +89,7 @@ class _Run:
         self.device = disk.device_of(self.environment.storage())
         for engine in self.engines:
             self._settle(engine)
+        self.attempt.room.begin()
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
@@ -126,9 +127,9 @@ class _Run:
 
     def _job(self, size: str, made: prices.Prices) -> dict:
         begun = time.monotonic()
-        job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}")
+        job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}", self.attempt.room)
         try:
-            self.cluster.wait(job, self.cell["job_limit_seconds"])
+            self.cluster.wait(job, self.cell["job_limit_seconds"], self.attempt.room)
         finally:
             self.lost = [name for name in self.cluster.ended() if name != self.cluster.master.name]
         lasted = time.monotonic() - begun
@@ -147,4 +148,6 @@ class _Run:
 
     def _refuse_full(self) -> None:
         """Outage if there is no room for what the cluster writes."""
-        disk.refuse_less(self.environment.storage(), TIMES_THE_DATA * sum(self.cell["sizes"].values()) + SPARE_BYTES)
+        storage = self.environment.storage()
+        disk.refuse_less(storage, TIMES_THE_DATA * sum(self.cell["sizes"].values()) + disk.SPARE_BYTES)
+        self.attempt.room.watch({"the containers": storage})
