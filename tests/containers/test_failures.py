@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from plimsoll import environments
-from plimsoll.environments.networks import subnets
+from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll.environments.networks import cni, subnets
 from plimsoll.errors import Outage
 from plimsoll.host import disk
 from plimsoll.measuring import lock, means, record, staleness
@@ -296,6 +297,32 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     shown = subprocess.run(["docker", "network", "inspect", network], capture_output=True, text=True, check=True)
     subnet = ipaddress.ip_network(json.loads(shown.stdout)[0]["IPAM"]["Config"][0]["Subnet"])
     assert not any(subnet.overlaps(route) for route in before)
+
+
+def of_the_network() -> list[str]:
+    """What instances have of Apptainer's network, and its rules of the firewall."""
+    kept = [str(path) for folder in (cni.TAKEN / "bridge", cni.NOTES) for path in folder.glob("*[0-9]*") if folder.is_dir()]
+    listed = [["iptables", "--wait", "--table", table, "--list-rules"] for table in ("nat", "filter")]
+    rules = "\n".join(output(words) for words in listed).splitlines()
+    return sorted([*(path for path in kept if "last_reserved" not in path), *(rule for rule in rules if "CNI" in rule)])
+
+
+@pytest.mark.parametrize("killed", [[0], [0, 1]])
+def test_instances_whose_supervisors_were_killed_leave_nothing_of_their_network(working, image, tmp_path, killed):
+    working("singularity-instance")
+    environment = environments.find("singularity-instance")
+    specs = [Spec("supervised", f"{LABEL}-supervised-c{number}", image, tmp_path) for number in (0, 1)]
+    environment.stop(environment.start(specs))
+    environment.tried()
+    before = of_the_network()
+    nodes = environment.start(specs)
+    assert len(of_the_network()) > len(before)
+    for number in killed:
+        supervisor = int(Path(f"/proc/{nodes[number].pid}/stat").read_text().rpartition(")")[2].split()[1])
+        assert "instance" in Path(f"/proc/{supervisor}/cmdline").read_text()
+        os.kill(supervisor, signal.SIGKILL)
+    environment.stop(nodes)
+    assert of_the_network() == before
 
 
 def instead(monkeypatch, words: str):

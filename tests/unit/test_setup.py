@@ -1,14 +1,18 @@
 """What set-up finds on a machine, however that was installed."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from plimsoll import environments
-from plimsoll.errors import Unavailable
+from plimsoll.environments import docker as of_docker
+from plimsoll.errors import Outage, Unavailable
 
 from tests.project import PROJECT
 
@@ -52,6 +56,7 @@ def test_a_program_by_the_name_of_a_static_one_is_not_taken_for_it(needs):
 ROOTLESS = """#!/bin/sh
 case "$1 $3" in
     "version {{.Server.Version}}") echo 27.0 ;;
+    "version {{range"*) printf "Engine=27.0\\ncontainerd=1.7\\n" ;;
     "info {{.SecurityOptions}}") echo "[name=seccomp,profile=builtin NAMES]" ;;
 esac
 """
@@ -71,6 +76,39 @@ def test_a_docker_engine_without_root_is_refused_in_one_sentence(tmp_path, monke
             docker.check()
     else:
         assert (done.returncode, done.stderr) == (0, "") and docker.check() == "Docker 27.0"
+
+
+HALF = """#!/bin/sh
+case "$1 $3" in
+    "version {{range"*) printf "Engine=27.0\\nrunc=1.1\\n" ;;
+esac
+"""
+
+
+def test_an_engine_without_what_starts_containers_does_not_answer(tmp_path, monkeypatch):
+    (tmp_path / "docker").write_text(HALF)
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    engine = environments.find("docker")
+    with pytest.raises(Outage, match="the Docker engine does not answer .its containerd does not answer.: end it if it hangs"):
+        engine.refuse_silent()
+    # It would be another system with it.
+    with pytest.raises(Unavailable, match="its containerd does not answer"):
+        engine.versions()
+
+
+def test_the_words_that_a_killed_shim_has_left_go_and_those_of_others_stay():
+    kept = []
+    for name in ("plimsoll-1-c0", "web"):
+        descriptor, path = tempfile.mkstemp(prefix="runc-process", dir="/tmp")
+        with open(descriptor, "w") as file:
+            json.dump({"args": ["true"], "env": ["PATH=/bin", f"HOSTNAME={name}"]}, file, separators=(",", ":"))
+        kept.append(Path(path))
+    try:
+        of_docker.remove_words()
+        assert [path.exists() for path in kept] == [False, True]
+    finally:
+        kept[1].unlink()
 
 
 # In the place of uv: it notes what it is asked, and makes what looks like an environment. Where a file says so it takes whoever

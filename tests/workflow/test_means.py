@@ -19,6 +19,19 @@ def said(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("plimsoll: ")]
 
 
+def test_an_engine_that_cannot_start_containers_for_a_while_is_waited_for(study):
+    study.settings = TWICE
+    process = study.start()
+    study.wait_for(2, process)
+    # The engine goes on to answer, and has it again after ten seconds.
+    study.host.run("pkill", "-KILL", "-x", "containerd")
+    text, _ = process.communicate(timeout=400)
+    assert process.returncode == 0, text
+    records = study.records()
+    assert len(records) == study.planned()
+    assert {record["status"] for record in records} == {"valid"}
+
+
 def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study):
     study.settings = TWICE
     process = study.start()

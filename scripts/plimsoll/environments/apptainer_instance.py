@@ -11,7 +11,10 @@ from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
 from plimsoll.environments.networks.cni import CniNetwork
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, processes
+
+# What the program that supervises an instance is called.
+SUPERVISOR = "starter"
 
 
 def listed(prefix: str) -> list[dict]:
@@ -21,17 +24,19 @@ def listed(prefix: str) -> list[dict]:
 
 
 def stop(pids: list[int], seconds: float = 10) -> None:
-    """Kill instances and wait until what supervises each has cleaned up its network and cgroup.
+    """Kill instances and wait until what supervises each has cleaned up its network and cgroup, or has ended.
 
     `instance stop` does the same, but looks only once a second. Unavailable if one stays.
     """
-    supervisors = []
+    waited = list(pids)
     for pid in pids:
         with contextlib.suppress(OSError):
-            supervisors.append(int(_stat(pid)[1]))
+            # Without a supervisor it has been adopted by something that stays.
+            if processes.name(parent := int(_stat(pid)[1])) == SUPERVISOR:
+                waited.append(parent)
             os.kill(pid, signal.SIGKILL)
     end = time.monotonic() + seconds
-    while any(map(_runs, supervisors)):
+    while any(map(_runs, waited)):
         if time.monotonic() > end:
             raise Unavailable(f"an instance did not stop within {seconds:g} s of being killed")
         time.sleep(0.005)
@@ -99,7 +104,7 @@ class SingularityInstance(Apptainer):
             if missing := {spec.name for spec in specs} - set(up):
                 raise Unavailable(f"instance {sorted(missing)[0]} did not start")
         except Unavailable:
-            stop([instance["pid"] for instance in listed(prefix)])
+            self._stop([instance["pid"] for instance in listed(prefix)])
             raise
         mounted = cgroup.mounts()
         # Without privileges an instance stays in the group of whoever starts it.
@@ -121,7 +126,16 @@ class SingularityInstance(Apptainer):
         return ["--net", "--network", (spec.network or self.network).name]
 
     def stop(self, nodes) -> None:
-        stop([node.pid for node in nodes])
+        self._stop([node.pid for node in nodes])
+
+    def _stop(self, pids: list[int]) -> None:
+        """Stop instances. Where what supervised them was killed, nobody else cleans up."""
+        stop(pids)
+        self.network.give_back(pids)
+
+    def tried(self) -> None:
+        """Two instances that are the first on a network each make its rules of the firewall."""
+        self.network.sweep()
 
     def intact(self, nodes) -> None:
         """An instance that is up has its first process."""

@@ -202,6 +202,9 @@ class Environment(ABC):
         """Names or paths of these programs on this host, and paths of files with their settings."""
         return ()
 
+    def tried(self) -> None:  # noqa: B027 - most make nothing
+        """Put right what the first nodes of a workflow have made on this host. Unavailable if that fails."""
+
     def refuse(self, features: Mapping) -> None:  # noqa: B027 - of most nothing is known beforehand
         """Unavailable if what was seen from inside two nodes is not what runs in them need."""
 

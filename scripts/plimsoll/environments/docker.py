@@ -1,8 +1,10 @@
 """Docker: a container per group of ranks, each with its own namespaces and cgroup, on a bridge network of the study's own."""
 
+import contextlib
 import os
 import shutil
 import signal
+import stat
 import time
 from pathlib import Path
 
@@ -20,6 +22,8 @@ START = "scripts/setup/docker.sh"
 # Of an engine that no systemd has started, and how long one may take to end.
 PID_FILE = Path("/var/run/docker.pid")
 END_SECONDS = 30.0
+# The part of an engine that starts containers.
+STARTS = "containerd"
 
 
 class Docker(Engine):
@@ -54,15 +58,12 @@ class Docker(Engine):
 
     def versions(self) -> dict[str, str]:
         """Of the engine and its parts, with how it stores images, makes cgroups and filters system calls."""
-        parts = output(
-            [*self.command, "version", "--format", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"], 30
-        )
         asked = (
             "storage driver={{.Driver}}\ncgroup driver={{.CgroupDriver}}\ndefault runtime={{.DefaultRuntime}}\n"
             'security={{join .SecurityOptions "; "}}'
         )
         settings = output([*self.command, "info", "--format", asked], 30)
-        return dict(line.split("=", 1) for line in f"{parts}\n{settings}".splitlines() if line)
+        return {**self._parts(30), **dict(line.split("=", 1) for line in settings.splitlines() if line)}
 
     def programs(self) -> tuple[str, ...]:
         return ("docker", "dockerd", "containerd", "runc", "/etc/docker/daemon.json")
@@ -97,6 +98,7 @@ class Docker(Engine):
                 return
             raise
         super().sweep()
+        remove_words()
         listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
         if names := output(listed).split():
             output([*self.command, "volume", "rm", "--force", *names], 60)
@@ -112,6 +114,7 @@ class Docker(Engine):
             same = False
         if not same:
             raise gone(image, "Docker does not have it as it was built")
+        self.refuse_idle(image["id"])
 
     def wake(self) -> None:
         """Start the engine of this machine if it does not answer and can be ours to start."""
@@ -127,8 +130,18 @@ class Docker(Engine):
         super().revive()
 
     def ask(self) -> None:
-        """Its client answers without it."""
-        self._version(ANSWER_SECONDS)
+        """Its client answers without it, and the engine without what starts containers, which comes back some ten seconds after
+        its end."""
+        self._parts(ANSWER_SECONDS)
+
+    def _parts(self, seconds: float) -> dict[str, str]:
+        """The version of each part of the engine; Unavailable if one does not answer."""
+        asked = "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"
+        said = output([*self.command, "version", "--format", asked], seconds)
+        parts = dict(line.split("=", 1) for line in said.splitlines() if line)
+        if STARTS not in parts:
+            raise Unavailable(f"its {STARTS} does not answer")
+        return parts
 
     def _version(self, seconds: float) -> str:
         return output([*self.command, "version", "--format", "{{.Server.Version}}"], seconds).strip()
@@ -161,6 +174,16 @@ def start_engine() -> None:
         output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], means.WAIT_SECONDS + 10)
     except Unavailable as problem:
         raise Unavailable(f"{START} could not start the Docker engine within {limit} s") from problem
+
+
+def remove_words() -> None:
+    """Remove what shims that were killed have left of our containers: the words of a program that they were starting there."""
+    for path in Path("/tmp").glob("runc-process*"):
+        with contextlib.suppress(OSError):
+            seen = path.lstat()
+            own = stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
+            if own and f'"HOSTNAME={LABEL}-'.encode() in path.read_bytes():
+                path.unlink()
 
 
 def restart_engine() -> None:

@@ -148,6 +148,14 @@ class Engine(Environment):
 
         means.refuse_full(self.storage())
 
+    def refuse_idle(self, image: str) -> None:
+        """Outage if the engine answers, and starts no container of an image that it has."""
+        words = ["run", "--rm", *self.options, "--label", LABELLED, "--network", "none", image, "true"]
+        try:
+            output([*self.command, *words], ANSWER_SECONDS)
+        except Unavailable as problem:
+            raise Outage(f"{self.called or self.label} starts no container ({problem})", self.remedy) from problem
+
     def revive(self) -> None:
         self.network.set_up(HOST)
 

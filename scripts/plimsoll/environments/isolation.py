@@ -15,7 +15,7 @@ from plimsoll.measuring import lock
 
 PROBE = Path(__file__).with_name("probe.sh")
 # How long an environment that is there may not start a node: an engine starts its containerd anew within seconds.
-PATIENCE, LOOK_SECONDS = 10.0, 1.0
+PATIENCE, LOOK_SECONDS = 30.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -30,6 +30,7 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
             try:
                 environment.wake()
                 version, features = environment.check(), _observed(environment, image)
+                environment.tried()
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}
             except Unavailable as reason:

@@ -75,6 +75,8 @@ class Podman(Engine):
         for each in (image, *image.get("stages", {}).values()):
             if not any(_has(command, each["id"]) for command in (self.command, Docker.command)):
                 raise gone(image, "neither Podman nor Docker has it as it was built")
+        if _has(self.command, image["id"]):
+            self.refuse_idle(image["id"])
 
     def left(self) -> list[str]:
         """Root's containers."""

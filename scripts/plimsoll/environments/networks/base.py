@@ -1,5 +1,6 @@
 """What an environment asks of a network, and the host's own."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ class Network:
     def plug(self) -> Plug:
         """A place for one more guest of this host; Unavailable if guests cannot be on this network."""
         raise Unavailable(f"a virtual machine cannot be on the network {self.name}")
+
+    def give_back(self, processes: Collection[int]) -> None:
+        """Give back what nodes have of it that have ended, if nobody has done so; nodes are called by the numbers of their
+        processes. Unavailable if that fails."""
 
     def sweep(self) -> None:
         """Remove it from this host after a killed run; what is still on it keeps it."""

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,27 +16,38 @@ from plimsoll.environments.networks.base import Network
 
 # CNI's own: an address that is taken is a file, which says by whom; and a note of each who has one.
 TAKEN, NOTES = Path("/var/lib/cni/networks"), Path("/var/lib/cni/results")
-# The chain in which CNI's firewall lets addresses pass.
-PASSING = "CNI-FORWARD"
+# The chain in which CNI's firewall lets addresses pass, and how it comments on rules that are there once for all.
+PASSING, FOR_ALL = "CNI-FORWARD", "CNI firewall plugin"
 DEVICES = Path("/sys/class/net")
 
 
 class CniNetwork(Network):
     """`name` is that of its configuration."""
 
+    def give_back(self, processes) -> None:
+        if {str(number) for number in processes} & set(self._taken().values()):
+            self.sweep()
+
+    def _taken(self) -> dict[Path, str]:
+        """Addresses that are taken, and by whom."""
+        found = {}
+        for path in (TAKEN / self.name).glob("*.*.*.*"):
+            with contextlib.suppress(OSError, IndexError):  # it has just been given back, or is being taken
+                found[path] = path.read_text().split()[0]
+        return found
+
     def sweep(self) -> None:
         """Give back what instances have of it that are not there any more: addresses, rules of the firewall, notes. An instance
-        is called by the number of its process. Unavailable if that fails."""
+        is called by the number of its process. Rules that are there too often go too. Unavailable if that fails."""
         if os.geteuid() or not (TAKEN / self.name).is_dir() or not shutil.which("iptables"):
             return
-        left = {}
-        for path in (TAKEN / self.name).glob("*.*.*.*"):
-            if gone(number := path.read_text().split()[0]):
-                left[path] = number
+        left = {path: number for path, number in self._taken().items() if gone(number)}
+        passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
+        for rule in repeated(passing):
+            output(["iptables", "--wait", "--table", "filter", "--delete", *shlex.split(rule)[1:]])
         if not left:
             return
         translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
-        passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
         for path, number in left.items():
             for table, words in removals(self.name, number, path.name, translating, passing):
                 output(["iptables", "--wait", "--table", table, *words])
@@ -74,6 +86,13 @@ def gone(number: str) -> bool:
         return os.readlink(f"/proc/{number}/ns/net") == os.readlink("/proc/self/ns/net")
     except OSError:
         return True
+
+
+def repeated(passing: Iterable[str]) -> list[str]:
+    """Rules for all that are there more than once: each as often as it has to be removed. CNI makes those that it does not
+    find, so that two instances that are started at once both make them."""
+    counts = Counter(rule for rule in passing if FOR_ALL in rule)
+    return [rule for rule, number in counts.items() for _ in range(number - 1)]
 
 
 def removals(
