@@ -37,7 +37,7 @@ REMOVED = [
 
 
 def test_the_rules_of_an_instance_are_removed_and_no_other_s():
-    found = cni.removals("bridge", "4204", "10.22.0.9", TRANSLATING, PASSING)
+    found = cni.removals("bridge", "4204", {"10.22.0.9"}, TRANSLATING, PASSING)
     assert found[:3] == [(table, ["--delete", *words]) for table, words in REMOVED]
     # A chain that is empty, and that nothing leads to.
     assert found[3] == ("nat", ["--delete-chain", CHAIN])
@@ -79,12 +79,17 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
             (taken / address).write_text(f"{number}\r\neth0")
             (notes / f"bridge-{number}-eth0").write_text("{}")
         (taken / "last_reserved_ip.0").write_text("10.22.0.10")
+        # One whose address was given back, and then CNI was killed.
+        (notes / "bridge-4194305-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.90/16"}]}}')
+        (notes / "bridge-4194306-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.10/16"}]}}')
         cni.CniNetwork("bridge").sweep()
     finally:
         lives.kill()
         lives.wait()
     assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "last_reserved_ip.0"]
-    assert [path.name for path in notes.iterdir()] == [f"bridge-{lives.pid}-eth0"] and asked == []
+    assert [path.name for path in notes.iterdir()] == [f"bridge-{lives.pid}-eth0"]
+    # That of the latter's address, which nobody has.
+    assert asked == [["filter", "--delete", "CNI-FORWARD", "-s", "10.22.0.90/32", "-j", "ACCEPT"]]
 
 
 @pytest.mark.parametrize(("used", "removed"), [(False, ["bridge sbr0", "NOTES"]), (True, [])])

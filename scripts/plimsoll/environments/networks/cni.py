@@ -18,6 +18,8 @@ from plimsoll.environments.networks.base import Network
 TAKEN, NOTES = Path("/var/lib/cni/networks"), Path("/var/lib/cni/results")
 # The chain in which CNI's firewall lets addresses pass, and how it comments on rules that are there once for all.
 PASSING, FOR_ALL = "CNI-FORWARD", "CNI firewall plugin"
+# An instance's, in a note.
+ADDRESS = re.compile(r'"address":"([0-9.]+)/')
 DEVICES = Path("/sys/class/net")
 
 
@@ -25,15 +27,19 @@ class CniNetwork(Network):
     """`name` is that of its configuration."""
 
     def give_back(self, processes) -> None:
-        if {str(number) for number in processes} & set(self._taken().values()):
+        if {str(number) for number in processes} & self._parts().keys():
             self.sweep()
 
-    def _taken(self) -> dict[Path, str]:
-        """Addresses that are taken, and by whom."""
-        found = {}
+    def _parts(self) -> dict[str, set[str]]:
+        """Who has a part of it, and which addresses. Where CNI was killed while it gave one back, only a note is left."""
+        found: dict[str, set[str]] = {}
         for path in (TAKEN / self.name).glob("*.*.*.*"):
             with contextlib.suppress(OSError, IndexError):  # it has just been given back, or is being taken
-                found[path] = path.read_text().split()[0]
+                found.setdefault(path.read_text().split()[0], set()).add(path.name)
+        for path in NOTES.glob(f"{self.name}-*-*"):
+            number = path.name.removeprefix(f"{self.name}-").partition("-")[0]
+            with contextlib.suppress(OSError):
+                found.setdefault(number, set()).update(ADDRESS.findall(path.read_text(errors="replace")))
         return found
 
     def sweep(self) -> None:
@@ -41,19 +47,23 @@ class CniNetwork(Network):
         is called by the number of its process. Rules that are there too often go too. Unavailable if that fails."""
         if os.geteuid() or not (TAKEN / self.name).is_dir() or not shutil.which("iptables"):
             return
-        left = {path: number for path, number in self._taken().items() if gone(number)}
+        parts = self._parts()
+        # An address of a note may have been given back and taken anew.
+        taken = set().union(*(addresses for number, addresses in parts.items() if not gone(number)))
+        left = {number: addresses - taken for number, addresses in parts.items() if gone(number)}
         passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
         for rule in repeated(passing):
             output(["iptables", "--wait", "--table", "filter", "--delete", *shlex.split(rule)[1:]])
         if not left:
             return
         translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
-        for path, number in left.items():
-            for table, words in removals(self.name, number, path.name, translating, passing):
+        for number, addresses in left.items():
+            for table, words in removals(self.name, number, addresses, translating, passing):
                 output(["iptables", "--wait", "--table", table, *words])
             for note in NOTES.glob(f"{self.name}-{number}-*"):
                 note.unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+            for address in addresses:
+                (TAKEN / self.name / address).unlink(missing_ok=True)
 
     def forget(self, configured: Path) -> list[str]:
         """Remove its bridge, which the configurations in a folder name, and its notes, if nobody is on it; in words, what was
@@ -96,10 +106,10 @@ def repeated(passing: Iterable[str]) -> list[str]:
 
 
 def removals(
-    network: str, number: str, address: str, translating: Iterable[str], passing: Iterable[str]
+    network: str, number: str, addresses: Iterable[str], translating: Iterable[str], passing: Iterable[str]
 ) -> list[tuple[str, list[str]]]:
-    """(table, words for iptables) that remove the rules of an instance with this address: in the table that translates
-    addresses those with its name, and then their chain; in the other one those that let its address pass."""
+    """(table, words for iptables) that remove the rules of an instance with these addresses: in the table that translates
+    addresses those with its name, and then their chain; in the other one those that let its addresses pass."""
     comment, chains, found = f'name: "{network}" id: "{number}"', {}, []
     for rule in translating:
         words = shlex.split(rule)
@@ -108,8 +118,9 @@ def removals(
             if re.fullmatch(r"CNI-[0-9a-f]+", words[-1]):
                 chains[words[-1]] = None
     found += [("nat", ["--delete-chain", chain]) for chain in chains]
+    passed = {f"{address}/32" for address in addresses}
     for rule in passing:
         words = shlex.split(rule)
-        if words[:2] == ["-A", PASSING] and f"{address}/32" in words:
+        if words[:2] == ["-A", PASSING] and passed & set(words):
             found.append(("filter", ["--delete", *words[1:]]))
     return found
