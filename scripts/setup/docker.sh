@@ -20,6 +20,14 @@ if engine_answers; then
     exit 0
 fi
 
+# Who may ask an engine may have to wait until its containerd is back.
+if ! is_root; then
+    end=$((SECONDS + answers * 2))
+    while [ "$SECONDS" -lt "$end" ] && have docker && timeout "$answers" docker version >/dev/null 2>&1; do
+        if engine_answers; then exit 0; fi
+        sleep 0.5
+    done
+fi
 is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group, then run again."
 if ! have dockerd || ! have docker; then
     packages=(docker.io iptables)

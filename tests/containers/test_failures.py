@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import environments
-from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll.environments.base import LABEL, Place, Spec, output
 from plimsoll.environments.networks import cni, subnets
 from plimsoll.errors import Outage
 from plimsoll.host import disk
@@ -311,18 +311,21 @@ def of_the_network() -> list[str]:
 def test_instances_whose_supervisors_were_killed_leave_nothing_of_their_network(working, image, tmp_path, killed):
     working("singularity-instance")
     environment = environments.find("singularity-instance")
-    specs = [Spec("supervised", f"{LABEL}-supervised-c{number}", image, tmp_path) for number in (0, 1)]
-    environment.stop(environment.start(specs))
-    environment.tried()
-    before = of_the_network()
-    nodes = environment.start(specs)
-    assert len(of_the_network()) > len(before)
-    for number in killed:
-        supervisor = int(Path(f"/proc/{nodes[number].pid}/stat").read_text().rpartition(")")[2].split()[1])
-        assert "instance" in Path(f"/proc/{supervisor}/cmdline").read_text()
-        os.kill(supervisor, signal.SIGKILL)
-    environment.stop(nodes)
-    assert of_the_network() == before
+    place = Place("0", "0")
+    specs = [Spec("supervised", f"{LABEL}-supervised-c{number}", image, tmp_path, place=place) for number in (0, 1)]
+    with lock.machine(environments.known):
+        environment.stop(environment.start(specs))
+        environment.tried()
+        before = of_the_network()
+        nodes = environment.start(specs)
+        assert len(of_the_network()) > len(before)
+        for number in killed:
+            supervisor = int(Path(f"/proc/{nodes[number].pid}/stat").read_text().rpartition(")")[2].split()[1])
+            assert "instance" in Path(f"/proc/{supervisor}/cmdline").read_text()
+            os.kill(supervisor, signal.SIGKILL)
+        environment.stop(nodes)
+        assert of_the_network() == before
+        assert not [group for node in nodes for group in Path("/sys/fs/cgroup").rglob(f"apptainer/{node.pid}")]
 
 
 def instead(monkeypatch, words: str):

@@ -85,6 +85,8 @@ def _cgroups(machine: Machine) -> list[str]:
     for root in cgroup.hierarchies():
         for top in root.glob("plimsoll*"):
             found += [str(top), *(str(path) for path in top.rglob("*") if path.is_dir())]
+        # Of instances, by the numbers of their processes.
+        found += [str(path) for path in root.glob("apptainer/[0-9]*") if not _in_use(path)]
         found += [str(path) for path in root.glob("docker/*") if CONTAINER.fullmatch(path.name) and not _in_use(path)]
     return found
 

@@ -82,12 +82,17 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
         # One whose address was given back, and then CNI was killed.
         (notes / "bridge-4194305-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.90/16"}]}}')
         (notes / "bridge-4194306-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.10/16"}]}}')
+        # What others have who use CNI.
+        (taken / "10.22.0.11").write_text("default-4f")
+        (notes / "bridge-default-4f-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.11/16"}]}}')
+        (notes / "bridge-9-9-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.12/16"}]}}')
         cni.CniNetwork("bridge").sweep()
     finally:
         lives.kill()
         lives.wait()
-    assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "last_reserved_ip.0"]
-    assert [path.name for path in notes.iterdir()] == [f"bridge-{lives.pid}-eth0"]
+    assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "10.22.0.11", "last_reserved_ip.0"]
+    kept = [f"bridge-{lives.pid}-eth0", "bridge-9-9-eth0", "bridge-default-4f-eth0"]
+    assert sorted(path.name for path in notes.iterdir()) == sorted(kept)
     # That of the latter's address, which nobody has.
     assert asked == [["filter", "--delete", "CNI-FORWARD", "-s", "10.22.0.90/32", "-j", "ACCEPT"]]
 

@@ -5,9 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 from plimsoll import environments
@@ -95,20 +93,24 @@ def test_an_engine_without_what_starts_containers_does_not_answer(tmp_path, monk
     # It would be another system with it.
     with pytest.raises(Unavailable, match="its containerd does not answer"):
         engine.versions()
+    for program in ("dockerd", "systemctl"):
+        (tmp_path / program).write_text("#!/bin/sh\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PLIMSOLL_ENGINE_SECONDS", "1")
+    done = subprocess.run(["bash", PROJECT / "scripts/setup/docker.sh"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert (
+        "Docker is not usable by this user" if os.geteuid() else "the Docker engine did not answer within 1 s"
+    ) in done.stderr
 
 
-def test_the_words_that_a_killed_shim_has_left_go_and_those_of_others_stay():
-    kept = []
-    for name in ("plimsoll-1-c0", "web"):
-        descriptor, path = tempfile.mkstemp(prefix="runc-process", dir="/tmp")
-        with open(descriptor, "w") as file:
-            json.dump({"args": ["true"], "env": ["PATH=/bin", f"HOSTNAME={name}"]}, file, separators=(",", ":"))
-        kept.append(Path(path))
-    try:
-        of_docker.remove_words()
-        assert [path.exists() for path in kept] == [False, True]
-    finally:
-        kept[1].unlink()
+def test_the_words_that_a_killed_shim_has_left_go_and_those_of_others_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(of_docker, "SHIMS", tmp_path)
+    for path, name in (("runc-process1", "plimsoll-1-c0"), ("runc-process2", "web"), ("others", "plimsoll-1-c0")):
+        words = {"args": ["true"], "env": ["PATH=/bin", f"HOSTNAME={name}"]}
+        (tmp_path / path).write_text(json.dumps(words, separators=(",", ":")))
+    of_docker.remove_words()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["others", "runc-process2"]
 
 
 # In the place of uv: it notes what it is asked, and makes what looks like an environment. Where a file says so it takes whoever

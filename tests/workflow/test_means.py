@@ -30,6 +30,9 @@ def test_an_engine_that_cannot_start_containers_for_a_while_is_waited_for(study)
     records = study.records()
     assert len(records) == study.planned()
     assert {record["status"] for record in records} == {"valid"}
+    # One that began without it may have ended when it was there again.
+    assert {attempt["status"] for record in records for attempt in record["invalid_attempts"]} <= {"interrupted", "failed"}
+    assert any(record["invalid_attempts"] for record in records)
 
 
 def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study):

@@ -13,7 +13,9 @@ from plimsoll.environments.networks.cni import CniNetwork
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes
 
-# What the program that supervises an instance is called.
+# Where Apptainer makes groups of instances that have a place, by the numbers of their processes.
+GROUPS = "apptainer"
+# How the name of the program begins that supervises an instance.
 SUPERVISOR = "starter"
 
 
@@ -32,7 +34,7 @@ def stop(pids: list[int], seconds: float = 10) -> None:
     for pid in pids:
         with contextlib.suppress(OSError):
             # Without a supervisor it has been adopted by something that stays.
-            if processes.name(parent := int(_stat(pid)[1])) == SUPERVISOR:
+            if processes.name(parent := int(_stat(pid)[1])).startswith(SUPERVISOR):
                 waited.append(parent)
             os.kill(pid, signal.SIGKILL)
     end = time.monotonic() + seconds
@@ -132,6 +134,8 @@ class SingularityInstance(Apptainer):
         """Stop instances. Where what supervised them was killed, nobody else cleans up."""
         stop(pids)
         self.network.give_back(pids)
+        for pid in pids:
+            cgroup.remove(f"{GROUPS}/{pid}")
 
     def tried(self) -> None:
         """Two instances that are the first on a network each make its rules of the firewall."""
@@ -156,6 +160,10 @@ class SingularityInstance(Apptainer):
         if installed():
             stop([instance["pid"] for instance in listed(LABEL)])
         self.network.sweep()
+        numbers = {path.name for root in cgroup.hierarchies() for path in root.glob(f"{GROUPS}/*") if path.name.isdigit()}
+        for number in numbers:
+            if not Path("/proc", number).exists():
+                cgroup.remove(f"{GROUPS}/{number}")
 
 
 ENVIRONMENTS = (SingularityInstance(),)

@@ -22,6 +22,8 @@ LABEL = "plimsoll"
 # What an engine notes of each container, and by which those are found that this user may remove: root may remove everybody's.
 LABELLED = f"{LABEL}={os.geteuid()}"
 REMOVABLE = LABELLED if os.geteuid() else LABEL
+# How long nodes may take to start (s).
+START_SECONDS = 120
 # The memory of a virtual machine, if nobody asks for more.
 GUEST_BYTES = 256 * 2**20
 # Where programs on this host, and in containers that have its IPC, share memory as files.
@@ -360,7 +362,7 @@ def last_words(said: str, code: int) -> str:
     return lines[-1].strip() if lines else f"exit status {code}"
 
 
-def all_of(commands: list[list[str]], seconds: float = 120) -> list[str]:
+def all_of(commands: list[list[str]], seconds: float = START_SECONDS) -> list[str]:
     """Standard outputs of commands that run side by side; Unavailable if one fails, after all have ended, Outage if one cannot
     be killed."""
     processes = [_begun(command) for command in commands]

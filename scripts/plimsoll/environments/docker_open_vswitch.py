@@ -31,6 +31,7 @@ class DockerOpenVSwitch(Docker):
     def examine(self, image) -> None:
         """What Docker needs; the switch is made for every run."""
         self.refuse_silent()
+        self.refuse_idle(image["id"])
 
     def stop(self, nodes) -> None:
         super().stop(nodes)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, LABELLED, REMOVABLE, Environment, Node, Spec, all_of, output
+from plimsoll.environments.base import HOST, LABEL, LABELLED, REMOVABLE, START_SECONDS, Environment, Node, Spec, all_of, output
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
@@ -149,12 +149,12 @@ class Engine(Environment):
         means.refuse_full(self.storage())
 
     def refuse_idle(self, image: str) -> None:
-        """Outage if the engine answers, and starts no container of an image that it has."""
+        """Outage if the engine answers, and starts no container of an image that it has, however much time it gets."""
         words = ["run", "--rm", *self.options, "--label", LABELLED, "--network", "none", image, "true"]
         try:
-            output([*self.command, *words], ANSWER_SECONDS)
+            output([*self.command, *words], START_SECONDS)
         except Unavailable as problem:
-            raise Outage(f"{self.called or self.label} starts no container ({problem})", self.remedy) from problem
+            raise Outage(f"{self.called or self.label} starts no container ({problem})", "mend what it says") from problem
 
     def revive(self) -> None:
         self.network.set_up(HOST)

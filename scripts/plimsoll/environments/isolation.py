@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
 PROBE = Path(__file__).with_name("probe.sh")
-# How long an environment that is there may not start a node: an engine starts its containerd anew within seconds.
-PATIENCE, LOOK_SECONDS = 30.0, 1.0
+# How long an environment that is there may not start a node: an engine starts its containerd anew within eleven seconds.
+PATIENCE, LOOK_SECONDS = 15.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
@@ -30,7 +31,7 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
             try:
                 environment.wake()
                 version, features = environment.check(), _observed(environment, image)
-                environment.tried()
+                put_right(environment)
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}
             except Unavailable as reason:
@@ -38,6 +39,14 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
     if lacking := {name: one["reason"] for name, one in results.items() if not one["works"] and wishes[name] == "required"}:
         raise PlimsollError(_question(lacking))
     return results
+
+
+def put_right(environment: Environment) -> None:
+    """Have put right what the first nodes of an environment have made; if that fails they work all the same."""
+    try:
+        environment.tried()
+    except Unavailable as problem:
+        print(f"plimsoll: what {environment.label} leaves could not be removed: {problem}.", file=sys.stderr)
 
 
 def _question(lacking: dict[str, str]) -> str:
@@ -59,6 +68,8 @@ def _observed(environment: Environment, image: Image) -> dict:
         try:
             return observe(environment, image)
         except Unavailable:
+            # Something of it was killed, perhaps, and nobody else removes what that has left.
+            lock.sweep([environment], aloud=False)
             if time.monotonic() > end:
                 raise
         time.sleep(LOOK_SECONDS)

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from plimsoll.environments.base import output
@@ -27,43 +27,52 @@ class CniNetwork(Network):
     """`name` is that of its configuration."""
 
     def give_back(self, processes) -> None:
-        if {str(number) for number in processes} & self._parts().keys():
-            self.sweep()
+        if ended := {str(number) for number in processes} & self._parts().keys():
+            self._give_back(ended)
+
+    def sweep(self) -> None:
+        """Give back what instances have of it that are not there any more. Rules that are there too often go too. Unavailable
+        if that fails."""
+        self._give_back({number for number in self._parts() if number.isdigit() and gone(number)}, repeated)
 
     def _parts(self) -> dict[str, set[str]]:
-        """Who has a part of it, and which addresses. Where CNI was killed while it gave one back, only a note is left."""
+        """The addresses of each who has a part of it. An instance is called by the number of its process, and others who use
+        CNI otherwise. Where CNI was killed while it gave a part back, only a note is left."""
         found: dict[str, set[str]] = {}
         for path in (TAKEN / self.name).glob("*.*.*.*"):
             with contextlib.suppress(OSError, IndexError):  # it has just been given back, or is being taken
                 found.setdefault(path.read_text().split()[0], set()).add(path.name)
-        for path in NOTES.glob(f"{self.name}-*-*"):
-            number = path.name.removeprefix(f"{self.name}-").partition("-")[0]
+        for path, number in self._notes():
             with contextlib.suppress(OSError):
                 found.setdefault(number, set()).update(ADDRESS.findall(path.read_text(errors="replace")))
         return found
 
-    def sweep(self) -> None:
-        """Give back what instances have of it that are not there any more: addresses, rules of the firewall, notes. An instance
-        is called by the number of its process. Rules that are there too often go too. Unavailable if that fails."""
+    def _notes(self) -> Iterator[tuple[Path, str]]:
+        """Each note, and the number of the process that it is of."""
+        for path in NOTES.glob(f"{self.name}-*"):
+            if noted := re.fullmatch("([0-9]+)-[^-]+", path.name.removeprefix(f"{self.name}-")):
+                yield path, noted[1]
+
+    def _give_back(self, ended: set[str], besides: Callable[[list[str]], list[str]] = lambda _: []) -> None:
+        """Remove addresses, rules of the firewall, and notes of these instances, and what rules there are `besides`."""
         if os.geteuid() or not (TAKEN / self.name).is_dir() or not shutil.which("iptables"):
             return
         parts = self._parts()
         # An address of a note may have been given back and taken anew.
-        taken = set().union(*(addresses for number, addresses in parts.items() if not gone(number)))
-        left = {number: addresses - taken for number, addresses in parts.items() if gone(number)}
+        taken = set().union(*(addresses for number, addresses in parts.items() if number not in ended))
+        left = {number: addresses - taken for number, addresses in parts.items() if number in ended}
         passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
-        for rule in repeated(passing):
-            output(["iptables", "--wait", "--table", "filter", "--delete", *shlex.split(rule)[1:]])
-        if not left:
-            return
-        translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
-        for number, addresses in left.items():
-            for table, words in removals(self.name, number, addresses, translating, passing):
-                output(["iptables", "--wait", "--table", table, *words])
-            for note in NOTES.glob(f"{self.name}-{number}-*"):
-                note.unlink(missing_ok=True)
-            for address in addresses:
-                (TAKEN / self.name / address).unlink(missing_ok=True)
+        found = [("filter", "--delete", *shlex.split(rule)[1:]) for rule in besides(passing)]
+        if left:
+            translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
+            of_each = (removals(self.name, number, left[number], translating, passing) for number in left)
+            found += dict.fromkeys((table, *words) for removed in of_each for table, words in removed)
+        for table, *words in found:
+            output(["iptables", "--wait", "--table", table, *words])
+        for note in [path for path, number in self._notes() if number in left]:
+            note.unlink(missing_ok=True)
+        for address in set().union(*left.values()):
+            (TAKEN / self.name / address).unlink(missing_ok=True)
 
     def forget(self, configured: Path) -> list[str]:
         """Remove its bridge, which the configurations in a folder name, and its notes, if nobody is on it; in words, what was
