@@ -87,7 +87,8 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
 
 
 def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
-    answers = iter([Unavailable("no containerd"), {"namespaces": []}])
+    answers, swept = iter([Unavailable("no containerd"), {"namespaces": []}]), []
+    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: swept.append(environments))
 
     def observe(*_):
         if isinstance(answer := next(answers), Unavailable):
@@ -96,11 +97,13 @@ def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
 
     monkeypatch.setattr(isolation, "observe", observe)
     monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
-    assert isolation._observed(None, {}) == {"namespaces": []}
+    engine = object()
+    assert isolation._observed(engine, {}) == {"namespaces": []} and swept == [[engine]]
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
     answers = iter([Unavailable("no containerd")] * 2)
     with pytest.raises(Unavailable, match="no containerd"):
-        isolation._observed(None, {})
+        isolation._observed(engine, {})
+    assert swept == [[engine]] * 2
 
 
 @pytest.mark.parametrize(
