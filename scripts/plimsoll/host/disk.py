@@ -12,6 +12,8 @@ from plimsoll.errors import Outage, Unavailable
 TAKEN_BYTES, LEFT_BYTES = 2**28, 2**30
 # What has to be free before a run beside what it writes (bytes).
 SPARE_BYTES = 2 * LEFT_BYTES
+# What lies on the disk of an engine, in words.
+CONTAINERS = "the containers"
 
 
 def device_of(storage: Path) -> str | None:

@@ -48,7 +48,7 @@ def attempt(attempt: Attempt) -> dict:
     environment = environments.find(attempt.cell["runtime"])
     try:
         storage = _room_on_disk(attempt.cell, environment)
-        attempt.room.watch({"the containers": storage})
+        attempt.room.watch({disk.CONTAINERS: storage})
         return _Run(attempt, environment, storage).measure()
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}

@@ -41,7 +41,7 @@ def attempt(attempt: Attempt) -> dict:
         return {"status": status.FAILED, "reason": str(problem)}
     try:
         refuse_full(attempt.cell)
-        attempt.room.watch({f"the containers in {folder}": folder for folder in written(attempt.cell)})
+        attempt.room.watch({f"{disk.CONTAINERS} in {folder}": folder for folder in written(attempt.cell)})
         measured = task.measure()
         measured |= privileges.read(attempt.folder, attempt.cell)
     except InvalidOutput as problem:

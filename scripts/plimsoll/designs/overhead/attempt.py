@@ -152,8 +152,7 @@ class _Run:
         if self.on_disk:
             self._refuse_full()
         if self.on_disk or self._in_container:
-            storage = self.engine.storage()
-            self.attempt.room.watch({"the containers": storage})
+            self.attempt.room.watch({disk.CONTAINERS: self.engine.storage()})
         if not self.services:
             return self._bare()
         if self.on_disk and self._in_container:

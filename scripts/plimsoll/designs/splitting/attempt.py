@@ -13,7 +13,7 @@ from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.environments import segments
 from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable
-from plimsoll.host import processes
+from plimsoll.host import disk, processes
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -39,8 +39,6 @@ NOT_COMPARED = (
     "libbsd",
     "libmd.",
 )
-# What lies on their disk, in words.
-CONTAINERS = "the containers"
 # The launcher's own traffic is some 100 kB per rank; what is more than this comes from messages.
 MANY_BYTES = 10_000_000
 
@@ -84,7 +82,7 @@ def launch(attempt: Attempt) -> dict[str, dict]:
         reason = f"the containers could not be started: {problem}"
         return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
     root = processes.root(nodes[0].groups)
-    attempt.room.watch({CONTAINERS: root} if root else {})
+    attempt.room.watch({disk.CONTAINERS: root} if root else {})
     seconds["deploy"] = round(time.monotonic() - begun, 4)
     ended: dict[str, Ended | str] = {}
     try:
@@ -96,7 +94,7 @@ def launch(attempt: Attempt) -> dict[str, dict]:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
         if attempt.room.refused and environment.services:
             with contextlib.suppress(Unavailable):
-                attempt.room.moved({CONTAINERS: environment.storage()})
+                attempt.room.moved({disk.CONTAINERS: environment.storage()})
         if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
             # Ranks on this host outlive a launcher that was killed, and strays a program that ended: they would be neighbours
             # of the next attempt.

@@ -89,7 +89,7 @@ class _Run:
         self.device = disk.device_of(self.environment.storage())
         for engine in self.engines:
             self._settle(engine)
-        self.attempt.room.begin()
+        self.attempt.room.watch({disk.CONTAINERS: self.environment.storage()})
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
@@ -148,6 +148,5 @@ class _Run:
 
     def _refuse_full(self) -> None:
         """Outage if there is no room for what the cluster writes."""
-        storage = self.environment.storage()
-        disk.refuse_less(storage, TIMES_THE_DATA * sum(self.cell["sizes"].values()) + disk.SPARE_BYTES)
-        self.attempt.room.watch({"the containers": storage})
+        needed = TIMES_THE_DATA * sum(self.cell["sizes"].values()) + disk.SPARE_BYTES
+        disk.refuse_less(self.environment.storage(), needed)

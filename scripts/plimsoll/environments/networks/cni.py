@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll.environments.base import output
@@ -27,13 +27,24 @@ class CniNetwork(Network):
     """`name` is that of its configuration."""
 
     def give_back(self, processes) -> None:
-        if ended := {str(number) for number in processes} & self._parts().keys():
-            self._give_back(ended)
+        parts = self._parts()
+        if ended := {str(number) for number in processes} & parts.keys():
+            self._give_back(parts, ended)
 
     def sweep(self) -> None:
         """Give back what instances have of it that are not there any more. Rules that are there too often go too. Unavailable
         if that fails."""
-        self._give_back({number for number in self._parts() if number.isdigit() and gone(number)}, repeated)
+        if not self._may_change():
+            return
+        for rule in repeated(rules("filter")):
+            remove("filter", "--delete", *shlex.split(rule)[1:])
+        parts = self._parts()
+        if ended := {number for number in parts if number.isdigit() and gone(number)}:
+            self._give_back(parts, ended)
+
+    def _may_change(self) -> bool:
+        """Whether this user could have instances on it, and may change the firewall."""
+        return not os.geteuid() and (TAKEN / self.name).is_dir() and bool(shutil.which("iptables"))
 
     def _parts(self) -> dict[str, set[str]]:
         """The addresses of each who has a part of it. An instance is called by the number of its process, and others who use
@@ -53,22 +64,18 @@ class CniNetwork(Network):
             if noted := re.fullmatch("([0-9]+)-[^-]+", path.name.removeprefix(f"{self.name}-")):
                 yield path, noted[1]
 
-    def _give_back(self, ended: set[str], besides: Callable[[list[str]], list[str]] = lambda _: []) -> None:
-        """Remove addresses, rules of the firewall, and notes of these instances, and what rules there are `besides`."""
-        if os.geteuid() or not (TAKEN / self.name).is_dir() or not shutil.which("iptables"):
+    def _give_back(self, parts: dict[str, set[str]], ended: set[str]) -> None:
+        """Remove addresses, rules of the firewall, and notes of those who have `ended`, given everybody's parts."""
+        if not self._may_change():
             return
-        parts = self._parts()
         # An address of a note may have been given back and taken anew.
         taken = set().union(*(addresses for number, addresses in parts.items() if number not in ended))
         left = {number: addresses - taken for number, addresses in parts.items() if number in ended}
-        passing = output(["iptables", "--wait", "--list-rules"]).splitlines()
-        found = [("filter", "--delete", *shlex.split(rule)[1:]) for rule in besides(passing)]
-        if left:
-            translating = output(["iptables", "--wait", "--table", "nat", "--list-rules"]).splitlines()
-            of_each = (removals(self.name, number, left[number], translating, passing) for number in left)
-            found += dict.fromkeys((table, *words) for removed in of_each for table, words in removed)
-        for table, *words in found:
-            output(["iptables", "--wait", "--table", table, *words])
+        translating, passing = rules("nat"), rules("filter")
+        of_each = (removals(self.name, number, left[number], translating, passing) for number in left)
+        # Two may have had the same address.
+        for table, *words in dict.fromkeys((table, *words) for removed in of_each for table, words in removed):
+            remove(table, *words)
         for note in [path for path, number in self._notes() if number in left]:
             note.unlink(missing_ok=True)
         for address in set().union(*left.values()):
@@ -105,6 +112,16 @@ def gone(number: str) -> bool:
         return os.readlink(f"/proc/{number}/ns/net") == os.readlink("/proc/self/ns/net")
     except OSError:
         return True
+
+
+def rules(table: str) -> list[str]:
+    """Those of a table of the firewall."""
+    return output(["iptables", "--wait", "--table", table, "--list-rules"]).splitlines()
+
+
+def remove(table: str, *words: str) -> None:
+    """Have iptables remove what these words say from a table."""
+    output(["iptables", "--wait", "--table", table, *words])
 
 
 def repeated(passing: Iterable[str]) -> list[str]:
