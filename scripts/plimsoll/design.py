@@ -39,6 +39,8 @@ class Factors(Protocol):
 class Check(Protocol):
     """`check`: names in files, against what they refer to."""
 
+    NAMED: tuple[str, ...]  # the factors whose levels claims and answers may name
+
     def study(self, study: dict, source: str, refer: Refer) -> None:
         """Check a study, and resolve what the file abbreviates."""
 

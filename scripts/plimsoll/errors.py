@@ -58,6 +58,11 @@ def shown(value: object, most: int = 60) -> str:
     one."""
     # Python refuses to write a number of thousands of digits.
     text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
+    return begun(text, most)
+
+
+def begun(text: str, most: int) -> str:
+    """A text, or the beginning of a long one, for a sentence."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 

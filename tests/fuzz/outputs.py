@@ -320,7 +320,16 @@ READERS = (
         "netperf throughput", "netperf_throughput.txt", lambda text: {"rate": network.throughput(text, NETWORK)}, values=dict
     ),
     _text("netperf latency", "netperf_latency.txt", lambda text: {"latency": network.latency(text, NETWORK)}, values=dict),
-    _text("perf", "perf.csv", lambda text: events.parse(text, COUNTED, 2), values=dict, unborne=frozenset(COUNTED), share=4000),
+    _text(
+        "perf",
+        "perf.csv",
+        lambda text: events.parse(text, COUNTED, 2),
+        values=dict,
+        unborne=frozenset(COUNTED),
+        # What did not migrate has none.
+        may_be_zero=True,
+        share=4000,
+    ),
     Reader("ranks", (sample("rank.json"),), _ranks, (InvalidOutput,), OF_BOTH, _of_ranks, unborne=OF_RANKS, may_be_zero=True),
     Reader(
         "mpi profile", (sample("profile.json"),), _profile, (InvalidOutput,), OF_BOTH, dict, may_be_zero=True, unborne=CALLS

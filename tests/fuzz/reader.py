@@ -14,6 +14,9 @@ from tests.fuzz.mutations import OF_TEXT, Mutation
 HOW_MANY = (1, 1, 1, 1, 1, 1, 2, 2, 3)
 # A sentence for people has no more characters.
 LONGEST = 1500
+# Mutations after which there may be a number with fewer digits, and those that bring a line of something else.
+CUT = frozenset({"cut_a_number", "cut_a_line"})
+FOREIGN = frozenset({"insert_a_line", "append"})
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
@@ -54,8 +57,10 @@ class Input:
 
     @property
     def damaged(self) -> bool:
-        """Whether it is an output that was damaged, and not one with another number in it."""
-        return all(one.damage for one in self.mutations)
+        """Whether it is an output that was damaged, and not one with another number in it. One line in the place of another one
+        may be another output."""
+        names = {one.name for one in self.mutations}
+        return all(one.damage for one in self.mutations) and not (names & FOREIGN and names - FOREIGN)
 
 
 def inputs(reader: Reader, seed: str, number: int) -> Input:
@@ -117,7 +122,7 @@ def _wrong(given: Input, name: str, value: float, true: float | None) -> str | N
         return f"{name} is {value!r}"
     if value == true or (true is not None and abs(value - true) <= reader.rounded.get(name, 0.0) * true):
         return None
-    cut = [one.name for one in given.mutations if one.name == "cut_a_number"]
+    cut = [one.name for one in given.mutations if one.name in CUT]
     if given.damaged and not (name in reader.unborne and cut):
         return f"of a damaged output {name} is {value!r}, and was {true!r}"
     near = reader.near.get(name)

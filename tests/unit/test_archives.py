@@ -321,6 +321,10 @@ def another_plan(contents):
     return stating({**contents, PLAN: json.dumps({**plan, "study": "liu2020"}).encode()})
 
 
+def with_order(order):
+    return lambda contents: stated(PLAN, json.dumps({**json.loads(contents[PLAN]), "order": order}).encode())(contents)
+
+
 BAD = [
     (without(layout.MANIFEST), "it has no archive.json, so that it is none of those that `make archive` makes"),
     (changed(layout.MANIFEST, b"{"), "its archive.json is no JSON"),
@@ -342,8 +346,10 @@ BAD = [
     (stated(f"results/{STUDY}/observations.csv", b"a"), "where the workflow writes"),
     (stated(".snakemake/locks", b"a"), "it would put .snakemake/locks where the workflow writes"),
     (stated(f"results/{STUDY}/runs/a/1.json", b"a"), "where the workflow writes"),
-    (another_plan, f"its plan of {STUDY} is none"),
-    (stated(PLAN, b"{"), f"its plan of {STUDY} is none"),
+    (another_plan, f"its plan of {STUDY} is of another study"),
+    (stated(PLAN, b"{"), f"its plan of {STUDY} is none: it is no complete JSON"),
+    (with_order([[[], 1]]), f"its plan of {STUDY} is none: order"),
+    (with_order([["a", 1]]), f"its plan of {STUDY} is of another study, or names cells that it has not"),
     (fewer_records, f"records in {FOLDER}, and says that it has"),
     (fewer_records_as_said, "it lacks the record "),
     (record_at("../1.json"), "it has a record with the path '../1.json', which leaves its folder"),

@@ -80,6 +80,22 @@ def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
         book.check_against(liu2020, wrong)
 
 
+@pytest.mark.parametrize("study", ["liu2020", "jha2018", "jha2021", "li2018", "li2018-hadoop", "amaral2015"])
+@pytest.mark.parametrize("key", ["scope", "a", "b", "except", "relative_to"])
+def test_a_mistyped_factor_is_refused_in_every_design(claims, study, key):
+    loaded = studies.load(study, designs.known())
+    book.check_against(loaded, claims[study])
+    claim = next(claim for claim in claims[study] if "parts" not in claim)
+    with pytest.raises(PlimsollError, match=rf"{claim['id']}: {key}: 'runtimes' is no factor of the study \("):
+        book.check_against(loaded, [{**claim, key: {"runtimes": ["docker"]}}])
+
+
+def test_a_trend_is_along_a_factor(claims, liu2020):
+    trend = next(claim for claim in claims["liu2020"] if "along" in claim and "untestable" not in claim)
+    with pytest.raises(PlimsollError, match="along.factor: 'granularities' is no factor of the study"):
+        book.check_against(liu2020, [{**trend, "along": {**trend["along"], "factor": "granularities"}}])
+
+
 def by_part(claim):
     """Assertions of a claim; an order is one for each entry and the next."""
     for part in book.parts_of(claim) or [claim]:

@@ -162,12 +162,12 @@ def test_an_event_that_was_not_counted_is_no_zero(name):
     ("text", "words"),
     [
         (PERF[:-20], "end in the middle of a line"),
-        (PERF + "34,,context-switches,docker/a,7981682,100.00,,\n", "counted context-switches twice in docker/a"),
+        (PERF + "34,,context-switches,docker/a,7981682,100.00,,\n", "counted 'context-switches' twice in 'docker/a'"),
         (PERF.replace("956,,context-switches,docker/b,160177340,100.00,,\n", ""), "counted context-switches in 1 groups"),
         (PERF.replace("956,", "95x,"), "have the line '95x,"),
         (PERF.replace("956,", "-956,"), "have the line '-956,"),
         (PERF.replace("956,", "nan,"), "have the line 'nan,"),
-        (PERF.replace("docker/b", "docker/a"), "twice in docker/a"),
+        (PERF.replace("docker/b", "docker/a"), "twice in 'docker/a'"),
         ("", "end in the middle"),
     ],
 )

@@ -21,6 +21,14 @@ def test_time_left_is_that_of_the_same_cells():
     assert progress.remaining(queue, [*done, ["a/2", None, 113.0, None, 0]]) == 16
 
 
+@pytest.mark.parametrize("seconds", ["1e308", "-1e308", "1e13", "-3"])
+def test_a_damaged_line_of_what_is_crossed_off_is_left_out(tmp_path, capsys, seconds):
+    progress.begin(tmp_path, ["a/1", "a/2", "a/3"])
+    (tmp_path / "done.jsonl").write_text(f'["a/1", {seconds}, 1795658619.0, "valid", 1]\n' * 2)
+    progress.finish(tmp_path, "a/2", 3.0, result())
+    assert capsys.readouterr().err == "[1/3]    0:06 left   valid       3.0s a/2\n"
+
+
 def test_a_line_begins_with_the_count_the_time_left_and_the_status(tmp_path, capsys):
     progress.begin(tmp_path, [f"uma/exact/E1/docker/any/beff/{n}" for n in range(1, 12)])
     progress.finish(tmp_path, "uma/exact/E1/docker/any/beff/1", 3.0, result())

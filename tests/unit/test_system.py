@@ -82,6 +82,16 @@ def test_what_changes_while_it_measures_stops_it(folder, engine, host, change, s
     assert said in str(problem.value) and "make new-system" in str(problem.value)
 
 
+def test_what_has_changed_is_told_in_one_sentence_however_much_it_is(folder, engine, host):
+    host.update({f"mitigation {number}": "pointer sanitization " * 1000 for number in range(50)})
+    system.note(folder, [engine])
+    put_record(folder)
+    host.update({f"mitigation {number}": "none" for number in range(50)})
+    with pytest.raises(system.Another, match="45 more") as problem:
+        system.note(folder, [engine])
+    assert len(str(problem.value)) < 1200
+
+
 def test_settings_that_are_written_changed_or_deleted_have_the_engine_asked_again(folder, engine, host):
     first = system.identity(folder, engine)
     settings = engine.path.with_name("settings.json")

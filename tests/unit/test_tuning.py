@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from plimsoll import designs
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
@@ -147,6 +148,15 @@ def test_a_study_that_cannot_be_is_refused(tmp_path, old, new, said):
     path = tmp_path / "li2018-hadoop.yaml"
     path.write_text(text.replace(old, new))
     with pytest.raises(PlimsollError, match=said):
+        studies.read(path, designs.known())
+
+
+def test_a_study_without_strategies_is_refused(tmp_path):
+    given = yaml.safe_load((studies.STUDIES / "li2018-hadoop.yaml").read_text())
+    del given["strategies"]
+    path = tmp_path / "li2018-hadoop.yaml"
+    path.write_text(yaml.safe_dump(given))
+    with pytest.raises(PlimsollError, match="'strategies' is a required property"):
         studies.read(path, designs.known())
 
 

@@ -8,6 +8,7 @@ UPGRADES then gets a step from each older format that is still read, and docs/ar
 from collections.abc import Callable
 
 from plimsoll.archives.layout import Refused
+from plimsoll.errors import shown
 
 FORMAT = 1
 # By the number of a format: from a manifest of that format to one of the next.
@@ -20,7 +21,7 @@ def current(manifest: dict) -> dict:
     if type(given) is not int or given < 1:
         raise Refused("it does not say in which format it is")
     if given > FORMAT:
-        raise Refused(f"it has the format {given}, and this version of Plimsoll reads {FORMAT}: take a newer version")
+        raise Refused(f"it has the format {shown(given)}, and this version of Plimsoll reads {FORMAT}: take a newer version")
     for number in range(given, FORMAT):
         if number not in UPGRADES:
             raise Refused(f"it has the format {given}, which this version of Plimsoll no longer reads: take an older version")

@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from plimsoll import documents
 from plimsoll.archives import formats, pictures, records, rounding
 from plimsoll.archives.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 from plimsoll.interchange import Plan
 
 # What an archive says of itself is no longer, and what it holds is no larger than so many times its own size, unless it is
@@ -100,7 +101,7 @@ def _check_members(archive: Archive) -> None:
 def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if not inside(name) or member.orig_filename != name:
-        raise Refused(f"its member {member.orig_filename!r} would leave the folder that it is unpacked into")
+        raise Refused(f"its member {shown(member.orig_filename)} would leave the folder that it is unpacked into")
     if said is None:
         raise Refused(f"it has {name}, of which its {MANIFEST} says nothing")
     if kind not in (0, stat.S_IFREG):
@@ -199,12 +200,12 @@ def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) ->
 def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     """The runs (cell, repetition) of a plan that an archive gave. Refused if it is no plan of the study."""
     try:
-        plan = json.loads(path.read_text())
-        runs = [(cell, repetition) for cell, repetition in plan["order"]]
-        if plan["study"] != study or Plan.__required_keys__ - plan.keys() or {cell for cell, _ in runs} - plan["cells"].keys():
-            raise ValueError
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise Refused(f"its plan of {study} is none") from problem
+        plan = documents.of(path, Plan)
+    except documents.Misfit as problem:
+        raise Refused(f"its plan of {study} is none: {problem}") from problem
+    runs = [(cell, repetition) for cell, repetition in plan["order"]]
+    if plan["study"] != study or {cell for cell, _ in runs} - plan["cells"].keys():
+        raise Refused(f"its plan of {study} is of another study, or names cells that it has not")
     return runs
 
 

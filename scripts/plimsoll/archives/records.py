@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.archives.layout import Refused, inside
+from plimsoll.errors import shown
 from plimsoll.interchange import Record
 
 # A value of so many characters is worth a reference.
@@ -95,7 +96,7 @@ def _read(told: dict, large: dict[tuple[str, str], str]) -> tuple[str, bytes]:
     """(path, content) of a record's line; `large` has, as text, the large values that later lines may refer to."""
     name = told["path"]
     if not (isinstance(name, str) and inside(name) and name.endswith(".json")):
-        raise Refused(f"it has a record with the path {name!r}, which leaves its folder")
+        raise Refused(f"it has a record with the path {shown(name)}, which leaves its folder")
     if "bytes" in told:
         return name, base64.b64decode(told["bytes"], validate=True)
     own = {(name, key): text for key, value in told["record"].items() if len(text := _compact(value)) >= LARGE}

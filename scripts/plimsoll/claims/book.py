@@ -10,6 +10,8 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
 CLAIMS = paths.CONFIG / "claims"
+# The sides of a claim may differ in what is measured, as in a factor.
+METRIC = "metric"
 
 
 def names() -> list[str]:
@@ -22,7 +24,7 @@ def load(study: str) -> list[dict]:
     twice or of another study, or a question that the file does not spell out."""
     source, document = f"config/claims/{study}.yaml", _document(study)
     if document["study"] != study:
-        raise PlimsollError(f"{source}: study: {document['study']!r} is not the file's name, {study!r}.")
+        raise PlimsollError(f"{source}: study: {shown(document['study'])} is not the file's name, {study!r}.")
     seen = set()
     for claim in document["claims"]:
         if not claim["id"].startswith(f"{study}-") or claim["id"] in seen:
@@ -103,6 +105,7 @@ def check_against(study: dict, claims: list[dict]) -> None:
     for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
         _check_order(study["id"], claim)
         _check_metrics(study["id"], claim, metrics, also)
+        _check_factors(study, claim)
 
         def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
             if unknown := set(values) - set(known):
@@ -115,11 +118,23 @@ def check_against(study: dict, claims: list[dict]) -> None:
         study.design.check.claim(study, claim, refer)
 
 
+def _check_factors(study: dict, claim: dict) -> None:
+    """PlimsollError for a mapping to levels of what is no factor, of which nothing would be asked."""
+    known = [METRIC, *study.design.check.NAMED]
+    along = [("along.factor", [claim["along"]["factor"]])] if "along" in claim and "untestable" not in claim else []
+    for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
+        if unknown := [factor for factor in named if factor not in known]:
+            raise PlimsollError(
+                f"config/claims/{study['id']}.yaml: {claim['id']}: {key}: {shown(unknown[0])} is no factor of the study "
+                f"({', '.join(known)})."
+            )
+
+
 def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, str]) -> None:
     """PlimsollError for a name that is neither a metric of the study nor, where the claim is about one, a word."""
     named = [("metrics", name, [*metrics, *also]) for name in claim["metrics"]]
     named += [("opposite", name, metrics) for name in claim.get("opposite", [])]
-    named += [(f"{side}.metric", name, metrics) for side, levels in levels_of(claim) for name in levels.get("metric", [])]
+    named += [(f"{side}.metric", name, metrics) for side, levels in levels_of(claim) for name in levels.get(METRIC, [])]
     for key, name, known in named:
         if name in known:
             continue

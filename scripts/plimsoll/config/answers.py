@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from plimsoll.design import Design, Refer
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 
 
 def of(study: Mapping) -> list[dict]:
@@ -29,25 +29,32 @@ def levels_of(answer: Mapping) -> dict[str, list[str]]:
 
 def check(study: dict, source: str, design: Design, refer: Refer) -> None:
     """Raise PlimsollError, naming `source` and the key, for a metric or level that an answer of the study names and that is not
-    there, a name that two answers have, and rows that do not have the same factors."""
+    there, what is no factor, a name that two answers have, and rows that do not have the same factors."""
     seen = set()
     for number, answer in enumerate(of(study)):
         key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
         if answer["name"] in seen:
-            raise PlimsollError(f"{source}: {key}.name: {answer['name']!r} is given twice; give each a name of its own.")
+            raise PlimsollError(f"{source}: {key}.name: {shown(answer['name'])} is given twice; give each a name of its own.")
         seen.add(answer["name"])
+        for part, levels in _named(answer):
+            refer(f"{key}.{part}", list(levels), list(design.check.NAMED))
         factors = [sorted(rows) for rows in rows_of(answer)]
         if any(other != factors[0] for other in factors):
-            told = "; ".join(dict.fromkeys(", ".join(names) for names in factors))
+            told = "; ".join(dict.fromkeys(", ".join(map(shown, names)) for names in factors))
             raise PlimsollError(f"{source}: {key}.rows: all of them must name the same factors, and they name {told}.")
         _check_names(study, answer, key, design, refer)
+
+
+def _named(answer: Mapping) -> list[tuple[str, Mapping]]:
+    """Every mapping of factors to levels in an answer, with its key."""
+    sides = [(part, answer.get(part, {})) for part in ("baseline", "scope", "each")]
+    return [*(("rows", rows) for rows in rows_of(answer)), *sides]
 
 
 def _check_names(study: dict, answer: dict, key: str, design: Design, refer: Refer) -> None:
     """Metrics, factors and levels of one answer, which names levels as a claim does."""
     refer(f"{key}.metrics", answer["metrics"], list(study["metrics"]))
-    sides = [(part, answer.get(part, {})) for part in ("baseline", "scope", "each")]
-    for part, levels in [*(("rows", rows) for rows in rows_of(answer)), *sides]:
+    for part, levels in _named(answer):
         design.check.claim(
             study,
             {"scope": levels},

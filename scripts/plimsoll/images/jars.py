@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError, Unavailable, shown
 
 # Maven's own default; a mirror of it can be named instead.
 CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -31,7 +31,7 @@ def listed(lock: Path) -> dict[str, str]:
     for number, line in enumerate(lock.read_text().splitlines(), start=1):
         words = line.split()
         if len(words) != 2 or len(words[0]) != 64 or not words[1].endswith(".jar"):
-            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {line!r}.")
+            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {shown(line)}.")
         jars[words[1]] = words[0]
     return jars
 

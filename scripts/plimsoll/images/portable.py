@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from plimsoll import paths
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 from plimsoll.images import builder, comparing, contents, forms, store
 from plimsoll.interchange import Image
 
@@ -136,7 +136,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
     except (ValueError, RecursionError) as problem:
         raise PlimsollError(f"{source} is damaged: what it says of itself is no JSON.") from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
-        raise PlimsollError(f"{source} has the format {manifest.get('format')}, and this version reads {FORMAT}.")
+        raise PlimsollError(f"{source} has the format {shown(manifest.get('format'))}, and this version reads {FORMAT}.")
     yaml_files.check(manifest, "images", str(source))
     return manifest
 

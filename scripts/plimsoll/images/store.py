@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll import documents, paths
 from plimsoll.environments.base import gone
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
@@ -37,7 +37,7 @@ def folder_of(image: Image) -> Path:
     """Where an image's forms lie, by its tag. PlimsollError for a tag that would lead elsewhere."""
     name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
     if Path(name).name != name or name.startswith("."):
-        raise PlimsollError(f"{image['tag']!r} is no tag of an image of ours: delete the description that has it.")
+        raise PlimsollError(f"{shown(image['tag'])} is no tag of an image of ours: delete the description that has it.")
     return paths.image_store() / name
 
 

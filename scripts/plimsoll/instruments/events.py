@@ -135,7 +135,7 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
             raise InvalidOutput(f"perf's counts have the line {shown(line)}")
         of_event = counted.setdefault(row["event"], {})
         if row["group"] in of_event:
-            raise InvalidOutput(f"perf counted {row['event']} twice in {row['group']}")
+            raise InvalidOutput(f"perf counted {shown(row['event'])} twice in {shown(row['group'])}")
         of_event[row["group"]] = row["count"]
     counts = {}
     for name, event in events.items():

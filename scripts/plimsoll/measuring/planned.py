@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll import documents
 from plimsoll.design import Factors
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import Damaged, PlimsollError, shown
 from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
 # What a cell that can be measured has.
@@ -36,12 +36,12 @@ def _refuse_unknown(plan: Plan) -> None:
     for path, cell in cells.items():
         needed = [*plan["factors"], *(() if cell["reason"] else OF_MEASURABLE)]
         if lacking := [key for key in needed if key not in cell]:
-            raise documents.Misfit(f"the cell {path!r} lacks {lacking[0]!r}")
+            raise documents.Misfit(f"the cell {shown(path)} lacks {shown(lacking[0])}")
         if cell["path"] != path:
-            raise documents.Misfit(f"the cell {path!r} has another path")
+            raise documents.Misfit(f"the cell {shown(path)} has another path")
     for path in dict.fromkeys(path for path, _ in plan["order"]):
         if path not in cells or cells[path]["reason"]:
-            raise documents.Misfit(f"its order has {path!r}, which is no cell that can be measured")
+            raise documents.Misfit(f"its order has {shown(path)}, which is no cell that can be measured")
 
 
 def _damaged(path: Path, misfit: documents.Misfit) -> Damaged:

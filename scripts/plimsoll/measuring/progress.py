@@ -16,6 +16,8 @@ from plimsoll.measuring import status
 
 # Columns of a terminal.
 WIDTH = 80
+# No run takes so long, nor ends so late (s).
+LATEST = 1e12
 # A line of what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts.
 Row = tuple[str, float | None, float, str | None, int]
 
@@ -75,13 +77,14 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
 
 
 def _row(line: str) -> list | None:
-    """A run that is crossed off; None for a line that a kill has cut off. These lines are for people, and no reason to stop."""
+    """A run that is crossed off; None for a damaged line, as a kill leaves it. These lines are for people, and no reason to
+    stop."""
     try:
         row = json.loads(line)
         documents.fit(row, Row)
     except (ValueError, RecursionError, documents.Misfit):
         return None
-    return row
+    return row if 0 <= (row[1] or 0) < LATEST and abs(row[2]) < LATEST else None
 
 
 def describe(queue: list[str], done: list[list], result: Record) -> str:

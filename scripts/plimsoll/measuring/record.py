@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from plimsoll import documents
-from plimsoll.errors import Damaged
+from plimsoll.errors import Damaged, shown
 from plimsoll.interchange import Cell, Record
 from plimsoll.measuring import status
 
@@ -86,9 +86,9 @@ def read(path: Path, kind: type = Record) -> Record:
     except documents.Misfit as misfit:
         raise Damaged(f"{path} is no complete record: {misfit}") from misfit
     if record["format"] != FORMAT:
-        raise Damaged(f"{path} has the format {record['format']}, and this version reads {FORMAT}")
+        raise Damaged(f"{path} has the format {shown(record['format'])}, and this version reads {FORMAT}")
     if record["status"] not in status.NAMES:
-        raise Damaged(f"{path} is no complete record: there is no status {record['status']!r}")
+        raise Damaged(f"{path} is no complete record: there is no status {shown(record['status'])}")
     if not NAME.fullmatch(record["fingerprint"]):
         raise Damaged(f"{path} is no complete record: its fingerprint is none")
     if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):

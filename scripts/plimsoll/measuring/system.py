@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Protocol, TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.errors import Outage, Unavailable, begun, first_of
 from plimsoll.host import system as of_host
 from plimsoll.measuring import record
 
 FILE = "system.json"
 HOST = "this host"
+# Of a sentence: characters of a version, and changes.
+LONGEST, MOST = 120, 5
 NEW = "put aside what it has measured, with its figures and pages (make new-system does)"
 
 
@@ -53,7 +55,7 @@ class Another(Outage):
     """This host is no longer the system that a study was measured on."""
 
     def __init__(self, study: str, changes: list[str]):
-        said = " ".join("; ".join(changes).split())
+        said = " ".join(first_of(changes, MOST, "; ").split())
         super().__init__(f"{study} was measured on another system ({said})", NEW)
 
 
@@ -111,11 +113,15 @@ def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
     """In words, what differs between the parts that both have."""
     return [
-        f"{name if part == HOST else f'{part}, {name}'}: {old[part].get(name, 'none')} then, {new[part].get(name, 'none')} now"
+        f"{name if part == HOST else f'{part}, {name}'}: {_told(old[part], name)} then, {_told(new[part], name)} now"
         for part in old.keys() & new.keys()
         for name in sorted(old[part].keys() | new[part].keys())
         if old[part].get(name) != new[part].get(name)
     ]
+
+
+def _told(part: dict[str, str], name: str) -> str:
+    return begun(part.get(name, "none"), LONGEST)
 
 
 def read(folder: Path) -> Noted | None:

@@ -11,6 +11,8 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.workloads.base import Microservice
 
+NAMED = ("case", "co_runner", "benchmark", "statistic")
+
 
 def study(study: dict, source: str, refer: Refer) -> None:
     """Names of microservices, metrics, runtimes and reference tables."""

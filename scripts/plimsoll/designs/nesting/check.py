@@ -11,6 +11,7 @@ from plimsoll.designs.nesting.factors import (
     CPU,
     ENVIRONMENT,
     EVERY,
+    FACTORS,
     MOST,
     NETWORK,
     NETWORKS,
@@ -23,6 +24,8 @@ from plimsoll.designs.nesting.factors import (
 )
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
+
+NAMED = (*FACTORS, ENVIRONMENT, PARENT_NETWORK, CHILD_NETWORK, "total")
 
 
 def study(study: dict, source: str, refer: Refer) -> None:

@@ -5,10 +5,13 @@ from pathlib import Path
 from plimsoll import environments, workloads
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.overhead.factors import BARE, STORAGE
+from plimsoll.designs.overhead.factors import BARE, FACTORS, STORAGE
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.workloads.base import Microservice
+
+# A trend may be one of successive trials, which needs a disk that turns.
+NAMED = (*FACTORS, "trial")
 
 
 def study(study: dict, source: str, refer: Refer) -> None:

@@ -6,11 +6,14 @@ from plimsoll import environments, instruments, workloads
 from plimsoll.claims import book
 from plimsoll.design import Refer
 from plimsoll.designs.splitting import affinity, scheme, words
-from plimsoll.designs.splitting.factors import OF_EXPERIMENT
+from plimsoll.designs.splitting.factors import FACTORS, OF_EXPERIMENT
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.instruments.base import Instrument
 from plimsoll.workloads.base import Application
+
+# Granularity and others are not of the cells: claims alone name them.
+NAMED = (*FACTORS, *words.CLAIMED)
 
 
 def study(study: dict, source: str, refer: Refer) -> None:

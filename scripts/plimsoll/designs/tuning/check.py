@@ -5,10 +5,12 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.claims import book
 from plimsoll.design import Refer
-from plimsoll.designs.tuning.factors import BASELINE
+from plimsoll.designs.tuning.factors import BASELINE, FACTORS
 from plimsoll.designs.tuning.strategies import parts
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
+
+NAMED = FACTORS
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
