@@ -245,10 +245,11 @@ def _take_images(options: argparse.Namespace) -> None:
 def _runtimes(options: argparse.Namespace) -> None:
     """try every runtime and look at it from inside"""
     from plimsoll.environments import isolation
+    from plimsoll.images import restore
     from plimsoll.measuring import planned
 
     wishes = dict(wish.split("=") for wish in options.wishes)
-    isolation.write(isolation.try_all(wishes, planned.image(options.image)), options.output)
+    isolation.write(isolation.try_all(wishes, planned.image(options.image), restore.restore), options.output)
 
 
 def _plan(options: argparse.Namespace) -> None:

@@ -202,6 +202,7 @@ class During(TypedDict):
     throttled_seconds: NotRequired[float]
     throttled_by: NotRequired[list[str]]
     swapped_bytes: NotRequired[int]
+    stopped: NotRequired[list[str]]  # in words, what somebody stopped for a while
     apart: NotRequired[bool]
 
 

@@ -17,7 +17,7 @@ from plimsoll import designs, environments
 from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
-from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system
+from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system, watch
 from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at one run, the run itself is taken to end what it needs.
@@ -259,10 +259,11 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
     killed = noise.killed_for_memory()
     temporary = lock.temporary_folder(identity)
     room = disk.Room({"the results": folder, "temporary files": temporary})
+    looks = watch.Watch(room, watch.Stops(mounted))
     try:
         cells = tuple(each.cell for each in runs)
         neighbours = limits["neighbours"]
-        given = Attempt(identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], neighbours, room, notes)
+        given = Attempt(identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], neighbours, looks, notes)
         found = attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)}
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

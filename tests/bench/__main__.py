@@ -7,6 +7,7 @@ from tests.bench import (
     analysis,
     creation,
     instruments,
+    looks,
     open_findings,
     overhead,
     precise,
@@ -24,6 +25,7 @@ BENCHES = {
     "analysis": analysis.main,
     "precise": precise.main,
     "creation": creation.main,
+    "looks": looks.main,
     "users": users.main,
     "together": together.main,
 }

@@ -6,6 +6,11 @@ import functools
 import json
 import os
 import pickle
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +20,7 @@ from plimsoll.config import studies
 from plimsoll.designs.splitting.factors import SplittingRecord
 from plimsoll.environments.base import LABEL
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, inventory, machine_lock
+from plimsoll.host import cgroup, inventory, machine_lock, processes
 from plimsoll.images import builder
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
@@ -27,6 +32,8 @@ from tests.conftest import PROJECT, built, commands, unlike
 SEGMENTS = (f"vader_segment.{LABEL}-*", "sharens_instance_*")
 
 
+# For so long a program is stopped (s): longer than the time between two looks.
+STOPPED_SECONDS = 2.0
 # A shell's words that start something which stays, and then what follows.
 LEAVES = ("/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh")
 
@@ -124,6 +131,55 @@ def nothing_left(swept):
     assert lock.VARIABLE not in os.environ
     with alone():
         assert leftovers() == []
+
+
+def in_the_run(name: str, act: Callable[[str], None], after: float = 0.5) -> threading.Thread:
+    """Does something once, so long (s) after there is a process of that name, which it is given."""
+
+    def wait():
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not called(name):
+            time.sleep(0.01)
+        time.sleep(after)
+        act(name)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def called(name: str) -> list[int]:
+    """The processes of that name; on bare metal they are begun by the image's loader."""
+    loaders = processes.named(["ld-linux-x86-64", "ld-linux-aarch64"[:15]])
+    return [*processes.named([name]), *(number for number in loaders if processes.name(number) == name)]
+
+
+def stop(name: str) -> None:
+    """Stops a process of that name for a while; there is always one, or soon another one."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for number in called(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGSTOP)
+                time.sleep(0.05)
+                # One that has just ended is there, and does not stop.
+                if processes.stopped([number]):
+                    time.sleep(STOPPED_SECONDS)
+                    os.kill(number, signal.SIGCONT)
+                    return
+        time.sleep(0.01)
+
+
+def pause(engine: str) -> Callable[[str], None]:
+    """Has an engine pause the second container of the run for a while."""
+
+    def paused(name: str) -> None:
+        container = container_of_the_run()
+        subprocess.run([engine, "pause", container], capture_output=True, check=True)
+        time.sleep(STOPPED_SECONDS)
+        subprocess.run([engine, "unpause", container], capture_output=True, check=True)
+
+    return paused
 
 
 def container_of_the_run() -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -24,7 +25,7 @@ from plimsoll.planning import planner
 from plimsoll.services import limits
 
 from tests.conftest import unlike
-from tests.containers.conftest import LEAVES, container_of_the_run
+from tests.containers.conftest import LEAVES, container_of_the_run, in_the_run, pause, stop
 
 PORT = ":3241 "
 
@@ -259,6 +260,27 @@ def in_the_pair(*command: str) -> threading.Thread:
     thread = threading.Thread(target=act)
     thread.start()
     return thread
+
+
+LINPACK = r"linpack \(process \d+\) was stopped during the run"
+CONTAINER = r"a container \(cgroup [0-9a-f]{12}\) was paused during the run"
+
+
+@pytest.mark.parametrize(
+    ("cell", "longer", "act", "said"),
+    [
+        ("1/linpack/docker/free", {"parameters": {"linpack": {"order": 2000}}, "iterations": 12}, stop, LINPACK),
+        ("3a/linpack+stream/docker/free", {"window_seconds": 6.0}, stop, LINPACK),
+        ("3a/linpack+stream/docker/free", {"window_seconds": 6.0}, pause("docker"), CONTAINER),
+    ],
+    ids=["alone", "pair", "pair-paused"],
+)
+def test_a_member_that_somebody_stops_for_a_while_disturbs_the_run(workspace, cell, longer, act, said):
+    acting = in_the_run("linpack", act)
+    found = workspace.run(cell, **longer)
+    acting.join(10)
+    assert found["status"] == "disturbed", found["reason"]
+    assert re.fullmatch(said, found["reason"])
 
 
 def test_a_member_that_crashes_ends_the_run_and_keeps_what_was_before(workspace):

@@ -32,7 +32,7 @@ from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers import another
-from tests.containers.conftest import LEAVES
+from tests.containers.conftest import LEAVES, in_the_run, stop
 from tests.containers.test_nested import unchanged
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
@@ -241,6 +241,16 @@ def test_a_client_that_forks_and_leaves_makes_the_run_invalid(workspace, as_befo
     found = workspace.run(path)
     assert found["status"] == "invalid"
     assert re.fullmatch(r"latency .*: it ended before what it had started: sleep \(process \d+\) went on", found["reason"])
+
+
+@pytest.mark.parametrize("path", ["cpu/bare/2/0", "cpu/docker/2/0", "cpu/docker-nested/1/1"])
+def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, as_before, path):
+    acting = in_the_run("sysbench", stop)
+    parameters = workspace.plan["cells"][path]["parameters"]
+    found = workspace.run(path, parameters={**parameters, "primes": 40000, "events": 4000}, limit_seconds=60)
+    acting.join(10)
+    assert found["status"] == "disturbed"
+    assert re.fullmatch(r"sysbench \(process \d+\) was stopped during the run", found["reason"])
 
 
 def _shared(name: str, shared: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -29,7 +30,7 @@ from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
-from tests.containers.conftest import LEAVES
+from tests.containers.conftest import LEAVES, in_the_run, stop
 
 # Each benchmark, and each environment with a disk and with a network.
 CELLS = [
@@ -227,6 +228,39 @@ def test_a_benchmark_that_forks_and_leaves_makes_the_run_invalid(workspace, monk
     found = workspace.run(path)
     assert found["status"] == "invalid"
     assert "it ended before what it had started: sleep went on" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "act"),
+    [
+        ("stream/bare", "stream", stop),
+        ("stream/docker", "stream", stop),
+        # When it has booted.
+        ("stream/vm-emulated", "qemu-system-x86", lambda name: (time.sleep(8), stop(name))),
+    ],
+    ids=["bare", "docker", "vm-emulated"],
+)
+def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, path, name, act):
+    acting = in_the_run(name, act)
+    found = workspace.run(path, window_seconds=15.0 if "vm" in path else 5.0)
+    acting.join(10)
+    assert found["status"] == "disturbed"
+    assert re.fullmatch(rf"{name} \(process \d+\) was stopped during the run", found["reason"])
+
+
+def test_a_paused_container_in_which_a_program_is_started_holds_up_nobody(workspace):
+    """The engine waits for the program, and does nothing else about the container, for as long as that is paused."""
+
+    def paused(name: str) -> None:
+        subprocess.run(["docker", "pause", f"{LABEL}-{os.environ[lock.VARIABLE]}-c0"], capture_output=True, check=True)
+
+    acting = in_the_run("stream", paused)
+    begun = time.monotonic()
+    found = workspace.run("stream/docker", window_seconds=5.0, iteration_limit_seconds=4.0)
+    acting.join(10)
+    assert time.monotonic() - begun < 60
+    assert found["status"] in ("invalid", "failed", "disturbed"), found["reason"]
+    assert not [line for line in output(["docker", "ps", "--all", "--format", "{{.Names}}"]).split() if line.startswith(LABEL)]
 
 
 def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch):

@@ -89,7 +89,11 @@ def test_study_file(project, old, new, sentence):
     [
         ("kind: trend", "kind: trendy", "'trendy' is not one of"),
         ("runtime: [singularity]", "runtime: [singularityce]", "'singularityce' is not a level of the study"),
-        ("relative_to: {granularity: [alone]}", "relative_to: {grains: [alone]}", "relative_to: 'grains' is no factor of the study"),
+        (
+            "relative_to: {granularity: [alone]}",
+            "relative_to: {grains: [alone]}",
+            "relative_to: 'grains' is no factor of the study",
+        ),
         ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 is given twice"),
         ("metrics: [beff_mpi_share]", "metrics: [beff_mpi_shar]", "liu2020-c01: metrics: 'beff_mpi_shar' is neither a metric"),
         ("[transport, pingpong_bandwidth]", "[transport, pingpong]", "liu2020-c21: metrics: 'pingpong' is neither a metric"),

@@ -321,6 +321,15 @@ def another_plan(contents):
     return stating({**contents, PLAN: json.dumps({**plan, "study": "liu2020"}).encode()})
 
 
+def of_bytes(number):
+    def made(contents):
+        manifest = json.loads(contents[layout.MANIFEST])
+        manifest["members"][PLAN]["bytes"] = number
+        return {**contents, layout.MANIFEST: json.dumps(manifest).encode()}
+
+    return made
+
+
 def with_order(order):
     return lambda contents: stated(PLAN, json.dumps({**json.loads(contents[PLAN]), "order": order}).encode())(contents)
 
@@ -336,6 +345,7 @@ BAD = [
     (in_format("1"), "it does not say in which format it is"),
     (without(PLAN), f"it lacks {PLAN}"),
     (without("Snakefile"), "it lacks Snakefile"),
+    (of_bytes(10**400), f"members.{PLAN}.bytes: "),
     (changed(PLAN, b"{}"), f"its member {PLAN} is not what was written"),
     (changed("more.txt", b"more"), "it has more.txt, of which its archive.json says nothing"),
     (stated("../outside.txt", b"out"), "its member '../outside.txt' would leave the folder that it is unpacked into"),

@@ -1,6 +1,7 @@
 """The papers' claims: all there, and each of the built study's resolved to cells or to a reason."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,41 @@ def test_a_mistyped_factor_is_refused_in_every_design(claims, study, key):
     claim = next(claim for claim in claims[study] if "parts" not in claim)
     with pytest.raises(PlimsollError, match=rf"{claim['id']}: {key}: 'runtimes' is no factor of the study \("):
         book.check_against(loaded, [{**claim, key: {"runtimes": ["docker"]}}])
+
+
+@pytest.mark.parametrize(
+    ("study", "quantity", "key"),
+    [
+        ("liu2020", "printed value", "values"),
+        ("plimsoll2026", "transport", "values.a"),
+        ("jha2021", "variation", "cv"),
+    ],
+)
+def test_a_claim_gives_what_its_quantity_is_set_against(claims, study, quantity, key):
+    wholes = claims[study]
+    of_it = next(one for whole in wholes for one in book.parts_of(whole) or [whole] if one.get("quantity") == quantity)
+    lacking = {name: value for name, value in of_it.items() if name != key.partition(".")[0]}
+    with pytest.raises(PlimsollError, match=f"{of_it['id']}: {key}: the quantity '{quantity}' needs it"):
+        book.check_against(studies.load(study, designs.known()), [lacking])
+
+
+@pytest.mark.parametrize(
+    ("study", "number", "change", "said"),
+    [
+        ("liu2020", "c01", {"values": {"exat": 0.5}}, "values: 'exat' is neither one of the claim's metrics nor a level"),
+        ("liu2020", "c01", {"values": {"exact": 87}}, "values.'exact': 87 is no share between 0 and 1"),
+        ("liu2020", "c01", {"values": {"exact": "half"}}, "values.'exact': 'half' is no share between 0 and 1"),
+        ("plimsoll2026", "c06", {"values": {"a": "TPC"}}, "values.a: 'TPC' is not one of shared memory, TCP"),
+        ("liu2020", "c13", {"quantity": "relative loss"}, "relative_to: the quantity 'relative loss' needs it"),
+        ("jha2021", "c01", {"a": {"statistic": ["medain"]}}, "a.statistic: 'medain' is not a level of the study"),
+        ("jha2021", "c01", {"a": {"statistic": ["median"]}}, "a and b: only one of them names a statistic"),
+    ],
+)
+def test_a_claim_that_would_be_asked_of_nothing_or_of_something_else_is_refused(claims, study, number, change, said):
+    claim = next(claim for claim in claims[study] if claim["id"] == f"{study}-{number}")
+    claim = {**(book.parts_of(claim) or [claim])[0], **change}
+    with pytest.raises(PlimsollError, match=re.escape(f"{study}-{number}: {said}")):
+        book.check_against(studies.load(study, designs.known()), [claim])
 
 
 def test_a_trend_is_along_a_factor(claims, liu2020):

@@ -14,7 +14,7 @@ from plimsoll.designs.nesting import gate
 from plimsoll.environments import base
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
-from plimsoll.measuring import lock, means, process, strays
+from plimsoll.measuring import lock, means, process, strays, watch
 from plimsoll.workloads import loop, printed
 
 from tests import disks
@@ -149,6 +149,10 @@ def filling(place: Path) -> str:
     return f"echo $$ >pid; while sleep 0.1; do head -c 1M /dev/urandom >>{place}/file; done"
 
 
+def watching(room):
+    return watch.Watch(room, watch.Stops({}))
+
+
 def stopped(place: Path, folder: Path) -> bool:
     """Whether nobody fills the disk any more, long before it is full."""
     free = disk.free_bytes(place)
@@ -161,7 +165,7 @@ def test_a_program_that_fills_a_disk_is_ended_before_that_is_full(tmp_path, smal
     room = disk.Room({"the results": tmp_path, "the files": small, "others": tmp_path / "none"})
     reason = r"^it was ended before the disk of the files, of which 0[.]0 GiB were taken in this attempt and .* free, was full$"
     with pytest.raises(Unavailable, match=reason):
-        process.run_bounded(["sh", "-c", filling(small)], {"PATH": "/usr/bin:/bin"}, tmp_path, 60, room)
+        process.run_bounded(["sh", "-c", filling(small)], {"PATH": "/usr/bin:/bin"}, tmp_path, 60, watching(room))
     assert room.refused and stopped(small, tmp_path)
     # As long as what it wrote is there, somebody else may have written it.
     with pytest.raises(Outage, match="^something fills the disk of the files, .*: free some[.]$"):
@@ -198,7 +202,7 @@ def test_a_folder_that_cannot_be_seen_any_more_is_no_reason(tmp_path):
 def test_a_creation_that_fills_a_disk_is_refused_with_nothing_left(tmp_path, small, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(Unavailable, match="before the disk of the files, of which"):
-        gate.pass_together([["sh", "-c", filling(small)]], tmp_path, 30, room=disk.Room({"the files": small}))
+        gate.pass_together([["sh", "-c", filling(small)]], tmp_path, 30, watch=watching(disk.Room({"the files": small})))
     assert stopped(small, tmp_path)
 
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from plimsoll import environments
 from plimsoll.environments import isolation, podman_rootless
-from plimsoll.environments.base import last_words, output
+from plimsoll.environments.base import CHANGED, gone, last_words, output
 from plimsoll.errors import PlimsollError, Unavailable
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
@@ -60,6 +60,21 @@ def test_rows_put_the_paper_beside_the_measurement(liu2020):
     assert rows[1]["namespaces"] == "not tried: no engine"
 
 
+def restored(image):
+    raise AssertionError("nothing is wrong with the image")
+
+
+class Engine:
+    """Finds these problems when it is examined, one after the other, and then none."""
+
+    def __init__(self, problems):
+        self.problems = problems
+
+    def examine(self, image):
+        if self.problems:
+            raise self.problems.pop(0)
+
+
 def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypatch):
     reasons = {"docker": "no engine", "docker-ptrace": "no engine", "singularity": "no Apptainer", "podman": "needs root"}
 
@@ -77,12 +92,12 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
     monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
     wishes = {**dict.fromkeys(reasons, "required"), "podman": "optional", "singularity-user": "off"}
     with pytest.raises(PlimsollError) as asked:
-        isolation.try_all(wishes, {})
+        isolation.try_all(wishes, {}, restored)
     assert str(asked.value) == (
         "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Mend that (make "
         "setup installs what it can), or go on without: make without RUNTIMES='docker docker-ptrace singularity'."
     )
-    found = isolation.try_all(dict.fromkeys(reasons, "optional"), {})
+    found = isolation.try_all(dict.fromkeys(reasons, "optional"), {}, restored)
     assert found == {name: {"works": False, "reason": reason} for name, reason in reasons.items()}
 
 
@@ -97,13 +112,35 @@ def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
 
     monkeypatch.setattr(isolation, "observe", observe)
     monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
-    engine = object()
-    assert isolation._observed(engine, {}) == {"namespaces": []} and swept == [[engine]]
+    engine = Engine([])
+    assert isolation._observed(engine, {}, restored) == {"namespaces": []} and swept == [[engine]]
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
     answers = iter([Unavailable("no containerd")] * 2)
     with pytest.raises(Unavailable, match="no containerd"):
-        isolation._observed(engine, {})
+        isolation._observed(engine, {}, restored)
     assert swept == [[engine]] * 2
+
+
+def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkeypatch, capsys):
+    image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
+    answers, made = iter([Unavailable("EOF"), {"namespaces": []}, Unavailable("EOF"), Unavailable("EOF")]), []
+
+    def observe(*_):
+        if isinstance(answer := next(answers), Unavailable):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(isolation, "observe", observe)
+    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(isolation, "PATIENCE", 0.0)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    changed = gone(image, f"its sif {CHANGED}")
+    assert isolation._observed(Engine([changed]), image, made.append) == {"namespaces": []} and made == [image]
+    assert "the image plimsoll/hpcc:0 has changed" in capsys.readouterr().err
+    # Once: what does not work with the image as it was made has another reason.
+    with pytest.raises(Unavailable, match="EOF"):
+        isolation._observed(Engine([changed, changed]), image, made.append)
+    assert made == [image] * 2
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
+from plimsoll.claims import quantities
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
@@ -96,6 +97,13 @@ def _check_order(study: str, claim: dict) -> None:
             )
 
 
+def _check_quantity(study: str, claim: dict) -> None:
+    """PlimsollError for a claim that does not give what its quantity is set against."""
+    problem = quantities.find(claim.get("quantity")).problem(claim)
+    if problem and "parts" not in claim and "untestable" not in claim:
+        raise PlimsollError(f"config/claims/{study}.yaml: {claim['id']}: {problem}.")
+
+
 def check_against(study: dict, claims: list[dict]) -> None:
     """Raise PlimsollError for a claim that names a level or a metric that its study does not know. The study has to be built.
 
@@ -104,6 +112,7 @@ def check_against(study: dict, claims: list[dict]) -> None:
     metrics, also = list(study["metrics"]), words(study["id"])
     for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
         _check_order(study["id"], claim)
+        _check_quantity(study["id"], claim)
         _check_metrics(study["id"], claim, metrics, also)
         _check_factors(study, claim)
 

@@ -112,7 +112,10 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
     if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
         return "it does not say which side is higher"
     missing = [measured.lacking[need] for need in claim["needs"] if need in measured.lacking]
-    return "; ".join(f"it needs {what}" for what in dict.fromkeys(missing)) or None
+    if missing:
+        return "; ".join(f"it needs {what}" for what in dict.fromkeys(missing))
+    periodic = claim.get("along", {}).get("direction") == "periodic"
+    return "Plimsoll has no test for a trend that is periodic" if periodic else None
 
 
 def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:

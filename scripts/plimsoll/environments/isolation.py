@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll import environments
 from plimsoll.environments.base import LABEL, Environment, Node, Spec, output
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
@@ -20,8 +21,9 @@ PATIENCE, LOOK_SECONDS = 15.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
-def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
-    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError with all required ones that fail."""
+def try_all(wishes: dict[str, str], image: Image, restore: Callable[[Image], None]) -> dict[str, dict]:
+    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError with all required ones that fail.
+    `restore` makes forms of the image again that are gone, or have changed."""
     results = {}
     with lock.machine(environments.known):
         for name, wish in wishes.items():
@@ -30,7 +32,7 @@ def try_all(wishes: dict[str, str], image: Image) -> dict[str, dict]:
             environment = environments.find(name)
             try:
                 environment.wake()
-                version, features = environment.check(), _observed(environment, image)
+                version, features = environment.check(), _observed(environment, image, restore)
                 put_right(environment)
                 environment.refuse(features)
                 results[name] = {"works": True, "version": version, "features": features}
@@ -61,18 +63,34 @@ def _question(lacking: dict[str, str]) -> str:
     )
 
 
-def _observed(environment: Environment, image: Image) -> dict:
-    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back."""
-    end = time.monotonic() + PATIENCE
+def _observed(environment: Environment, image: Image, restore: Callable[[Image], None]) -> dict:
+    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and the
+    image may not be what was built."""
+    end, restored = time.monotonic() + PATIENCE, False
     while True:
         try:
             return observe(environment, image)
         except Unavailable:
             # Something of it was killed, perhaps, and nobody else removes what that has left.
             lock.sweep([environment], aloud=False)
-            if time.monotonic() > end:
+            if not restored and _has_changed(environment, image):
+                restore(image)
+                restored = True
+            elif time.monotonic() > end:
                 raise
         time.sleep(LOOK_SECONDS)
+
+
+def _has_changed(environment: Environment, image: Image) -> bool:
+    """Whether a form of the image that an environment starts nodes from is gone, or is not what was made; that is said."""
+    try:
+        environment.examine(image)
+    except ImageGone as problem:
+        print(f"plimsoll: {problem.cause}: it is made again from its copy.", file=sys.stderr, flush=True)
+        return True
+    except Outage:
+        pass
+    return False
 
 
 def observe(environment: Environment, image: Image) -> dict:

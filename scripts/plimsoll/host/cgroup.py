@@ -15,7 +15,8 @@ ACCOUNT = "plimsoll-account"
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
-    """Where the cpu, cpuacct, cpuset, memory and perf_event controllers are mounted, by name, and version 2 ('unified')."""
+    """Where the cpu, cpuacct, cpuset, memory, perf_event and freezer controllers are mounted, by name, and version 2
+    ('unified')."""
     if text is None:
         text = Path("/proc/self/mounts").read_text()
     mounted: dict[str, Path] = {}
@@ -24,7 +25,7 @@ def mounts(text: str | None = None) -> dict[str, Path]:
         if kind == "cgroup2":
             mounted.setdefault("unified", Path(where))
         elif kind == "cgroup":
-            for controller in {"cpu", "cpuacct", "cpuset", "memory", "perf_event"} & set(options.split(",")):
+            for controller in {"cpu", "cpuacct", "cpuset", "memory", "perf_event", "freezer"} & set(options.split(",")):
                 mounted.setdefault(controller, Path(where))
     return mounted
 
@@ -210,6 +211,55 @@ def moved(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
             same = root / group.relative_to(other)
             return same if same.is_dir() else None
     return None
+
+
+def members(groups: Iterable[Path]) -> set[int]:
+    """The numbers of the processes in groups and in those below them."""
+    found: set[int] = set()
+    for group in _with_those_below(groups):
+        with contextlib.suppress(OSError):
+            found.update(map(int, (group / "cgroup.procs").read_text().split()))
+    return found
+
+
+def frozen(groups: Iterable[Path], mounted: dict[str, Path]) -> list[Path]:
+    """Those of groups, and of the groups below them, that somebody has frozen, as `docker pause` does."""
+    root = mounted.get("freezer", mounted.get("unified"))
+    there = filter(None, (moved(group, mounted, root) for group in groups)) if root else ()
+    return [group for group in _with_those_below(there) if _is_frozen(group)]
+
+
+def all_frozen(mounted: dict[str, Path]) -> list[Path]:
+    """Every group of this host that somebody has frozen."""
+    root = mounted.get("freezer", mounted.get("unified"))
+    return [group for group in _with_those_below([root]) if _is_frozen(group)] if root else []
+
+
+def thaw(group: Path) -> None:
+    """Have the processes of a frozen group go on, where this user may."""
+    for file, word in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
+        if (path := group / file).exists():
+            with contextlib.suppress(OSError):
+                path.write_text(word)
+
+
+def _is_frozen(group: Path) -> bool:
+    for file, words in (("freezer.state", {"FROZEN", "FREEZING"}), ("cgroup.events", {"frozen 1"})):
+        with contextlib.suppress(OSError):
+            if words & set((group / file).read_text().splitlines()):
+                return True
+    return False
+
+
+def _with_those_below(groups: Iterable[Path]) -> Iterator[Path]:
+    waiting = list(groups)
+    while waiting:
+        group = waiting.pop()
+        yield group
+        with contextlib.suppress(OSError):
+            # A folder has two links, and one more for each folder in it, where the file system counts them.
+            if group.stat().st_nlink != 2:
+                waiting += [Path(entry) for entry in os.scandir(group) if entry.is_dir(follow_symlinks=False)]
 
 
 def make(parent: str, children: list[str], mounted: dict[str, Path]) -> list[Path]:

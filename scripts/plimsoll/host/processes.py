@@ -12,6 +12,8 @@ from typing import NamedTuple
 # In the masks of signals that wait for a thread.
 KILLED = 1 << (signal.SIGKILL - 1)
 TICKS = os.sysconf("SC_CLK_TCK")
+# A loader that is asked for a program with libraries of its own: what it is called, and its option before the program.
+LOADER, LIBRARIES = "ld-linux", "--library-path"
 # The numbers of a process in the namespaces around it, of which the last is in its own.
 FIRST = re.compile(r"^NSpid:.*\t1$", re.MULTILINE)
 
@@ -42,11 +44,18 @@ def _names(user: int | None) -> Iterator[tuple[int, str]]:
 
 
 def name(process: int) -> str:
-    """What a process is called, as far as the kernel tells."""
+    """What a process is called, as far as the kernel tells. One that its loader was asked for is called as the loader there."""
     try:
-        return Path(f"/proc/{process}/comm").read_text().strip()
+        told = Path(f"/proc/{process}/comm").read_text(errors="replace").strip()
     except OSError:
         return "a program"
+    return _loaded(words(process)) or told if told.startswith(LOADER) else told
+
+
+def _loaded(words: list[str]) -> str:
+    """What a loader with these words has loaded; nothing if it does not say."""
+    after = words.index(LIBRARIES) + 2 if LIBRARIES in words else len(words)
+    return Path(words[after]).name if after < len(words) else ""
 
 
 def now() -> int:
@@ -73,6 +82,36 @@ def root(groups: Iterable[Path]) -> Path | None:
             for number in (group / "cgroup.procs").read_text().split():
                 return Path(f"/proc/{number}/root")
     return None
+
+
+def stopped(members: Iterable[int]) -> list[int]:
+    """Those of these processes that somebody has stopped (SIGSTOP), or holds with a debugger."""
+    found = []
+    for number in members:
+        with contextlib.suppress(OSError):
+            if _seen(f"/proc/{number}/stat").state in "Tt":
+                found.append(number)
+    return found
+
+
+def descendants(process: int) -> set[int]:
+    """The numbers of what a process has started, and of what that has, as far as it has not ended; none where the kernel does
+    not list them."""
+    found: set[int] = set()
+    waiting = [process]
+    while waiting:
+        children = set(_children(waiting.pop())) - found
+        found |= children
+        waiting += children
+    return found
+
+
+def _children(process: int) -> Iterator[int]:
+    """What a process's threads have started; nothing if it has ended."""
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with contextlib.suppress(OSError):
+                yield from map(int, Path(f"/proc/{process}/task/{thread}/children").read_text().split())
 
 
 def of_containers(members: Collection[int]) -> set[int]:
@@ -120,7 +159,7 @@ class _Seen(NamedTuple):
     started: int
 
 
-def _seen(stat: Path) -> _Seen:
+def _seen(stat: Path | str) -> _Seen:
     _, fields = stat_of(stat)
     return _Seen(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
 

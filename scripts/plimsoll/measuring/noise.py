@@ -3,10 +3,11 @@
 import os
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.errors import first_of
 from plimsoll.host import cgroup, machine_lock, processes, slowed
 from plimsoll.measuring import status
 
@@ -123,6 +124,10 @@ class Snapshot(NamedTuple):
     slept: float = 0.0
 
 
+# The Snapshots before and after each time in which something is measured.
+Spans = list[tuple[Snapshot, Snapshot]]
+
+
 def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:
     """The moment's Snapshot.
 
@@ -212,7 +217,15 @@ def _in_groups(process: str, groups: list[Path]) -> bool:
     return any(f"/{group.name}" in of_process for group in groups)
 
 
-def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: float, seconds: float, *, apart: bool) -> dict:
+def neighbours(
+    spans: Spans,
+    processors: int,
+    share: float,
+    seconds: float,
+    *,
+    apart: bool,
+    stopped: Sequence[str] = (),
+) -> dict:
     """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
 
     `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
@@ -221,7 +234,8 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
     but clock ticks, and the short-lived helpers through which container engines start a process. Where the run's own time
     cannot be told `apart` from others', both are None, and neighbours do not disturb: records say so, and so do verdicts.
     Memory that was on a disk (`swapped_bytes`) disturbs, a clock that was set (`set_seconds`), and a machine that slept
-    (`slept_seconds`): what programs print of time is wrong then.
+    (`slept_seconds`): what programs print of time is wrong then. So do programs that somebody
+    `stopped`, which says so in words.
     """
     took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in NUMBERS}
     capacity = took["when"] * processors
@@ -242,9 +256,10 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
         "swapped_bytes": swapped,
         "slept_seconds": slept,
         "set_seconds": moved,
+        "stopped": list(stopped),
         "threshold": {"share": share, "seconds": seconds},
         "apart": apart,
-        "disturbed": bool(slept or moved)
+        "disturbed": bool(slept or moved or stopped)
         or swapped > SWAPPED_BYTES * max(1.0, took["when"])
         or any(
             time > seconds and time / of > share
@@ -253,7 +268,7 @@ def neighbours(spans: list[tuple[Snapshot, Snapshot]], processors: int, share: f
     }
 
 
-def _kept_from(spans: list[tuple[Snapshot, Snapshot]]) -> dict[str, float]:
+def _kept_from(spans: Spans) -> dict[str, float]:
     """For how long what kept processors from the run in its spans: of what is there at both ends of a span."""
     kept: dict[str, float] = {}
     for before, after in spans:
@@ -263,7 +278,7 @@ def _kept_from(spans: list[tuple[Snapshot, Snapshot]]) -> dict[str, float]:
     return kept
 
 
-def _of_clocks(spans: list[tuple[Snapshot, Snapshot]]) -> tuple[float, float]:
+def _of_clocks(spans: Spans) -> tuple[float, float]:
     """How long the machine slept in spans, and by how much its clock was set in the one in which that was most; 0 for what no
     measurement sees."""
     slept = [after.slept - before.slept for before, after in spans]
@@ -286,6 +301,8 @@ def disturbed(during: dict) -> dict:
         reasons.append(f"the machine slept {during['slept_seconds']:.2f} s during the run")
     elif during["set_seconds"]:
         reasons.append(f"the clock was set by {during['set_seconds']:+.2f} s during the run")
+    if during["stopped"]:
+        reasons.append(f"{first_of(during['stopped'], between=' and ')} during the run")
     if during["throttled_seconds"] > threshold["seconds"]:
         by = " and ".join("heat" if what == slowed.HEAT else f"a quota of {what}" for what in during["throttled_by"])
         reasons.append(f"{by} kept processors from the run for {during['throttled_seconds']:.2f} s")

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import processes
-from plimsoll.host.disk import Room
+from plimsoll.measuring.watch import Watch
 
 # What was killed ends as soon as the kernel lets it go, which may have to write to a slow disk first (s).
 KILLED_SECONDS = 60.0
 # No program that is measured prints as much (bytes), and what is left of a longer output.
 MOST_BYTES, LEFT_BYTES = 2**28, 2**20
-# How often outputs and disks are looked at (s): some 50 µs each time, which is far below what a run can tell.
+# How often outputs, disks and processes are looked at (s): some 50 to 500 µs each time, which is far below what a run can tell.
 LOOK_SECONDS = 0.5
 
 
-def run_bounded(command: list[str], environment: dict, folder: Path, limit: float, room: Room | None = None) -> int | None:
+def run_bounded(command: list[str], environment: dict, folder: Path, limit: float, watch: Watch | None = None) -> int | None:
     """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit.
-    Unavailable if it prints without end or fills the disks of its `room`, Outage if it cannot be killed."""
+    Unavailable if it prints without end or fills a disk that the `watch` looks at, Outage if it cannot be killed."""
     outputs = [folder / "stdout.txt", folder / "stderr.txt"]
     with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
         process = subprocess.Popen(
@@ -38,7 +38,7 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
         )
         try:
             # Popen.wait() with a time limit polls, up to 50 ms late.
-            return process.wait() if ended_within(process.pid, limit, outputs, room) else None
+            return process.wait() if ended_within(process.pid, limit, outputs, watch) else None
         finally:
             if process.poll() is None:
                 # mpirun takes its ranks and remote daemons down on SIGTERM; what does not listen is killed.
@@ -47,15 +47,19 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
                 kill(process, group=True)
 
 
-def ended_within(pid: int, seconds: float, writes: Sequence[Path] = (), room: Room | None = None) -> bool:
+def ended_within(pid: int, seconds: float, writes: Sequence[Path] = (), watch: Watch | None = None) -> bool:
     """Whether a child ends within `seconds`; returns at the moment it ends. Unavailable if it prints without end into one of
-    the files that it `writes`, or if a disk of the `room` is about to be full; both are looked at now and then."""
+    the files that it `writes`, or if a disk is about to be full that the `watch` looks at; both look now and then."""
     descriptor, end = os.pidfd_open(pid), time.monotonic() + seconds
     try:
         while True:
             left = max(0.0, end - time.monotonic())
-            ended = select.select([descriptor], [], [], min(left, LOOK_SECONDS) if writes or room else left)[0]
-            refuse_endless(writes, room)
+            pause = min(left, LOOK_SECONDS) if writes or watch else left
+            due = time.monotonic() + pause
+            ended = select.select([descriptor], [], [], pause)[0]
+            if watch:
+                watch.stops.woken(due)
+            refuse_endless(writes, watch)
             if ended or time.monotonic() >= end:
                 return bool(ended)
     finally:
@@ -96,14 +100,14 @@ def said(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
         kill(process)
 
 
-def refuse_endless(files: Iterable[Path], room: Room | None = None) -> None:
-    """Unavailable if one of these files is longer than any program's output, or if a disk of the `room` is about to be full.
-    Such a file is cut, so that it does not fill the disk while its writer is taken down."""
+def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
+    """Unavailable if one of these files is longer than any program's output, or if a disk is about to be full that the `watch`
+    looks at. Such a file is cut, so that it does not fill the disk while its writer is taken down."""
     for path in files:
         if _cut(path):
             raise Unavailable(f"it wrote more than {MOST_BYTES >> 20} MiB to its {path.name}")
-    if room:
-        room.refuse_filling()
+    if watch:
+        watch.look()
 
 
 def cut(folder: Path, most: int | None = None) -> None:

@@ -1,12 +1,11 @@
 """Processes that a program of a run has left at work when it ended: what they do is not measured, and what is measured next has
 them as neighbours."""
 
-import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plimsoll.host import processes
+from plimsoll.host import cgroup, processes
 from plimsoll.measuring import lock
 
 # What is on its way out is waited for (s).
@@ -32,19 +31,9 @@ def reason(left: str) -> str:
 
 def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int, str]]:
     """Number and name of each."""
-    grouped = _members(groups)
+    grouped = cgroup.members(groups)
     # An engine says that a container is up before that has started its program.
     grouped -= processes.of_containers(grouped)
     for number in processes.started_since(since):
         if number in grouped or lock.identity_of(number) == identity:
             yield number, processes.name(number)
-
-
-def _members(groups: list[Path]) -> set[int]:
-    """The processes in cgroups and in those below them."""
-    found: set[int] = set()
-    for group in groups:
-        for listed in (group / "cgroup.procs", *group.rglob("*/cgroup.procs")):
-            with contextlib.suppress(OSError):
-                found.update(map(int, listed.read_text().split()))
-    return found

@@ -21,11 +21,12 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
     with cgroup.counting(processes.named(ENGINE), mounted) as engine:
 
         def snapshot() -> noise.Snapshot:
-            contained = services.groups()
+            programs = contained = services.groups()
             if engine:
                 moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
                 contained = [*engine, *filter(None, moved)]
             daemons = () if engine else services.environment.daemons
-            return noise.snapshot(attempt.machine, attempt.account, contained, daemons)
+            # The engine may share its group with somebody else's programs.
+            return attempt.snapshot(contained, daemons, programs=programs)
 
         yield snapshot

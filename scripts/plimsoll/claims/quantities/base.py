@@ -45,6 +45,7 @@ class Quantity(ABC):
 
     `says_sides` is false where a claim need not say which of two sides is higher, `relative` true where each side is relative
     to a reference, `printed` where the other side is a value that the paper prints, `one_side` where there is no other side.
+    `needs` are keys of a claim that it cannot do without (`values.a`: that one of its values).
     `usual_margin` is the difference within which two sides are alike, where the claim names none.
     """
 
@@ -57,7 +58,14 @@ class Quantity(ABC):
     relative = False
     printed = False
     one_side = False
+    needs: tuple[str, ...] = ()
     usual_margin = MARGIN
+
+    def problem(self, claim: Mapping) -> str | None:
+        """In words, what is wrong with what a claim gives; None if nothing is."""
+        given = {*claim, *(f"values.{name}" for name in claim.get("values", {}))}
+        lacking = next((key for key in self.needs if key not in given), None)
+        return f"{lacking}: the quantity {self.name!r} needs it" if lacking else None
 
     def sample(self, observed: Observed, side: Side) -> Sample:
         """What a side is about, one value per block: the metric's values, unless the quantity is made of them.

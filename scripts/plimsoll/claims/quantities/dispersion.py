@@ -52,6 +52,7 @@ class Variation(Spread):
     name = "variation"
     effect_in_words = "spread, relative to the named one"
     one_side = True
+    needs = ("cv",)
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
         """A t test of log standard deviations against the named one."""

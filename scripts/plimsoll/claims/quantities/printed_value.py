@@ -10,6 +10,11 @@ from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observed, Quantit
 from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import Printed
 from plimsoll.claims.verdicts import Bounds
+from plimsoll.errors import shown
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and 0 < value < 1
 
 
 class PrintedValue(Quantity):
@@ -27,7 +32,14 @@ class PrintedValue(Quantity):
     change_as = "odds"
     says_sides = False
     printed = True
+    needs = ("values",)
     usual_margin = 0.5
+
+    def problem(self, claim: Mapping) -> str | None:
+        """A printed value has to be a share."""
+        wrong = ((name, value) for name, value in claim.get("values", {}).items() if not _is_share(value))
+        told = (f"values.{shown(name)}: {shown(value)} is no share between 0 and 1" for name, value in wrong)
+        return super().problem(claim) or next(told, None)
 
     def bounds(self, margin: float) -> Bounds:
         """A factor in odds, the same in both directions."""

@@ -1,10 +1,14 @@
 """Claims about what carried the messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
 from plimsoll.claims.quantities.count import share
 from plimsoll.claims.sides import Contrast
+from plimsoll.errors import shown
+
+# What messages are carried by, as runs tell it.
+CARRIERS = ("shared memory", "TCP")
 
 
 class Transport(Quantity):
@@ -19,6 +23,14 @@ class Transport(Quantity):
     shown_as = "share"
     change_as = "points"
     says_sides = False
+    needs = ("values.a",)
+
+    def problem(self, claim: Mapping) -> str | None:
+        """What carries messages has to be named."""
+        lacking = super().problem(claim)
+        if lacking or claim["values"]["a"] in CARRIERS:
+            return lacking
+        return f"values.a: {shown(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
         """One row per cell, of either side."""

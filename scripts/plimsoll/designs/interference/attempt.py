@@ -32,7 +32,7 @@ START = 0.4
 # How long before that the processors' times are read; what the loops' start still uses after it is taken for a neighbour's.
 BEFORE = 0.02
 # How often the members are looked at during the window, and after it.
-LOOK_BEFORE = 1.0
+LOOK_BEFORE = 0.5
 LOOK = 0.05
 # A container that takes longer to say what it sees hangs.
 ANSWER_SECONDS = 20.0
@@ -48,7 +48,7 @@ def attempt(attempt: Attempt) -> dict:
     environment = environments.find(attempt.cell["runtime"])
     try:
         storage = _room_on_disk(attempt.cell, environment)
-        attempt.room.watch({disk.CONTAINERS: storage})
+        attempt.watch.room.watch({disk.CONTAINERS: storage})
         return _Run(attempt, environment, storage).measure()
     except InvalidOutput as problem:
         return {"status": status.INVALID, "reason": str(problem)}
@@ -84,8 +84,7 @@ class _Run:
         self.misplaced: str | None = None
         self.end: float | None = None
         self.stopped: list[float | None] = [None, None]
-        # Snapshots before and after each time in which something is measured.
-        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+        self.spans: noise.Spans = []
         self.seconds = attempt.notes["seconds"]
 
     def measure(self) -> dict:
@@ -105,13 +104,13 @@ class _Run:
             self.seconds["run"] = round(time.monotonic() - begun, 4)
             self.seconds["remove"] = lock.take_down(self.services.take_down, environments.known().values())
         apart = self.services.counted
-        during = noise.neighbours(self.spans, self.attempt.machine.processors, apart=apart, **self.attempt.limits)
+        during = self.attempt.beside(self.spans, apart=apart)
         self.attempt.notes["noise"]["during"] = during
         used = {key: device_after[key] - device[key] for key in device}
         return self._judge(during, used)
 
     def _snapshot(self) -> noise.Snapshot:
-        return noise.snapshot(self.attempt.machine, self.attempt.account, self.services.groups(), self.daemons)
+        return self.attempt.snapshot(self.services.groups(), self.daemons)
 
     def _serve(self) -> None:
         """Start the nodes that the members need beside their own."""
@@ -188,7 +187,7 @@ class _Run:
             before = self._snapshot_at(begin)
             self._look_at_placement()
             try:
-                ended_within(alone.pid, limit, loop.printed_by(self.folder / f"0-{number}", 1), self.attempt.room)
+                ended_within(alone.pid, limit, loop.printed_by(self.folder / f"0-{number}", 1), self.attempt.watch)
             finally:
                 kill(alone)
             self.spans.append((before, self._snapshot()))
@@ -211,7 +210,7 @@ class _Run:
             while time.monotonic() < last and all(each.poll() is None for each in loops):
                 time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
                 printed = [path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place))]
-                refuse_endless(printed, self.attempt.room)
+                refuse_endless(printed, self.attempt.watch)
                 if all(self._beyond(place) for place in range(len(loops))):
                     break
             stopped = time.monotonic()

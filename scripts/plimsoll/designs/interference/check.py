@@ -7,6 +7,7 @@ from plimsoll.claims import book
 from plimsoll.design import Refer
 from plimsoll.designs.interference.cells import CASES
 from plimsoll.designs.interference.factors import CO_RUNNERS
+from plimsoll.designs.interference.words import STATISTICS
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.workloads.base import Microservice
@@ -38,3 +39,6 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
         refer(f"{side}.case", levels.get("case", []), list(CASES))
         refer(f"{side}.co_runner", levels.get("co_runner", []), [*benchmarks, *CO_RUNNERS])
         refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)
+        refer(f"{side}.statistic", levels.get("statistic", []), list(STATISTICS))
+    if "parts" not in claim and ("statistic" in claim.get("a", {})) != ("statistic" in claim.get("b", {})):
+        raise PlimsollError(f"config/claims/{study['id']}.yaml: {claim['id']}: a and b: only one of them names a statistic.")

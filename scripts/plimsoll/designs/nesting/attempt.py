@@ -41,7 +41,7 @@ def attempt(attempt: Attempt) -> dict:
         return {"status": status.FAILED, "reason": str(problem)}
     try:
         refuse_full(attempt.cell)
-        attempt.room.watch({f"{disk.CONTAINERS} in {folder}": folder for folder in written(attempt.cell)})
+        attempt.watch.room.watch({f"{disk.CONTAINERS} in {folder}": folder for folder in written(attempt.cell)})
         measured = task.measure()
         measured |= privileges.read(attempt.folder, attempt.cell)
     except InvalidOutput as problem:
@@ -51,7 +51,7 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
         attempt.notes["seconds"]["remove"] = lock.take_down(task.take_down, environments.known().values())
-    during = noise.neighbours(task.spans, attempt.machine.processors, apart=task.counted, **attempt.limits)
+    during = attempt.beside(task.spans, apart=task.counted)
     attempt.notes["noise"]["during"] = during
     measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
     if during["disturbed"]:

@@ -43,7 +43,7 @@ class Task(Base):
         outputs = [path for number in range(len(nodes)) for path in loop.printed_by(self.attempt.folder / str(number), 1)]
         try:
             for program in programs:
-                ended_within(program.pid, max(0.1, end - time.monotonic()), outputs, self.attempt.room)
+                ended_within(program.pid, max(0.1, end - time.monotonic()), outputs, self.attempt.watch)
         finally:
             for program in programs:
                 kill(program)

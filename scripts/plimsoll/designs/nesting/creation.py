@@ -49,8 +49,8 @@ class Task(Base):
         """Let the commands pass the gate."""
         before = []
         with counted.snapshots(self.attempt, self.services) as snapshot:
-            limit, room = self.cell["limit_seconds"], self.attempt.room
-            passed = gate.pass_together(commands, self.attempt.folder, limit, lambda: before.append(snapshot()), room)
+            limit, watch = self.cell["limit_seconds"], self.attempt.watch
+            passed = gate.pass_together(commands, self.attempt.folder, limit, lambda: before.append(snapshot()), watch)
             self.spans.append((before[0], snapshot()))
         return passed
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host.disk import Room
 from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_endless
+from plimsoll.measuring.watch import Watch
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
@@ -32,10 +32,10 @@ class Passed(NamedTuple):
 
 
 def pass_together(
-    commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, room: Room | None = None
+    commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, watch: Watch | None = None
 ) -> Passed:
     """Let commands begin at one moment, and wait for their ends; what has not ended after `limit` seconds is killed.
-    Unavailable if one prints without end or fills a disk of the `room`, Outage if one cannot be killed.
+    Unavailable if one prints without end or fills a disk that the `watch` looks at, Outage if one cannot be killed.
 
     Output and moments are in `folder`, by the commands' numbers. `ready` is called when all wait at the gate, just before it is
     opened.
@@ -52,7 +52,7 @@ def pass_together(
         offset = time.time() - time.monotonic()
         opened = time.monotonic()
         os.close(gate)
-        ended = _ends(processes, opened + limit, outputs, room)
+        ended = _ends(processes, opened + limit, outputs, watch)
     finally:
         for process in processes:
             kill(process, group=True)
@@ -67,7 +67,7 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
-def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], room: Room | None) -> list[float | None]:
+def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], watch: Watch | None) -> list[float | None]:
     """When each process ended; None for those that had not at the `last` moment. Unavailable if what they write has no end."""
     ended: list[float | None] = [None] * len(processes)
     with selectors.DefaultSelector() as waiting:
@@ -82,11 +82,11 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], r
                     os.close(key.fd)
                 # Not between two ends, whose moments are what is measured.
                 if not ready:
-                    refuse_endless(outputs, room)
+                    refuse_endless(outputs, watch)
         finally:
             for key in list(waiting.get_map().values()):
                 os.close(key.fd)
-    refuse_endless(outputs, room)
+    refuse_endless(outputs, watch)
     return ended
 
 

@@ -96,7 +96,7 @@ class Task(Base):
 
     def snapshot(self) -> noise.Snapshot:
         daemons = dict.fromkeys(name for services in self._all() for name in services.environment.daemons)
-        return noise.snapshot(self.attempt.machine, self.attempt.account, self._groups(), tuple(daemons))
+        return self.attempt.snapshot(self._groups(), tuple(daemons))
 
     def _groups(self) -> list[Path]:
         """The cgroups of both ends' containers."""
@@ -119,7 +119,7 @@ class Task(Base):
         misplaced = placed.problem(pair, binding, watch) if binding else None
         limit, outputs = parameters["seconds"] + PATIENCE, [Path(f"{stem}.out"), Path(f"{stem}.err")]
         try:
-            hangs = not ended_within(process.pid, limit, outputs, self.attempt.room)
+            hangs = not ended_within(process.pid, limit, outputs, self.attempt.watch)
         finally:
             kill(process)
         self.spans.append((before, self.snapshot()))

@@ -18,7 +18,7 @@ class Task:
         self.attempt, self.environment, self.services = attempt, environment, services
         self.cell: NestingCell = attempt.cell
         self.sysbench = find(Sysbench.name, Sysbench)
-        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+        self.spans: noise.Spans = []
 
     def measure(self) -> dict:
         """The record's part: `values` (metrics are made of them), `apart` and `each`. InvalidOutput if what was measured does
@@ -54,7 +54,7 @@ class Task:
     def snapshot(self) -> noise.Snapshot:
         """What the machine has used until now."""
         groups = self.services.groups() if self.services else []
-        return noise.snapshot(self.attempt.machine, self.attempt.account, groups, self.environment.daemons)
+        return self.attempt.snapshot(groups, self.environment.daemons)
 
     @property
     def instances(self) -> int:

@@ -62,7 +62,7 @@ def attempt(attempt: Attempt) -> dict:
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
         attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
     apart = all_counted(run.services)
-    during = noise.neighbours(run.spans, attempt.machine.processors, apart=apart, **attempt.limits)
+    during = attempt.beside(run.spans, apart=apart)
     attempt.notes["noise"]["during"] = during
     measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
     if problem := judge.too_few(measured["iterations"]):
@@ -90,7 +90,7 @@ class _Run:
         # How a client reaches its server.
         self.hosts: dict[str, str] = {}
         self.made: list[dict] = []
-        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+        self.spans: noise.Spans = []
 
     def measure(self) -> dict:
         """The record's part. InvalidOutput if what was measured does not count, Unavailable if it could not be."""
@@ -152,7 +152,7 @@ class _Run:
         if self.on_disk:
             self._refuse_full()
         if self.on_disk or self._in_container:
-            self.attempt.room.watch({disk.CONTAINERS: self.engine.storage()})
+            self.attempt.watch.room.watch({disk.CONTAINERS: self.engine.storage()})
         if not self.services:
             return self._bare()
         if self.on_disk and self._in_container:
@@ -242,7 +242,7 @@ class _Run:
         with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
-            ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.room)
+            ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.watch)
         finally:
             code = kill(process)
         if not ended:
@@ -254,7 +254,7 @@ class _Run:
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()
-        return noise.snapshot(self.attempt.machine, self.attempt.account, groups, self.environment.daemons)
+        return self.attempt.snapshot(groups, self.environment.daemons)
 
     def _bare_groups(self) -> list[Path]:
         """The group of what runs on bare metal with limited memory, where its time is counted there and nowhere else."""

@@ -82,7 +82,7 @@ def launch(attempt: Attempt) -> dict[str, dict]:
         reason = f"the containers could not be started: {problem}"
         return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
     root = processes.root(nodes[0].groups)
-    attempt.room.watch({disk.CONTAINERS: root} if root else {})
+    attempt.watch.room.watch({disk.CONTAINERS: root} if root else {})
     seconds["deploy"] = round(time.monotonic() - begun, 4)
     ended: dict[str, Ended | str] = {}
     try:
@@ -92,9 +92,9 @@ def launch(attempt: Attempt) -> dict[str, dict]:
                 break
     finally:
         seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-        if attempt.room.refused and environment.services:
+        if attempt.watch.room.refused and environment.services:
             with contextlib.suppress(Unavailable):
-                attempt.room.moved({disk.CONTAINERS: environment.storage()})
+                attempt.watch.room.moved({disk.CONTAINERS: environment.storage()})
         if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
             # Ranks on this host outlive a launcher that was killed, and strays a program that ended: they would be neighbours
             # of the next attempt.
@@ -113,25 +113,25 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
     benchmark.prepare(job.folder, cell["parameters"])
     instrument = instruments.find(cell["instrument"])(job, cell)
     job.preload = instrument.preload
-    account = None if nodes[0].strays else attempt.account
+    accounted = not nodes[0].strays
     groups = [group for node in nodes for group in node.groups]
     try:
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:
         return str(problem)
     variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
-    before, since = noise.snapshot(attempt.machine, account, groups, environment.daemons), processes.now()
+    before, since = attempt.snapshot(groups, environment.daemons, accounted=accounted), processes.now()
     job.launched = time.time()
     try:
-        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"], attempt.room)
+        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"], attempt.watch)
     except Unavailable as problem:
         return str(problem)
-    after = noise.snapshot(attempt.machine, account, groups, environment.daemons)
+    after = attempt.snapshot(groups, environment.daemons, accounted=accounted)
     if code != 0:
         # Before they are removed: was it the benchmark that ended, or what it runs in?
         environment.intact(nodes)
         return Ended(job, benchmark, instrument, command, code, (before, after))
-    left = strays.left(job.identity, [*groups, *([account] if account else [])], since)
+    left = strays.left(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
     return Ended(job, benchmark, instrument, command, code, (before, after), left)
 
 
@@ -141,7 +141,7 @@ def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Seq
         return {"status": status.FAILED, "reason": ended}
     before, after = ended.span
     apart = not any(node.uncounted for node in nodes)
-    during = noise.neighbours([ended.span], attempt.machine.processors, apart=apart, **attempt.limits)
+    during = attempt.beside([ended.span], apart=apart)
     return {
         "command": ended.command,
         "exit_code": ended.code,

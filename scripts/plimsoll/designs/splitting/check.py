@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from plimsoll import environments, instruments, workloads
-from plimsoll.claims import book
+from plimsoll.claims import book, quantities
+from plimsoll.claims.quantities.base import Quantity
 from plimsoll.design import Refer
 from plimsoll.designs.splitting import affinity, scheme, words
 from plimsoll.designs.splitting.factors import FACTORS, OF_EXPERIMENT
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, shown
 from plimsoll.figures import sources
 from plimsoll.instruments.base import Instrument
 from plimsoll.workloads.base import Application
@@ -67,6 +68,19 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
                 refer(f"{side}.{factor}", levels, list(study["factors"][factor]))
             elif factor in words.CLAIMED:
                 refer(f"{side}.{factor}", levels, list(words.LEVELS[factor]))
+    if not {"parts", "untestable"} & set(claim) and "id" in claim:
+        _refuse_values(study, claim, quantities.find(claim.get("quantity")))
+
+
+def _refuse_values(study: dict, claim: dict, quantity: Quantity) -> None:
+    """PlimsollError for a quantity that has nothing to be relative to, and for printed values of nothing."""
+    source = f"config/claims/{study['id']}.yaml: {claim['id']}"
+    if quantity.relative and "relative_to" not in claim:
+        raise PlimsollError(f"{source}: relative_to: the quantity {quantity.name!r} needs it.")
+    levels = {level for known in study["factors"].values() if isinstance(known, list | dict) for level in known}
+    unknown = [name for name in claim.get("values", {}) if name not in levels and name not in claim["metrics"]]
+    if quantity.printed and unknown:
+        raise PlimsollError(f"{source}: values: {shown(unknown[0])} is neither one of the claim's metrics nor a level.")
 
 
 def _resolve_affinity(source: str, name: str, experiment: dict) -> None:

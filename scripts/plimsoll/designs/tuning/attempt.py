@@ -52,7 +52,7 @@ def attempt(attempt: Attempt) -> dict:
     finally:
         attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
         attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
-    during = noise.neighbours(run.spans, attempt.machine.processors, apart=run.services.counted, **attempt.limits)
+    during = attempt.beside(run.spans, apart=run.services.counted)
     attempt.notes["noise"]["during"] = during
     found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
     if problem := judge.problem(run.jobs, run.lost):
@@ -79,7 +79,7 @@ class _Run:
         self.device: str | None = None
         self.settled: list[dict] = []
         self.held = contextlib.ExitStack()
-        self.spans: list[tuple[noise.Snapshot, noise.Snapshot]] = []
+        self.spans: noise.Spans = []
 
     def measure(self) -> None:
         """Make the jobs. InvalidOutput if what they gave does not count, Unavailable if they could not be made."""
@@ -89,10 +89,11 @@ class _Run:
         self.device = disk.device_of(self.environment.storage())
         for engine in self.engines:
             self._settle(engine)
-        self.attempt.room.watch({disk.CONTAINERS: self.environment.storage()})
+        self.attempt.watch.room.watch({disk.CONTAINERS: self.environment.storage()})
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
+            self.attempt.watch.stops.of(self.services.groups(), self.attempt.account)
             self.attempt.notes["seconds"]["start"] = round(time.time() - self.attempt.notes["started"], 4)
             # One after the other: a job on the small data finds the same, whether large data follow or not.
             for name, made in data.items():
@@ -127,9 +128,9 @@ class _Run:
 
     def _job(self, size: str, made: prices.Prices) -> dict:
         begun = time.monotonic()
-        job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}", self.attempt.room)
+        job = self.cluster.submit(self.cell["settings"], f"/data/{size}", f"/made/{size}", self.attempt.watch)
         try:
-            self.cluster.wait(job, self.cell["job_limit_seconds"], self.attempt.room)
+            self.cluster.wait(job, self.cell["job_limit_seconds"], self.attempt.watch)
         finally:
             self.lost = [name for name in self.cluster.ended() if name != self.cluster.master.name]
         lasted = time.monotonic() - begun

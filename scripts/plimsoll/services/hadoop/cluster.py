@@ -13,9 +13,9 @@ from plimsoll.environments.docker_elsewhere import DockerElsewhere
 from plimsoll.environments.networks import second_host
 from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
-from plimsoll.host.disk import Room
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.measuring.watch import Watch
 from plimsoll.services.hadoop import configuration, rest, told
 from plimsoll.services.kept import Services
 from plimsoll.workloads import printed
@@ -166,9 +166,9 @@ class Cluster:
         """SHA-256 of a file in HDFS."""
         return rest.checksum(self.addresses, self.master.name, name)
 
-    def submit(self, settings: Mapping[str, str], source: str, target: str, room: Room) -> str:
+    def submit(self, settings: Mapping[str, str], source: str, target: str, watch: Watch) -> str:
         """Submit the job with these settings; its identifier. Unavailable, with its client's last words, if that fails, or
-        if a disk of the `room` is about to be full."""
+        if a disk is about to be full that the `watch` looks at."""
         given = [f"-D{key}={value}" for key, value in settings.items()]
         words = [PROGRAM, "run", str(self._configuration), JOB, *given, source, target]
         log = self.folder / f"client-{Path(target).name}.log"
@@ -182,7 +182,7 @@ class Cluster:
                 errors="replace",
             )
         try:
-            ended_within(process.pid, SUBMIT_SECONDS, [log], room)
+            ended_within(process.pid, SUBMIT_SECONDS, [log], watch)
         finally:
             kill(process)
         with process.stdout as told_by_client:
@@ -192,9 +192,9 @@ class Cluster:
             raise Unavailable(f"the job was not submitted: {said}")
         return submitted[1]
 
-    def wait(self, job: str, limit: float, room: Room) -> None:
+    def wait(self, job: str, limit: float, watch: Watch) -> None:
         """Until a job has ended well. InvalidOutput if it fails, if it takes longer than `limit` seconds (it is left to the end
-        of the cluster), or if the master ends; Unavailable if a disk of the `room` is about to be full."""
+        of the cluster), or if the master ends; Unavailable if a disk is about to be full that the `watch` looks at."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             try:
@@ -208,7 +208,7 @@ class Cluster:
                     return
                 reason = " ".join(seen.get("diagnostics", "").split())
                 raise InvalidOutput(f"the job ended as {seen['finalStatus']}: {reason[:300] or 'Hadoop says no more'}")
-            room.refuse_filling()
+            watch.look()
             time.sleep(LOOK_SECONDS)
         raise InvalidOutput(f"the job had not ended after {limit:g} s")
 
