@@ -19,9 +19,9 @@ RANK, CONTAINER = (
         ("docker", 2400, stop, RANK),
         ("docker", 2400, pause("docker"), CONTAINER),
         ("podman", 2400, pause("podman"), CONTAINER),
-        ("singularity", 4800, stop, RANK),
+        pytest.param("singularity", 4800, stop, RANK, marks=pytest.mark.long),
         ("singularity-instance", 2400, stop, RANK),
-        ("singularity-user", 4800, stop, RANK),
+        pytest.param("singularity-user", 4800, stop, RANK, marks=pytest.mark.long),
     ],
     ids=["bare", "docker", "docker-paused", "podman-paused", "singularity", "singularity-instance", "singularity-user"],
 )

@@ -117,6 +117,7 @@ def test_a_claim_gives_what_its_quantity_is_set_against(claims, study, quantity,
         ("liu2020", "c13", {"quantity": "relative loss"}, "relative_to: the quantity 'relative loss' needs it"),
         ("jha2021", "c01", {"a": {"statistic": ["medain"]}}, "a.statistic: 'medain' is not a level of the study"),
         ("jha2021", "c01", {"a": {"statistic": ["median"]}}, "a and b: only one of them names a statistic"),
+        ("jha2021", "c01", {"a": {"benchmark": ["linpack"]}}, "a and b: only one of them names a benchmark"),
     ],
 )
 def test_a_claim_that_would_be_asked_of_nothing_or_of_something_else_is_refused(claims, study, number, change, said):

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from plimsoll import environments
 from plimsoll.environments import isolation, podman_rootless
-from plimsoll.environments.base import CHANGED, gone, last_words, output
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.environments.base import CHANGED, last_words, output
+from plimsoll.errors import Outage, PlimsollError, Unavailable
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
 
@@ -65,14 +65,13 @@ def restored(image):
 
 
 class Engine:
-    """Finds these problems when it is examined, one after the other, and then none."""
+    """Finds this wrong with an image."""
 
-    def __init__(self, problems):
-        self.problems = problems
+    def __init__(self, problem=None):
+        self.problem = problem
 
-    def examine(self, image):
-        if self.problems:
-            raise self.problems.pop(0)
+    def image_problem(self, image):
+        return self.problem
 
 
 def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypatch):
@@ -112,7 +111,7 @@ def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
 
     monkeypatch.setattr(isolation, "observe", observe)
     monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
-    engine = Engine([])
+    engine = Engine()
     assert isolation._observed(engine, {}, restored) == {"namespaces": []} and swept == [[engine]]
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
     answers = iter([Unavailable("no containerd")] * 2)
@@ -134,13 +133,36 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
     monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
     monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
-    changed = gone(image, f"its sif {CHANGED}")
-    assert isolation._observed(Engine([changed]), image, made.append) == {"namespaces": []} and made == [image]
+    engine = Engine(f"its sif {CHANGED}")
+    assert isolation._observed(engine, image, made.append) == {"namespaces": []} and made == [image]
     assert "the image plimsoll/hpcc:0 has changed" in capsys.readouterr().err
     # Once: what does not work with the image as it was made has another reason.
     with pytest.raises(Unavailable, match="EOF"):
-        isolation._observed(Engine([changed, changed]), image, made.append)
+        isolation._observed(engine, image, made.append)
     assert made == [image] * 2
+
+
+@pytest.mark.parametrize(
+    "problem", [Outage("there is no copy", "build it"), Unavailable("no engine"), OSError(28, "disk full")]
+)
+def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(monkeypatch, problem):
+    def fails(*_):
+        raise Unavailable("EOF")
+
+    def refused(image):
+        raise problem
+
+    monkeypatch.setattr(isolation, "observe", fails)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
+    with pytest.raises(Unavailable, match=f"^EOF; its sif {CHANGED}, and the image could not be made again: "):
+        isolation._observed(Engine(f"its sif {CHANGED}"), image, refused)
+
+
+def test_an_image_without_a_form_has_no_problem_with_it(tmp_path):
+    image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0", "files": {}}
+    for name in ("singularity", "vm", "docker"):
+        assert environments.find(name).image_problem(image) is None
 
 
 @pytest.mark.parametrize(

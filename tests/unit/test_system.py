@@ -92,6 +92,14 @@ def test_what_has_changed_is_told_in_one_sentence_however_much_it_is(folder, eng
     assert len(str(problem.value)) < 1200
 
 
+def test_long_versions_that_differ_at_their_ends_are_told_apart():
+    long = "Mitigation: " + "a; " * 100
+    (said,) = system.differences({system.HOST: {"spectre_v2": f"{long}BHI: x"}}, {system.HOST: {"spectre_v2": f"{long}BHI: y"}})
+    assert len(said) < 200 and said.endswith("BHI: y now") and "BHI: x then, …" in said
+    (said,) = system.differences({system.HOST: {"kernel": "6.1"}}, {system.HOST: {"kernel": "6.2"}})
+    assert said == "kernel: 6.1 then, 6.2 now"
+
+
 def test_settings_that_are_written_changed_or_deleted_have_the_engine_asked_again(folder, engine, host):
     first = system.identity(folder, engine)
     settings = engine.path.with_name("settings.json")

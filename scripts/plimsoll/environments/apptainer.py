@@ -12,12 +12,11 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.environments.base import (
     HOST,
+    UNPACKED,
     Environment,
     Node,
     Spec,
     binding_kept,
-    form_problem,
-    gone,
     hidden,
     name_of,
     output,
@@ -132,7 +131,7 @@ class Apptainer(Environment):
     @property
     def form(self) -> str:
         """The form of the image that its nodes have."""
-        return "rootfs" if self.unpacked else "sif"
+        return UNPACKED if self.unpacked else "sif"
 
     def versions(self) -> dict[str, str]:
         return {"Apptainer": output([executable(), "--version"]).strip()}
@@ -147,8 +146,6 @@ class Apptainer(Environment):
             output([executable(), "--version"], 10)
         except Unavailable as problem:
             raise Outage(f"Apptainer does not answer ({problem})", "install it again (make setup does)") from problem
-        if not self.unpacked and (problem := form_problem(image, "sif")):
-            raise gone(image, problem)
 
 
 class Singularity(Apptainer):

@@ -31,6 +31,8 @@ SHARED_MEMORY = Path("/dev/shm")
 # Beside the forms of an image: the checksums of those that are one file, by the file's name.
 SUMS = "sums.json"
 CHANGED = "is not as it was made"
+# The form of an image that is a folder.
+UNPACKED = "rootfs"
 # Below what an engine says of a failure.
 OF_OPTIONS = re.compile("(Run|See) '.* --help'")
 
@@ -175,13 +177,15 @@ class Environment(ABC):
     the processes that work for the nodes outside them. `packages` are the Debian packages that it needs besides those that
     set-up installs for all (`a|b` is one of them), and `steps` the scripts of set-up. An environment that is another one with
     something changed names that one as `variant_of`, and is compared with it. Where the processor is `emulated` times say
-    nothing about speed.
+    nothing about speed. `form` is the form of an image that lies in the store and from which nodes are started, if that is a
+    file; what engines have of an image is their own.
     """
 
     name: str
     label: str
     colour: str | None = None
     hatch: str | None = None
+    form = UNPACKED
     containers = True
     merged = False
     nested = False
@@ -240,8 +244,14 @@ class Environment(ABC):
     def examine(self, image: Image) -> None:
         """Outage if what runs of an image need is not there any more, or does not answer. Asked only after an attempt that did
         not end well."""
-        if problem := unpacked_problem(image):
+        if problem := self.image_problem(image):
             raise gone(image, problem)
+
+    def image_problem(self, image: Image) -> str | None:
+        """In words, what is wrong with the files of an image that nodes are started from; None if they are as they were made.
+        It reads them all."""
+        is_file = self.form != UNPACKED and self.form in image
+        return unpacked_problem(image) or (form_problem(image, self.form) if is_file else None)
 
     def wake(self) -> None:  # noqa: B027 - most environments have nothing that could be asleep
         """Have what starts nodes answer, if it does not and that can be done from here; before anything is tried."""

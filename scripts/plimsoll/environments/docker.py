@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll import paths
@@ -104,6 +105,21 @@ class Docker(Engine):
         listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
         if names := output(listed).split():
             output([*self.command, "volume", "rm", "--force", *names], 60)
+
+    def let_go(self, names: Sequence[str]) -> None:
+        """An engine that was asked for a program in a container that is just paused waits for that, and neither removes the
+        container meanwhile nor lets it go on (Docker 20.10)."""
+        if not (frozen := cgroup.all_frozen(cgroup.mounts())):
+            return
+        ours = ["--filter", f"label={REMOVABLE}", "--format", "{{.ID}} {{.Names}}"]
+        listed = [*self.command, "ps", "--all", "--no-trunc", *ours]
+        with contextlib.suppress(Unavailable):
+            known = (line.partition(" ") for line in output(listed, ANSWER_SECONDS).splitlines())
+            wanted = [number for number, _, name in known if name in names or number.startswith(tuple(names))]
+            # Containers within one are below it.
+            for group in frozen:
+                if any(number in part for number in wanted for part in group.parts):
+                    cgroup.thaw(group)
 
     def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""

@@ -92,6 +92,8 @@ class DockerNested(Docker):
     name = "docker-nested"
     label = "Nested Docker containers"
     colour, hatch = "#882255", "\\\\"
+    # From which the child is loaded.
+    form = "archive"
     # The papers' findings about Docker are not about these.
     variant_of = "docker"
     nested = True

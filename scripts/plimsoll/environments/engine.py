@@ -127,21 +127,11 @@ class Engine(Environment):
         """Kill and remove containers by name; they need not be there. Unavailable if the engine refuses, or hangs."""
         if on is HOST:
             self.refuse_hanging()
-            self._let_go(names)
+            self.let_go(names)
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
-    def _let_go(self, names: Sequence[str]) -> None:
-        """Have containers go on that somebody has paused. An engine that was asked for a program in a paused one may wait for
-        that for ever, and neither removes it meanwhile nor lets it go on."""
-        if not (frozen := cgroup.all_frozen(cgroup.mounts())):
-            return
-        listed = output([*self.command, "ps", "--all", "--no-trunc", "--format", "{{.ID}} {{.Names}}"], ANSWER_SECONDS)
-        known = (line.split(maxsplit=1) for line in listed.splitlines())
-        ours = [number for number, name in known if name in names or number.startswith(tuple(names))]
-        for group in frozen:
-            # Containers within it are below it.
-            if any(number in part for number in ours for part in group.parts):
-                cgroup.thaw(group)
+    def let_go(self, names: Sequence[str]) -> None:
+        """Have containers go on that somebody has paused, before they are removed."""
 
     def last_words(self, name: str) -> str:
         """The last line that a container of this host has said; nothing if it said none."""

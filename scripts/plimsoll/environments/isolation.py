@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll import environments
-from plimsoll.environments.base import LABEL, Environment, Node, Spec, output
-from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable
+from plimsoll.environments.base import LABEL, Environment, Node, Spec, gone, output
+from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
@@ -64,33 +64,31 @@ def _question(lacking: dict[str, str]) -> str:
 
 
 def _observed(environment: Environment, image: Image, restore: Callable[[Image], None]) -> dict:
-    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and the
-    image may not be what was built."""
-    end, restored = time.monotonic() + PATIENCE, False
+    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and its
+    form of the image may have changed."""
+    end, looked = time.monotonic() + PATIENCE, False
     while True:
         try:
             return observe(environment, image)
-        except Unavailable:
+        except Unavailable as reason:
             # Something of it was killed, perhaps, and nobody else removes what that has left.
             lock.sweep([environment], aloud=False)
-            if not restored and _has_changed(environment, image):
-                restore(image)
-                restored = True
+            changed = None if looked else environment.image_problem(image)
+            if changed:
+                _restore(image, changed, restore, reason)
             elif time.monotonic() > end:
                 raise
+            looked = True
         time.sleep(LOOK_SECONDS)
 
 
-def _has_changed(environment: Environment, image: Image) -> bool:
-    """Whether a form of the image that an environment starts nodes from is gone, or is not what was made; that is said."""
+def _restore(image: Image, changed: str, restore: Callable[[Image], None], reason: Unavailable) -> None:
+    """Make an image again of which something has changed, and say so. Unavailable if that fails."""
+    print(f"plimsoll: {gone(image, changed).cause}: it is made again from its copy.", file=sys.stderr, flush=True)
     try:
-        environment.examine(image)
-    except ImageGone as problem:
-        print(f"plimsoll: {problem.cause}: it is made again from its copy.", file=sys.stderr, flush=True)
-        return True
-    except Outage:
-        pass
-    return False
+        restore(image)
+    except (Outage, Unavailable, OSError) as problem:
+        raise Unavailable(f"{reason}; {changed}, and the image could not be made again: {problem}") from problem
 
 
 def observe(environment: Environment, image: Image) -> dict:

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, form_problem, gone, needs_root, output
+from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, needs_root, output
 from plimsoll.environments.docker import Docker
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
@@ -29,6 +29,7 @@ class VirtualMachine(Environment):
     label = "Virtual machines"
     colour, hatch = "#aa4499", "xx"
     services = own_kernels = True
+    form = "disk"
     packages = ("qemu-system-x86", "busybox-static", "cpio")
     steps = ("guest.sh",)
     accelerator = "kvm"
@@ -120,8 +121,6 @@ class VirtualMachine(Environment):
         from plimsoll.environments.guests import kernel
 
         super().examine(image)
-        if problem := form_problem(image, "disk"):
-            raise gone(image, problem)
         try:
             kernel.image()
         except Unavailable as problem:

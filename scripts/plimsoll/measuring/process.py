@@ -48,8 +48,9 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
 
 
 def ended_within(pid: int, seconds: float, writes: Sequence[Path] = (), watch: Watch | None = None) -> bool:
-    """Whether a child ends within `seconds`; returns at the moment it ends. Unavailable if it prints without end into one of
-    the files that it `writes`, or if a disk is about to be full that the `watch` looks at; both look now and then."""
+    """Whether a child ends within `seconds`; returns as soon as it has ended and was looked at. Unavailable if it prints
+    without end into one of the files that it `writes`, or if a disk is about to be full that the `watch` looks at; both look
+    now and then."""
     descriptor, end = os.pidfd_open(pid), time.monotonic() + seconds
     try:
         while True:

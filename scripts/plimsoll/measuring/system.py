@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypedDict
 
@@ -113,15 +114,19 @@ def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
     """In words, what differs between the parts that both have."""
     return [
-        f"{name if part == HOST else f'{part}, {name}'}: {_told(old[part], name)} then, {_told(new[part], name)} now"
+        f"{name if part == HOST else f'{part}, {name}'}: {_change(old[part].get(name, 'none'), new[part].get(name, 'none'))}"
         for part in old.keys() & new.keys()
         for name in sorted(old[part].keys() | new[part].keys())
         if old[part].get(name) != new[part].get(name)
     ]
 
 
-def _told(part: dict[str, str], name: str) -> str:
-    return begun(part.get(name, "none"), LONGEST)
+def _change(then: str, now: str) -> str:
+    """Two values in words; of long ones what is about where they differ."""
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False))))
+    first = max(0, same - LONGEST // 4) if max(len(then), len(now)) > LONGEST else 0
+    before, after = (begun(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
+    return f"{before} then, {after} now"
 
 
 def read(folder: Path) -> Noted | None:

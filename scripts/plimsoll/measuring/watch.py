@@ -30,7 +30,8 @@ class Stops:
     def of(self, groups: list[Path], account: Path | None) -> None:
         """From now on the run's programs are those of the containers' cgroups, and those of the group that counts this process
         and its children; where there is none, what this process has started."""
-        self._groups, self._account, self._next = groups, account, 0.0
+        if (groups, account) != (self._groups, self._account):
+            self._groups, self._account, self._next = groups, account, 0.0
 
     def look(self) -> None:
         """Note what is stopped now, unless the last look is too short a time ago for what a look takes."""
@@ -72,3 +73,9 @@ class Watch:
         """Look at both. Unavailable if a disk is about to be full."""
         self.stops.look()
         self.room.refuse_filling()
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, and note if that took much longer."""
+        due = time.monotonic() + seconds
+        time.sleep(seconds)
+        self.stops.woken(due)

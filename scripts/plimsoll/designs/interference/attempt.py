@@ -208,7 +208,7 @@ class _Run:
         try:
             # A loop that ends by itself has died, and the other has no more company.
             while time.monotonic() < last and all(each.poll() is None for each in loops):
-                time.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
+                self.attempt.watch.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
                 printed = [path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place))]
                 refuse_endless(printed, self.attempt.watch)
                 if all(self._beyond(place) for place in range(len(loops))):

@@ -40,5 +40,6 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
         refer(f"{side}.co_runner", levels.get("co_runner", []), [*benchmarks, *CO_RUNNERS])
         refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)
         refer(f"{side}.statistic", levels.get("statistic", []), list(STATISTICS))
-    if "parts" not in claim and ("statistic" in claim.get("a", {})) != ("statistic" in claim.get("b", {})):
-        raise PlimsollError(f"config/claims/{study['id']}.yaml: {claim['id']}: a and b: only one of them names a statistic.")
+    for factor in ("statistic", "benchmark") if not {"parts", "untestable"} & set(claim) else ():
+        if (factor in claim.get("a", {})) != (factor in claim.get("b", {})):
+            raise PlimsollError(f"config/claims/{study['id']}.yaml: {claim['id']}: a and b: only one of them names a {factor}.")

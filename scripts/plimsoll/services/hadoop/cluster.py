@@ -209,7 +209,7 @@ class Cluster:
                 reason = " ".join(seen.get("diagnostics", "").split())
                 raise InvalidOutput(f"the job ended as {seen['finalStatus']}: {reason[:300] or 'Hadoop says no more'}")
             watch.look()
-            time.sleep(LOOK_SECONDS)
+            watch.sleep(LOOK_SECONDS)
         raise InvalidOutput(f"the job had not ended after {limit:g} s")
 
     def history(self, job: str) -> dict:
