@@ -254,18 +254,32 @@ def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, p
     assert re.fullmatch(rf"{name} \(process \d+\) was stopped during the run", found["reason"])
 
 
+def _paused_while_it_starts(node) -> subprocess.Popen:
+    """A program that is started in a container, and does not start, as that is paused just then: once it is paused the engine
+    refuses to start anything in it."""
+    for number in range(60):
+        waiting = subprocess.Popen(node.inside(["true"]), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.003 * (number % 20))
+        pausing = subprocess.Popen(["docker", "pause", node.name], stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            waiting.wait(1)
+            pausing.wait(10)
+            subprocess.run(["docker", "unpause", node.name], capture_output=True, check=True)
+            continue
+        return waiting
+    raise AssertionError("the engine has started everything")
+
+
 @pytest.mark.skipif("freezer" not in cgroup.mounts(), reason="without the freezer of version 1 an engine does not wait")
-def test_a_frozen_container_in_which_a_program_is_started_holds_up_nobody(image, working, tmp_path):
-    """The engine waits for the program, and does nothing else about the container, for as long as that is frozen."""
+def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_nobody(image, working, tmp_path):
+    """The engine waits for the program, and does nothing else about the container, for as long as that is paused."""
     working("docker")
     environment, run = environments.find("docker"), "frozen"
     (node,) = environment.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=f"/{LABEL}/{run}")])
     mounted = cgroup.mounts()
     (group,) = (cgroup.moved(one, mounted, mounted["freezer"]) for one in node.groups)
-    (group / "freezer.state").write_text("FROZEN")
-    waiting = subprocess.Popen(node.inside(["true"]), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    waiting = _paused_while_it_starts(node)
     try:
-        time.sleep(1)
         begun = time.monotonic()
         environment.stop([node])
         assert time.monotonic() - begun < 30
