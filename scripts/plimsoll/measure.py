@@ -276,6 +276,9 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
                     process.cut(folder_of(folder, cell), process.LEFT_BYTES)
             room.refuse_filled()
         _examine(run, None if attempts.LIMITS_MEMORY else killed)
+        if any(outcome["status"] == status.FAILED for outcome in found.values()):
+            # An engine that was killed may have started a container after that had been given up.
+            lock.sweep(environments.known().values())
     return found
 
 

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 from plimsoll import environments
+from plimsoll.environments import engine
 from plimsoll.environments.base import LABEL, Place, Spec, output
+from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks import cni, subnets
-from plimsoll.errors import Outage
-from plimsoll.host import disk
+from plimsoll.errors import Outage, Unavailable
+from plimsoll.host import cgroup, disk
+from plimsoll.host.processes import named, words
 from plimsoll.measuring import lock, means, record, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
@@ -264,6 +267,41 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
     time.sleep(0.3)
     with alone():
         assert set(lock.TEMPORARY.glob("*")) <= before
+
+
+def test_a_container_that_comes_up_after_its_start_was_given_up_is_removed(workspace, working, monkeypatch):
+    """As one does that an engine was starting when its containerd was killed."""
+    working("docker")
+    workspace.plan["limits"]["attempts"] = 1
+    started, removed = engine.all_of, Docker.remove
+
+    def started_late(commands, *more):
+        monkeypatch.setattr(engine, "all_of", started)
+        started(commands, *more)
+        raise Unavailable("connection reset by peer")
+
+    def not_there_yet(*_):
+        monkeypatch.setattr(Docker, "remove", removed)
+
+    monkeypatch.setattr(engine, "all_of", started_late)
+    monkeypatch.setattr(Docker, "remove", not_there_yet)
+    found = workspace.run("uma/exact/E2/docker/any/default/standard/plain/beff")
+    assert found["status"] == "failed" and "connection reset by peer" in found["reason"]
+    # nothing_left() asserts that it is not there.
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root kills a shim, and removes its groups")
+@pytest.mark.parametrize("swept", [False, True])
+def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, image, tmp_path, swept):
+    working("docker")
+    environment = environments.find("docker")
+    (node,) = environment.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
+    (identity,) = output(["docker", "ps", "--quiet", "--no-trunc", "--filter", f"name={node.name}"]).split()
+    (shim,) = (number for number in named(["containerd-shim"]) if identity in words(number))
+    os.kill(shim, signal.SIGKILL)
+    with alone():
+        environment.sweep() if swept else environment.stop([node])
+    assert [path for root in cgroup.hierarchies() for path in root.glob(f"docker/*{identity}*")] == []
 
 
 def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):

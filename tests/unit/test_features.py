@@ -65,13 +65,16 @@ def restored(image):
 
 
 class Engine:
-    """Finds this wrong with an image."""
+    """Finds this wrong with the files of an image, and this with its own of it, each time that it is asked."""
 
-    def __init__(self, problem=None):
-        self.problem = problem
+    def __init__(self, problem=None, lost=()):
+        self.problem, self.told = problem, iter(lost)
 
     def image_problem(self, image):
         return self.problem
+
+    def lost(self, image):
+        return next(self.told, None)
 
 
 def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypatch):
@@ -142,10 +145,31 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
     assert made == [image] * 2
 
 
+def test_an_image_that_an_engine_has_lost_is_given_to_it_again_as_soon_as_it_answers(monkeypatch):
+    answers, made = iter([Unavailable("no such image")] * 2 + [{"namespaces": []}]), []
+
+    def observe(*_):
+        if isinstance(answer := next(answers), Unavailable):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(isolation, "observe", observe)
+    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
+    engine = Engine(lost=[None, "Docker does not have it as it was built"])
+    assert isolation._observed(engine, image, made.append) == {"namespaces": []} and made == [image]
+
+
 @pytest.mark.parametrize(
-    "problem", [Outage("there is no copy", "build it"), Unavailable("no engine"), OSError(28, "disk full")]
+    ("problem", "said"),
+    [
+        (Outage("there is no copy", "build it"), "there is no copy: build it"),
+        (Unavailable("no engine"), "no engine"),
+        (OSError(28, "disk full"), "[Errno 28] disk full"),
+    ],
 )
-def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(monkeypatch, problem):
+def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(monkeypatch, problem, said):
     def fails(*_):
         raise Unavailable("EOF")
 
@@ -155,8 +179,9 @@ def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(m
     monkeypatch.setattr(isolation, "observe", fails)
     monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
-    with pytest.raises(Unavailable, match=f"^EOF; its sif {CHANGED}, and the image could not be made again: "):
+    with pytest.raises(Unavailable) as told:
         isolation._observed(Engine(f"its sif {CHANGED}"), image, refused)
+    assert str(told.value) == f"EOF; its sif {CHANGED}, and the image could not be made again: {said}"
 
 
 def test_an_image_without_a_form_has_no_problem_with_it(tmp_path):

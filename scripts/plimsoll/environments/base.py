@@ -253,6 +253,10 @@ class Environment(ABC):
         is_file = self.form != UNPACKED and self.form in image
         return unpacked_problem(image) or (form_problem(image, self.form) if is_file else None)
 
+    def lost(self, image: Image) -> str | None:
+        """In words, that what starts nodes has no longer got an image; None if it has, needs none, or does not answer."""
+        return None
+
     def wake(self) -> None:  # noqa: B027 - most environments have nothing that could be asleep
         """Have what starts nodes answer, if it does not and that can be done from here; before anything is tried."""
 

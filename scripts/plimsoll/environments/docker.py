@@ -124,15 +124,18 @@ class Docker(Engine):
     def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""
         super().examine(image)
+        if lacking := self.lacking(image):
+            raise gone(image, lacking)
+        self.refuse_idle(image["id"])
+
+    def lacking(self, image: Image) -> str | None:
+        """None if Docker has the same image as was built."""
         wanted = {each["tag"]: each["id"] for each in (image, *image.get("stages", {}).values())}
         shown = [*self.command, "image", "inspect", "--format", "{{.Id}}"]
-        try:
-            same = output([*shown, *wanted], ANSWER_SECONDS).split() == list(wanted.values())
-        except Unavailable:
-            same = False
-        if not same:
-            raise gone(image, "Docker does not have it as it was built")
-        self.refuse_idle(image["id"])
+        with contextlib.suppress(Unavailable):
+            if output([*shown, *wanted], ANSWER_SECONDS).split() == list(wanted.values()):
+                return None
+        return "Docker does not have it as it was built"
 
     def wake(self) -> None:
         """Start the engine of this machine if it does not answer and can be ours to start."""

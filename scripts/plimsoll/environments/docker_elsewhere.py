@@ -38,6 +38,9 @@ class DockerElsewhere(Docker):
         self.host = host
         self.command = ("docker", "--host", f"ssh://{host}")
 
+    def let_go(self, names) -> None:
+        """The groups of its containers are not this host's."""
+
     def shared(self, spec) -> list[str]:
         """The node's folder is a volume there."""
         return ["--volume", str(spec.folder)]

@@ -116,12 +116,20 @@ class Engine(Environment):
     def _groups(self, spec: Spec, identity: str) -> list[Path]:
         root = cgroup.accounting_folder(cgroup.mounts())
         parents = (spec.group.strip("/"),) if spec.group else self.parents
-        places = [f"{parent}/{scope.format(identity)}" for parent in parents for scope in self.scopes]
+        places = self._places(parents, identity)
         return [root / place for place in places if (root / place).is_dir()] if root else []
+
+    def _places(self, parents: Sequence[str], identity: str) -> list[str]:
+        """Where the group of a container may be, below each hierarchy's root."""
+        return [f"{parent}/{scope.format(identity)}" for parent in parents for scope in self.scopes]
 
     def stop(self, nodes) -> None:
         """Kill and remove containers with what they wrote; the network stays for the next run."""
         self.remove([node.name for node in nodes], nodes[0].on)
+        root = cgroup.accounting_folder(cgroup.mounts())
+        # The shim of a container removes them, unless somebody has killed it.
+        for group in (group for node in nodes for group in node.groups if group.is_dir()):
+            cgroup.remove(str(group.relative_to(root)))
 
     def remove(self, names: Sequence[str], on: Node = HOST) -> None:
         """Kill and remove containers by name; they need not be there. Unavailable if the engine refuses, or hangs."""
@@ -151,6 +159,18 @@ class Engine(Environment):
         from plimsoll.measuring import means  # here, because a run that ends well has no use for it
 
         means.refuse_full(self.storage())
+
+    def lacking(self, image: Image) -> str | None:
+        """In words, that the engine, which answers, has not got an image as it was built; None if it has."""
+        return None
+
+    def lost(self, image: Image) -> str | None:
+        """What it lacks, if it answers."""
+        try:
+            self.answer()
+        except Unavailable:
+            return None
+        return self.lacking(image)
 
     def refuse_idle(self, image: str) -> None:
         """Outage if the engine answers, and starts no container of an image that it has, however much time it gets."""
@@ -218,13 +238,15 @@ class Engine(Environment):
         """Containers of the workflow, of this user's or, for root, of everybody's."""
         if not shutil.which(self.command[0]):
             return []
-        return output([*self.command, "ps", "--all", "--quiet", "--filter", f"label={REMOVABLE}"]).split()
+        return output([*self.command, "ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={REMOVABLE}"]).split()
 
     def sweep(self) -> None:
         """Remove every such container, and then the network. Unavailable if the engine hangs."""
         self.refuse_hanging()
-        if names := self.left():
-            self.remove(names)
+        if identities := self.left():
+            self.remove(identities)
+            for place in (place for identity in identities for place in self._places(self.parents, identity)):
+                cgroup.remove(place)
         if shutil.which(self.command[0]):
             self.network.sweep()
 

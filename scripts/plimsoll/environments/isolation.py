@@ -64,21 +64,23 @@ def _question(lacking: dict[str, str]) -> str:
 
 
 def _observed(environment: Environment, image: Image, restore: Callable[[Image], None]) -> dict:
-    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and its
-    form of the image may have changed."""
-    end, looked = time.monotonic() + PATIENCE, False
+    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and the
+    image may be gone, or have changed."""
+    end, looked, restored = time.monotonic() + PATIENCE, False, False
     while True:
         try:
             return observe(environment, image)
         except Unavailable as reason:
             # Something of it was killed, perhaps, and nobody else removes what that has left.
             lock.sweep([environment], aloud=False)
-            changed = None if looked else environment.image_problem(image)
-            if changed:
-                _restore(image, changed, restore, reason)
+            # An engine may answer only later; all files are read once.
+            problem = environment.lost(image) or (None if looked else environment.image_problem(image))
+            looked = True
+            if problem and not restored:
+                _restore(image, problem, restore, reason)
+                restored = True
             elif time.monotonic() > end:
                 raise
-            looked = True
         time.sleep(LOOK_SECONDS)
 
 
@@ -88,7 +90,8 @@ def _restore(image: Image, changed: str, restore: Callable[[Image], None], reaso
     try:
         restore(image)
     except (Outage, Unavailable, OSError) as problem:
-        raise Unavailable(f"{reason}; {changed}, and the image could not be made again: {problem}") from problem
+        said = str(problem).rstrip(".")
+        raise Unavailable(f"{reason}; {changed}, and the image could not be made again: {said}") from problem
 
 
 def observe(environment: Environment, image: Image) -> dict:

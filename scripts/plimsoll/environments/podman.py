@@ -72,11 +72,16 @@ class Podman(Engine):
     def examine(self, image: Image) -> None:
         """What every engine needs, and an image that Podman has or can get from Docker."""
         super().examine(image)
-        for each in (image, *image.get("stages", {}).values()):
-            if not any(_has(command, each["id"]) for command in (self.command, Docker.command)):
-                raise gone(image, "neither Podman nor Docker has it as it was built")
+        if lacking := self.lacking(image):
+            raise gone(image, lacking)
         if _has(self.command, image["id"]):
             self.refuse_idle(image["id"])
+
+    def lacking(self, image: Image) -> str | None:
+        """None if Podman has all of an image, or can get it from Docker."""
+        every = (image, *image.get("stages", {}).values())
+        there = all(any(_has(command, each["id"]) for command in (self.command, Docker.command)) for each in every)
+        return None if there else "neither Podman nor Docker has it as it was built"
 
     def left(self) -> list[str]:
         """Root's containers."""
