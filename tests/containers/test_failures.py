@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from plimsoll import environments
 from plimsoll.environments import engine
-from plimsoll.environments.base import LABEL, Place, Spec, output
+from plimsoll.environments.base import HOST, LABEL, Place, Spec, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks import cni, subnets
 from plimsoll.errors import Outage, Unavailable
@@ -291,8 +291,8 @@ def test_a_container_that_comes_up_after_its_start_was_given_up_is_removed(works
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root kills a shim, and removes its groups")
-@pytest.mark.parametrize("swept", [False, True])
-def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, image, tmp_path, swept):
+@pytest.mark.parametrize("how", ["stop", "sweep", "give up"])
+def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, image, tmp_path, how):
     working("docker")
     environment = environments.find("docker")
     (node,) = environment.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
@@ -300,7 +300,8 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
     (shim,) = (number for number in named(["containerd-shim"]) if identity in words(number))
     os.kill(shim, signal.SIGKILL)
     with alone():
-        environment.sweep() if swept else environment.stop([node])
+        acts = {"stop": environment.stop, "give up": lambda nodes: environment._give_up([one.spec for one in nodes], HOST)}
+        environment.sweep() if how == "sweep" else acts[how]([node])
     assert [path for root in cgroup.hierarchies() for path in root.glob(f"docker/*{identity}*")] == []
 
 

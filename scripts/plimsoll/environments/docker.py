@@ -111,15 +111,11 @@ class Docker(Engine):
         container meanwhile nor lets it go on (Docker 20.10)."""
         if not (frozen := cgroup.all_frozen(cgroup.mounts())):
             return
-        ours = ["--filter", f"label={REMOVABLE}", "--format", "{{.ID}} {{.Names}}"]
-        listed = [*self.command, "ps", "--all", "--no-trunc", *ours]
-        with contextlib.suppress(Unavailable):
-            known = (line.partition(" ") for line in output(listed, ANSWER_SECONDS).splitlines())
-            wanted = [number for number, _, name in known if name in names or number.startswith(tuple(names))]
-            # Containers within one are below it.
-            for group in frozen:
-                if any(number in part for number in wanted for part in group.parts):
-                    cgroup.thaw(group)
+        wanted = [number for number, name in self.listed() if name in names or number.startswith(tuple(names))]
+        # Containers within one are below it.
+        for group in frozen:
+            if any(number in part for number in wanted for part in group.parts):
+                cgroup.thaw(group)
 
     def examine(self, image: Image) -> None:
         """What every engine needs, and the same image as was built."""

@@ -1,5 +1,6 @@
 """Any engine with Docker's command line: containers that stay up, each with its own namespaces and cgroup."""
 
+import contextlib
 import math
 import shutil
 import time
@@ -74,9 +75,30 @@ class Engine(Environment):
                 network.connect(node)
                 node.uncounted = self.uncountable and not node.groups
         except Unavailable:
-            self.remove([spec.name for spec in specs], on)
+            self._give_up(specs, on)
             raise
         return nodes
+
+    def _give_up(self, specs: Sequence[Spec], on: Node) -> None:
+        """Remove what there is of containers that did not all start, with groups that a killed shim has left."""
+        names = [spec.name for spec in specs]
+        identities = [number for number, name in self.listed() if name in names] if on is HOST else []
+        self.remove(names, on)
+        parents = list(dict.fromkeys(spec.group.strip("/") for spec in specs if spec.group)) or self.parents
+        self._remove_groups(parents, identities)
+
+    def listed(self) -> list[tuple[str, str]]:
+        """(identity, name) of each container of the workflow; none if the engine does not answer."""
+        ours = ["--filter", f"label={REMOVABLE}", "--format", "{{.ID}} {{.Names}}"]
+        with contextlib.suppress(Unavailable):
+            listed = output([*self.command, "ps", "--all", "--no-trunc", *ours], ANSWER_SECONDS)
+            return [(number, name) for number, _, name in (line.partition(" ") for line in listed.splitlines())]
+        return []
+
+    def _remove_groups(self, parents: Sequence[str], identities: Sequence[str]) -> None:
+        """Remove the groups of containers that have been removed: the shim of each does, unless somebody has killed it."""
+        for place in (place for identity in identities for place in self._places(parents, identity)):
+            cgroup.remove(place)
 
     def image_of(self, spec: Spec) -> str:
         """What the engine calls the node's image."""
@@ -245,8 +267,7 @@ class Engine(Environment):
         self.refuse_hanging()
         if identities := self.left():
             self.remove(identities)
-            for place in (place for identity in identities for place in self._places(self.parents, identity)):
-                cgroup.remove(place)
+            self._remove_groups(self.parents, identities)
         if shutil.which(self.command[0]):
             self.network.sweep()
 
