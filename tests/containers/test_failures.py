@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -303,6 +304,23 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
         acts = {"stop": environment.stop, "give up": lambda nodes: environment._give_up([one.spec for one in nodes], HOST)}
         environment.sweep() if how == "sweep" else acts[how]([node])
     assert [path for root in cgroup.hierarchies() for path in root.glob(f"docker/*{identity}*")] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root ends a shim")
+def test_a_shim_that_nobody_ends_is_ended_when_its_container_is_removed(tmp_path):
+    """One whose containerd was killed while it started the container: here a program of that name, with such words."""
+    identity, called = "0123456789abcdef" * 4, tmp_path / "containerd-shim"
+    shutil.copy(shutil.which("bash"), called)
+    shim, other = (subprocess.Popen([called, "-c", "sleep 20; :", "-id", one]) for one in (identity, "f" * 64))
+    try:
+        environments.find("docker").end_shims([])
+        assert shim.poll() is None
+        environments.find("docker").end_shims([identity])
+        assert shim.wait(5) == -signal.SIGKILL and other.poll() is None
+    finally:
+        for each in (shim, other):
+            each.kill()
+            each.wait()
 
 
 def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):

@@ -14,7 +14,7 @@ from plimsoll.environments.base import LABEL, LABELLED, REMOVABLE, gone, join, o
 from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, processes
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
@@ -25,6 +25,8 @@ PID_FILE = Path("/var/run/docker.pid")
 END_SECONDS = 30.0
 # Where an engine that set-up has started lets its shims write.
 SHIMS = Path("/tmp")
+# What supervises a container, and how long it may take to end when that has been removed (s).
+SHIM, SHIM_SECONDS = "containerd-shim", 3.0
 # The part of an engine that starts containers.
 STARTS = "containerd"
 
@@ -105,6 +107,17 @@ class Docker(Engine):
         listed = [*self.command, "volume", "ls", "--quiet", "--filter", f"label={REMOVABLE}"]
         if names := output(listed).split():
             output([*self.command, "volume", "rm", "--force", *names], 60)
+
+    def end_shims(self, identities: Sequence[str]) -> None:
+        """A shim ends with its container, unless containerd was killed while it started that: nobody knows of it then."""
+        end = time.monotonic() + SHIM_SECONDS
+        while there := [n for n in processes.named([SHIM]) if set(identities) & set(processes.words(n))] if identities else []:
+            if time.monotonic() > end:
+                for number in there:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(number, signal.SIGKILL)
+                return
+            time.sleep(0.05)
 
     def let_go(self, names: Sequence[str]) -> None:
         """An engine that was asked for a program in a container that is just paused waits for that, and neither removes the

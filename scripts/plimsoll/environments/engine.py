@@ -85,7 +85,9 @@ class Engine(Environment):
         identities = [number for number, name in self.listed() if name in names] if on is HOST else []
         self.remove(names, on)
         parents = list(dict.fromkeys(spec.group.strip("/") for spec in specs if spec.group)) or self.parents
-        self._remove_groups(parents, identities)
+        # One that comes up after all is swept.
+        with contextlib.suppress(Unavailable):
+            self._remove_rest(parents, identities)
 
     def listed(self) -> list[tuple[str, str]]:
         """(identity, name) of each container of the workflow; none if the engine does not answer."""
@@ -95,8 +97,10 @@ class Engine(Environment):
             return [(number, name) for number, _, name in (line.partition(" ") for line in listed.splitlines())]
         return []
 
-    def _remove_groups(self, parents: Sequence[str], identities: Sequence[str]) -> None:
-        """Remove the groups of containers that have been removed: the shim of each does, unless somebody has killed it."""
+    def _remove_rest(self, parents: Sequence[str], identities: Sequence[str]) -> None:
+        """Remove what is left of containers that have been removed: their shims, and their groups, which a shim removes unless
+        somebody has killed it."""
+        self.end_shims(identities)
         for place in (place for identity in identities for place in self._places(parents, identity)):
             cgroup.remove(place)
 
@@ -159,6 +163,9 @@ class Engine(Environment):
             self.refuse_hanging()
             self.let_go(names)
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
+
+    def end_shims(self, identities: Sequence[str]) -> None:
+        """End what has supervised containers that have been removed."""
 
     def let_go(self, names: Sequence[str]) -> None:
         """Have containers go on that somebody has paused, before they are removed."""
@@ -267,7 +274,7 @@ class Engine(Environment):
         self.refuse_hanging()
         if identities := self.left():
             self.remove(identities)
-            self._remove_groups(self.parents, identities)
+            self._remove_rest(self.parents, identities)
         if shutil.which(self.command[0]):
             self.network.sweep()
 
