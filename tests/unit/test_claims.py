@@ -16,7 +16,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.pages import verdict_page
 from plimsoll.planning import planner
 
-from tests.conftest import DATA, ONE_SESSION
+from tests.conftest import DATA, ONE_SESSION, built
 
 FIRST = {"li2018-hadoop": 36}
 NUMBERS = {
@@ -84,7 +84,7 @@ def test_levels_of_the_built_study_s_claims_are_its_own(claims, liu2020):
 @pytest.mark.parametrize("study", ["liu2020", "jha2018", "jha2021", "li2018", "li2018-hadoop", "amaral2015"])
 @pytest.mark.parametrize("key", ["scope", "a", "b", "except", "relative_to"])
 def test_a_mistyped_factor_is_refused_in_every_design(claims, study, key):
-    loaded = studies.load(study, designs.known())
+    loaded = built(study)
     book.check_against(loaded, claims[study])
     claim = next(claim for claim in claims[study] if "parts" not in claim)
     with pytest.raises(PlimsollError, match=rf"{claim['id']}: {key}: 'runtimes' is no factor of the study \("):
@@ -100,11 +100,11 @@ def test_a_mistyped_factor_is_refused_in_every_design(claims, study, key):
     ],
 )
 def test_a_claim_gives_what_its_quantity_is_set_against(claims, study, quantity, key):
-    wholes = claims[study]
+    loaded, wholes = built(study), claims[study]
     of_it = next(one for whole in wholes for one in book.parts_of(whole) or [whole] if one.get("quantity") == quantity)
     lacking = {name: value for name, value in of_it.items() if name != key.partition(".")[0]}
     with pytest.raises(PlimsollError, match=f"{of_it['id']}: {key}: the quantity '{quantity}' needs it"):
-        book.check_against(studies.load(study, designs.known()), [lacking])
+        book.check_against(loaded, [lacking])
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,11 @@ def test_a_claim_gives_what_its_quantity_is_set_against(claims, study, quantity,
     ],
 )
 def test_a_claim_that_would_be_asked_of_nothing_or_of_something_else_is_refused(claims, study, number, change, said):
+    loaded = built(study)
     claim = next(claim for claim in claims[study] if claim["id"] == f"{study}-{number}")
     claim = {**(book.parts_of(claim) or [claim])[0], **change}
     with pytest.raises(PlimsollError, match=re.escape(f"{study}-{number}: {said}")):
-        book.check_against(studies.load(study, designs.known()), [claim])
+        book.check_against(loaded, [claim])
 
 
 def test_a_trend_is_along_a_factor(claims, liu2020):

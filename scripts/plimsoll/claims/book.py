@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.claims import quantities
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
@@ -99,6 +98,8 @@ def _check_order(study: str, claim: dict) -> None:
 
 def _check_quantity(study: str, claim: dict) -> None:
     """PlimsollError for a claim that does not give what its quantity is set against."""
+    from plimsoll.claims import quantities  # here, because who reads claims to list them has no use for NumPy
+
     problem = quantities.find(claim.get("quantity")).problem(claim)
     if problem and "parts" not in claim and "untestable" not in claim:
         raise PlimsollError(f"config/claims/{study}.yaml: {claim['id']}: {problem}.")

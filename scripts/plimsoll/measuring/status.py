@@ -37,7 +37,7 @@ STATUSES = (
         DISTURBED,
         "Others used more processor time during the run than the profile allows, or a hypervisor stole as much; a quota of a "
         "cgroup or heat kept processors from it; more than 1 MiB, and more than that in each second, was moved to or from swap "
-        "space; the clock was set; or the machine slept.",
+        "space; the clock was set; the machine slept; or somebody stopped a program of the run, or its container, for a while.",
         again=True,
     ),
     Status(

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from plimsoll import environments, instruments, workloads
-from plimsoll.claims import book, quantities
-from plimsoll.claims.quantities.base import Quantity
+from plimsoll.claims import book
 from plimsoll.design import Refer
 from plimsoll.designs.splitting import affinity, scheme, words
 from plimsoll.designs.splitting.factors import FACTORS, OF_EXPERIMENT
@@ -69,11 +68,14 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
             elif factor in words.CLAIMED:
                 refer(f"{side}.{factor}", levels, list(words.LEVELS[factor]))
     if not {"parts", "untestable"} & set(claim) and "id" in claim:
-        _refuse_values(study, claim, quantities.find(claim.get("quantity")))
+        _refuse_values(study, claim)
 
 
-def _refuse_values(study: dict, claim: dict, quantity: Quantity) -> None:
+def _refuse_values(study: dict, claim: dict) -> None:
     """PlimsollError for a quantity that has nothing to be relative to, and for printed values of nothing."""
+    from plimsoll.claims import quantities  # here, because who lists studies has no use for NumPy
+
+    quantity = quantities.find(claim.get("quantity"))
     source = f"config/claims/{study['id']}.yaml: {claim['id']}"
     if quantity.relative and "relative_to" not in claim:
         raise PlimsollError(f"{source}: relative_to: the quantity {quantity.name!r} needs it.")
