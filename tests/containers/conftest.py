@@ -133,14 +133,14 @@ def nothing_left(swept):
         assert leftovers() == []
 
 
-def in_the_run(name: str, act: Callable[[str], None], after: float = 0.5) -> threading.Thread:
-    """Does something once, so long (s) after there is a process of that name, which it is given."""
+def in_the_run(name: str, act: Callable[[str], None]) -> threading.Thread:
+    """Does something once, half a second after there is a process of that name, which it is given."""
 
     def wait():
         end = time.monotonic() + 120
         while time.monotonic() < end and not called(name):
             time.sleep(0.01)
-        time.sleep(after)
+        time.sleep(0.5)
         act(name)
 
     thread = threading.Thread(target=wait, daemon=True)

@@ -60,6 +60,18 @@ def test_rows_put_the_paper_beside_the_measurement(liu2020):
     assert rows[1]["namespaces"] == "not tried: no engine"
 
 
+def observing(monkeypatch, answers):
+    """Each look from inside gives the next answer, or raises it; between two of them nobody waits."""
+
+    def observe(*_):
+        if isinstance(answer := next(answers), Unavailable):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(isolation, "observe", observe)
+    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+
+
 def restored(image):
     raise AssertionError("nothing is wrong with the image")
 
@@ -107,17 +119,11 @@ def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
     answers, swept = iter([Unavailable("no containerd"), {"namespaces": []}]), []
     monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: swept.append(environments))
 
-    def observe(*_):
-        if isinstance(answer := next(answers), Unavailable):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(isolation, "observe", observe)
-    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    observing(monkeypatch, answers)
     engine = Engine()
     assert isolation._observed(engine, {}, restored) == {"namespaces": []} and swept == [[engine]]
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
-    answers = iter([Unavailable("no containerd")] * 2)
+    observing(monkeypatch, iter([Unavailable("no containerd")] * 2))
     with pytest.raises(Unavailable, match="no containerd"):
         isolation._observed(engine, {}, restored)
     assert swept == [[engine]] * 2
@@ -127,13 +133,7 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
     answers, made = iter([Unavailable("EOF"), {"namespaces": []}, Unavailable("EOF"), Unavailable("EOF")]), []
 
-    def observe(*_):
-        if isinstance(answer := next(answers), Unavailable):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(isolation, "observe", observe)
-    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    observing(monkeypatch, answers)
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
     monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
     engine = Engine(f"its sif {CHANGED}")
@@ -148,13 +148,7 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
 def test_an_image_that_an_engine_has_lost_is_given_to_it_again_as_soon_as_it_answers(monkeypatch):
     answers, made = iter([Unavailable("no such image")] * 2 + [{"namespaces": []}]), []
 
-    def observe(*_):
-        if isinstance(answer := next(answers), Unavailable):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(isolation, "observe", observe)
-    monkeypatch.setattr(isolation, "LOOK_SECONDS", 0.01)
+    observing(monkeypatch, answers)
     monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
     engine = Engine(lost=[None, "Docker does not have it as it was built"])

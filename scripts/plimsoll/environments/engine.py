@@ -90,12 +90,15 @@ class Engine(Environment):
             self._remove_rest(parents, identities)
 
     def listed(self) -> list[tuple[str, str]]:
-        """(identity, name) of each container of the workflow; none if the engine does not answer."""
-        ours = ["--filter", f"label={REMOVABLE}", "--format", "{{.ID}} {{.Names}}"]
+        """(identity, name) of each container of the workflow; none if the engine does not answer in time."""
         with contextlib.suppress(Unavailable):
-            listed = output([*self.command, "ps", "--all", "--no-trunc", *ours], ANSWER_SECONDS)
-            return [(number, name) for number, _, name in (line.partition(" ") for line in listed.splitlines())]
+            return self._listed(ANSWER_SECONDS)
         return []
+
+    def _listed(self, *seconds: float) -> list[tuple[str, str]]:
+        ours = ["--filter", f"label={REMOVABLE}", "--format", "{{.ID}} {{.Names}}"]
+        rows = output([*self.command, "ps", "--all", "--no-trunc", *ours], *seconds).splitlines()
+        return [(identity, name) for identity, _, name in (row.partition(" ") for row in rows)]
 
     def _remove_rest(self, parents: Sequence[str], identities: Sequence[str]) -> None:
         """Remove what is left of containers that have been removed: their shims, and their groups, which a shim removes unless
@@ -267,7 +270,7 @@ class Engine(Environment):
         """Containers of the workflow, of this user's or, for root, of everybody's."""
         if not shutil.which(self.command[0]):
             return []
-        return output([*self.command, "ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={REMOVABLE}"]).split()
+        return [identity for identity, _ in self._listed()]
 
     def sweep(self) -> None:
         """Remove every such container, and then the network. Unavailable if the engine hangs."""

@@ -224,14 +224,14 @@ def members(groups: Iterable[Path]) -> set[int]:
 
 def frozen(groups: Iterable[Path], mounted: dict[str, Path]) -> list[Path]:
     """Those of groups, and of the groups below them, that somebody has frozen, as `docker pause` does."""
-    root = mounted.get("freezer", mounted.get("unified"))
+    root = _freezer(mounted)
     there = filter(None, (moved(group, mounted, root) for group in groups)) if root else ()
     return [group for group in _with_those_below(there) if _is_frozen(group)]
 
 
 def all_frozen(mounted: dict[str, Path]) -> list[Path]:
     """Every group of this host that somebody has frozen."""
-    root = mounted.get("freezer", mounted.get("unified"))
+    root = _freezer(mounted)
     return [group for group in _with_those_below([root]) if _is_frozen(group)] if root else []
 
 
@@ -241,6 +241,11 @@ def thaw(group: Path) -> None:
         if (path := group / file).exists():
             with contextlib.suppress(OSError):
                 path.write_text(word)
+
+
+def _freezer(mounted: dict[str, Path]) -> Path | None:
+    """Where the groups are that can be frozen."""
+    return mounted.get("freezer", mounted.get("unified"))
 
 
 def _is_frozen(group: Path) -> bool:
