@@ -14,6 +14,9 @@ from plimsoll.measuring import noise
 DAEMON, NEW = ("41", b"3"), ("90", b"8")
 BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
 
+# Of each process that runs tests its own: where one leaves a group another may be in it.
+GROUP = f"plimsoll-test-{os.getpid()}"
+
 
 @pytest.fixture
 def neighbour():
@@ -69,7 +72,7 @@ def test_who_starts_one_short_process_after_another_is_the_busiest(monkeypatch):
 
 def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
     machine = noise.Machine()
-    account = cgroup.account(cgroup.mounts(), "plimsoll-test")
+    account = cgroup.account(cgroup.mounts(), GROUP)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     before = noise.snapshot(machine, account, [], ())
     subprocess.run(
@@ -173,7 +176,7 @@ def test_a_clock_that_runs_as_fast_as_the_kernel_lets_it_does_not_disturb():
 def test_the_accounting_group_is_not_scheduled_as_one():
     """Where the cpu controller reaches version 2, the group would be: then there is none."""
     found = cgroup.mounts()
-    group = cgroup.account(found, "plimsoll-test")
+    group = cgroup.account(found, GROUP)
     if group is not None:
         assert "cpu" not in (group / "cgroup.controllers").read_text().split()
         assert str(group.name) in Path("/proc/self/cgroup").read_text()
@@ -184,9 +187,9 @@ def leave_the_group():
     """The process goes back to where it was, and the test's group goes."""
     yield
     root = cgroup.mounts().get("unified")
-    if root and (root / "plimsoll-test").is_dir():
+    if root and (root / GROUP).is_dir():
         (root / "cgroup.procs").write_text(str(os.getpid()))
-        (root / "plimsoll-test").rmdir()
+        (root / GROUP).rmdir()
 
 
 def test_cgroup_mounts():
