@@ -43,7 +43,8 @@ def disturbed(before: noise.Snapshot, after: noise.Snapshot) -> str | None:
 
 
 def kept(before: noise.Snapshot, after: noise.Snapshot) -> float:
-    return sum(noise._kept_from([(before, after)]).values())
+    """Seconds, as records keep them: of more digits the sentence's two may be others."""
+    return round(sum(noise._kept_from([(before, after)]).values()), 3)
 
 
 def test_a_quota_above_a_container_s_group_is_seen():
