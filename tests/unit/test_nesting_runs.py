@@ -1,5 +1,7 @@
 """What a run of nesting is made of: the gate, the program's output, moments of parents, and how they are judged."""
 
+import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -9,7 +11,8 @@ from plimsoll.designs.nesting import attempt, cpu, creation, gate, privileges
 from plimsoll.environments import docker_nested
 from plimsoll.environments.docker import Docker
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, disk
+from plimsoll.measuring import watch
 from plimsoll.workloads import find, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
@@ -203,6 +206,26 @@ def test_what_does_not_end_is_killed_at_the_limit(tmp_path):
     passed = gate.pass_together([["sleep", "60"], ["true"]], tmp_path, 0.5)
     assert time.monotonic() - begun < 5
     assert passed.ended[0] is None and passed.ended[1] is not None and passed.codes == [-9, 0]
+
+
+def test_commands_are_looked_at_while_they_end_one_after_another(tmp_path, monkeypatch):
+    looks = []
+    monkeypatch.setattr(gate, "SELDOM", 0.4)
+    monkeypatch.setattr(gate, "refuse_endless", lambda *_: looks.append(time.monotonic()))
+    passed = gate.pass_together([["sleep", f"{number / 5}"] for number in range(10)], tmp_path, 30)
+    assert passed.codes == [0] * 10
+    within = [look for look in looks if look < max(passed.ended)]
+    assert 2 <= len(within) <= 4
+
+
+def test_a_measuring_process_that_is_stopped_at_the_gate_says_so(tmp_path):
+    looking = watch.Watch(disk.Room({}), watch.Stops({}))
+    stop = f"sleep 0.5; kill -STOP {os.getpid()}; sleep 2.2; kill -CONT {os.getpid()}; sleep 0.1"
+    begun = time.monotonic()
+    passed = gate.pass_together([["sh", "-c", stop]], tmp_path, 30, watch=looking)
+    assert passed.codes == [0]
+    (said,) = looking.stops.within([(begun, time.monotonic())])
+    assert re.fullmatch(r"the measuring process did not run for [12]\.\d s", said)
 
 
 def test_a_command_that_is_not_there_is_told(tmp_path):

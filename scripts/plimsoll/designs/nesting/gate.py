@@ -18,6 +18,8 @@ WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </d
 NOTED, CLOCKS = f"(?P<moment>{printed.fixed(6)})\n", 0.05
 # What Bash takes to get to the gate (s).
 READY = 0.2
+# While commands end one after another, what they do is looked at so often (s): a look takes some ms, in which no end is noted.
+SELDOM = 2.0
 
 
 class Passed(NamedTuple):
@@ -70,19 +72,24 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
 def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], watch: Watch | None) -> list[float | None]:
     """When each process ended; None for those that had not at the `last` moment. Unavailable if what they write has no end."""
     ended: list[float | None] = [None] * len(processes)
+    looked = time.monotonic()
     with selectors.DefaultSelector() as waiting:
         for number, process in enumerate(processes):
             waiting.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
         try:
-            while waiting.get_map() and (left := last - time.monotonic()) > 0:
-                ready = waiting.select(min(left, LOOK_SECONDS))
+            while waiting.get_map() and (now := time.monotonic()) < last:
+                due = min(last, now + LOOK_SECONDS)
+                ready = waiting.select(due - now)
                 for key, _ in ready:
                     ended[key.data] = time.monotonic()
                     waiting.unregister(key.fd)
                     os.close(key.fd)
-                # Not between two ends, whose moments are what is measured.
-                if not ready:
+                if watch:
+                    watch.stops.woken(due)
+                # Seldom between two ends, whose moments are what is measured.
+                if not ready or time.monotonic() > looked + SELDOM:
                     refuse_endless(outputs, watch)
+                    looked = time.monotonic()
         finally:
             for key in list(waiting.get_map().values()):
                 os.close(key.fd)
