@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import engine
+from plimsoll import environments, paths
+from plimsoll.environments import apptainer, engine
 from plimsoll.environments.base import HOST, LABEL, Place, Spec, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks import cni, subnets
@@ -25,7 +25,7 @@ from plimsoll.measuring import lock, means, record, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
 
-from tests.containers.conftest import alone, container_of_the_run
+from tests.containers.conftest import alone, called, container_of_the_run, in_the_run
 
 CONTAINERS = (
     *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
@@ -101,6 +101,32 @@ def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, im
     assert capfd.readouterr().err.count("mending that, or waiting for it, at most 1 s") == 1
     with lock.machine():
         pass
+
+
+def test_apptainer_that_is_gone_for_good_is_no_measurement_and_the_next_start_goes_on(workspace, working, impatient):
+    working("singularity")
+    program = Path(apptainer.executable())
+    if not program.is_relative_to(paths.tool_prefix()):
+        pytest.skip("Apptainer is not that of the project's set-up here, and others may use it")
+    aside = program.with_name("plimsoll-test-aside")
+
+    def go(name: str) -> None:
+        program.rename(aside)
+        for number in called(name):
+            os.kill(number, signal.SIGKILL)
+
+    path = "uma/exact/E2/singularity/any/default/standard/plain/randomaccess"
+    parameters = {**workspace.plan["cells"][path]["parameters"], "order": 4800}
+    going = in_the_run("hpcc", go)
+    try:
+        with pytest.raises(Outage, match=r"Apptainer does not answer \(.*install it again \(make setup does\)"):
+            workspace.run(path, parameters=parameters)
+    finally:
+        going.join()
+        aside.rename(program)
+    assert not record.path_of(workspace.folder / "runs", path, 1).exists()
+    found = workspace.run(path)
+    assert (found["status"], found["attempts"]) == ("valid", 1), found["reason"]
 
 
 def test_a_container_that_is_killed_interrupts_its_run_and_the_run_is_made_again(workspace, working):
@@ -386,11 +412,12 @@ def test_instances_whose_supervisors_were_killed_leave_nothing_of_their_network(
 
 
 def instead(monkeypatch, words: str):
-    """Have a shell's words follow what is measured, in the first node; the exit code is that of the last of them."""
+    """Have a shell's words follow what is measured, in the first node and the run's folder; the exit code is that of the last
+    of them."""
     usual = Job.command
 
     def command(job, nodes, program):
-        more = nodes[0].inside(["sh", "-c", words])
+        more = nodes[0].inside(["sh", "-c", words], job.folder)
         return ["sh", "-c", f'"$@" && {shlex.join(more)}', "sh", *usual(job, nodes, program)]
 
     monkeypatch.setattr(Job, "command", command)
@@ -407,6 +434,35 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
     # Who adopted it may be slow to bury it.
     stat = Path(f"/proc/{re.search(r'[0-9]+', found['reason'])[0]}/stat")
     assert not stat.exists() or "(sleep) Z" in stat.read_text()
+
+
+GARBAGE = "head -c 20000 /dev/urandom"
+
+
+@pytest.mark.parametrize("runtime", ["bare", "docker"])
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        (f"{GARBAGE} >hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
+        (f"{GARBAGE} >>hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
+        ("sed -i s/Success=1/Success=0/ hpccoutf.txt", "invalid", "HPCC printed no Success=1"),
+        ("rm hpccoutf.txt && ln -s /etc/passwd hpccoutf.txt", "invalid", "it left no hpccoutf.txt"),
+        ("mv ranks there && ln -s there ranks", "invalid", r"it left no \d\.json"),
+        ("rm stderr.txt && mkfifo stderr.txt && exit 3", "failed", "mpirun ended with 3: .*"),
+        ("rm stderr.txt && ln -s /etc/passwd stderr.txt && exit 3", "failed", "mpirun ended with 3: (?!.*/bin/).*"),
+    ],
+    ids=["garbage", "garbage at the end", "failed checks", "a link", "a folder that is a link", "a pipe", "a link for errors"],
+)
+def test_what_a_benchmark_puts_in_the_place_of_its_output_is_no_measurement(
+    workspace, working, monkeypatch, runtime, words, status, reason
+):
+    """It returns 0, or is waited for no longer than usual."""
+    working(runtime)
+    instead(monkeypatch, words)
+    workspace.plan["limits"]["attempts"] = 1
+    found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/randomaccess")
+    assert found["status"] == status and re.fullmatch(reason, found["reason"]), found["reason"]
+    assert "values" not in found
 
 
 @pytest.fixture

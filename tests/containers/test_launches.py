@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import signal
 import threading
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from plimsoll import measure
 from plimsoll.measuring import progress, record
+from plimsoll.mpi.job import Job
 
 DEPLOYMENT = "uma/exact/{}/any/default/standard/plain"
 
@@ -105,6 +107,36 @@ def test_a_section_that_takes_too_long_is_the_only_one_that_does(workspace, work
     found = launch(deployment, dgemm=slow)
     assert found["dgemm"]["status"] == "timeout" and "longer than its limit of 0.5 s" in found["dgemm"]["reason"]
     assert {each["status"] for section, each in found.items() if section != "dgemm"} == {"valid"}
+
+
+def test_a_benchmark_that_makes_the_folder_of_the_next_one_writes_nothing_outside_of_it(
+    workspace, working, launch, monkeypatch, tmp_path
+):
+    """In a container it is root, and so is what makes the next one's files on the host."""
+    working("docker")
+    deployment = DEPLOYMENT.format("E1/docker")
+    drawn = [path.rpartition("/")[2] for path, number in workspace.plan["order"] if path.startswith(deployment) and number == 1]
+    (outside := tmp_path / "outside").write_text("the host's")
+    usual, planted = Job.command, []
+
+    def command(job, nodes, program):
+        words = usual(job, nodes, program)
+        if planted:
+            return words
+        planted.append(there := job.folder.parent / drawn[1])
+        plant = (
+            f"mkdir -p {there}/ranks && for each in stdout.txt stderr.txt hpccinf.txt; do ln -s {outside} {there}/$each; done"
+        )
+        return ["sh", "-c", f'"$@" && {shlex.join(nodes[0].inside(["sh", "-c", plant]))}', "sh", *words]
+
+    monkeypatch.setattr(Job, "command", command)
+    found = launch(deployment)
+    assert {each["status"] for each in found.values()} == {"valid"}
+    (tried,) = found[drawn[1]]["invalid_attempts"]
+    said = f"what was measured before has made {drawn[1]} in the run's folder, which is not its own to make"
+    assert (tried["status"], tried["reason"]) == ("failed", said)
+    assert {each["attempts"] for section, each in found.items() if section != drawn[1]} == {1}
+    assert outside.read_text() == "the host's"
 
 
 def test_what_is_not_asked_for_is_not_measured(workspace, working):

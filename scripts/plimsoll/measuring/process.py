@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import processes
+from plimsoll.host import processes, shared
 from plimsoll.measuring.watch import Watch
 
 # What was killed ends as soon as the kernel lets it go, which may have to write to a slow disk first (s).
@@ -26,7 +26,7 @@ def run_bounded(command: list[str], environment: dict, folder: Path, limit: floa
     """Run a command in a process group of its own with its output in the folder; its exit code, None at the time limit.
     Unavailable if it prints without end or fills a disk that the `watch` looks at, Outage if it cannot be killed."""
     outputs = [folder / "stdout.txt", folder / "stderr.txt"]
-    with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
+    with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
         process = subprocess.Popen(
             command,
             cwd=folder,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.environments.base import LABEL, Node, Place, Spec
+from plimsoll.host import shared
 from plimsoll.interchange import CellOfRanks, Image
 from plimsoll.mpi import launch
 
@@ -142,13 +143,12 @@ class Job:
 
     def _agent(self, nodes: Sequence[Node]) -> Path:
         """The script by which Open MPI starts its daemon in each node."""
-        script = self.folder / f"{nodes[0].kind}-agent.sh"
+        name = f"{nodes[0].kind}-agent.sh"
         cases = "".join(
             f'{shlex.quote(node.name)}) exec {shlex.join(node.inside(["sh", "-c"], self.folder))} "$*" ;;\n' for node in nodes
         )
-        script.write_text(AGENT.format(name=script.name, variables=" ".join(launch.RELOCATION), cases=cases))
-        script.chmod(0o755)
-        return script
+        script = AGENT.format(name=name, variables=" ".join(launch.RELOCATION), cases=cases)
+        return shared.write(self.folder / name, script, 0o755)
 
     def _mpirun_on_host(self, hosts: list[str], places: Sequence[dict]) -> list[str]:
         return launch.mpirun(Path(self.image["rootfs"]), self._options(hosts, places))

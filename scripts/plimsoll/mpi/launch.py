@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from plimsoll.environments.rootfs import libraries, loaded
-from plimsoll.host import cpulist
+from plimsoll.host import cpulist, shared
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
 MPIRUN = "/usr/bin/orterun"
@@ -58,9 +58,8 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
     Open MPI's own view of over-subscription is right as far as it can see. Binding is always explicit: Open MPI binds to cores
     by itself when there are two ranks or fewer, and with two containers both would get the same core.
     """
-    file = folder / "hosts"
     slots = [len(cpulist.parse(place["cpus"])) or ranks for place in places]
-    file.write_text("".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True)))
+    file = shared.write(folder / "hosts", "".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True)))
     each = ranks // len(hosts)
     options = ["--hostfile", str(file)]
     if any(count < each for count in slots):
@@ -70,8 +69,7 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
         # On one host the ranks may be of several program specifications, which ppr does not know how to divide.
         mapping = f"ppr:{each}:node" if len(hosts) > 1 else "slot"
         return [*options, "--map-by", mapping, "--bind-to", "none"]
-    (folder / "rankfile").write_text(rankfile(hosts, places))
-    return [*options, "--rankfile", str(folder / "rankfile")]
+    return [*options, "--rankfile", str(shared.write(folder / "rankfile", rankfile(hosts, places)))]
 
 
 def rankfile(hosts: list[str], places: list[dict]) -> str:
@@ -84,8 +82,6 @@ def rankfile(hosts: list[str], places: list[dict]) -> str:
 def self_bound(folder: Path, places: list[dict], program: list[str]) -> list[str]:
     """The program through a script that binds each rank to its core, by its number."""
     cores = [core for place in places for core in place["cores"]]
-    (folder / "cores").write_text("".join(f"{core}\n" for core in cores))
-    copy = folder / BIND.name
-    copy.write_bytes(BIND.read_bytes())
-    copy.chmod(0o755)
+    shared.write(folder / "cores", "".join(f"{core}\n" for core in cores))
+    copy = shared.write(folder / BIND.name, BIND.read_bytes(), 0o755)
     return [str(copy), *program]

@@ -9,6 +9,7 @@ from pathlib import Path
 from plimsoll import environments
 from plimsoll.environments.base import HOST, Node, Spec, output
 from plimsoll.environments.networks.second_host import Reached
+from plimsoll.host import shared
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services.kept import wait_for
@@ -67,7 +68,7 @@ def _started(server: Node, program: list[str], log: Path) -> tuple[subprocess.Po
     when its standard input is closed."""
     there = isinstance(server, Reached)
     words, stdin = (server.kept(program), subprocess.PIPE) if there else (server.inside(program), subprocess.DEVNULL)
-    with open(log, "wb") as said:
+    with shared.new_file(log) as said:
         started = subprocess.Popen(words, stdin=stdin, stdout=said, stderr=said, start_new_session=True)
     return started, END_SECONDS if there else 0.0
 

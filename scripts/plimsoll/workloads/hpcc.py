@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.errors import PlimsollError, shown
+from plimsoll.host import shared
 from plimsoll.workloads import printed, stream
 from plimsoll.workloads.base import Application, InvalidOutput
 
@@ -176,8 +177,8 @@ class Hpcc(Application):
 
     def prepare(self, folder: Path, parameters: dict) -> None:
         """Write hpccinf.txt and the list of sections."""
-        (folder / "hpccinf.txt").write_text(INPUT.format(**parameters))
-        (folder / "hpccsections.txt").write_text(SECTIONS[parameters["section"]][0] + "\n")
+        shared.write(folder / "hpccinf.txt", INPUT.format(**parameters))
+        shared.write(folder / "hpccsections.txt", SECTIONS[parameters["section"]][0] + "\n")
 
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
         """Values of the summary section of hpccoutf.txt, where they are what the section printed itself."""

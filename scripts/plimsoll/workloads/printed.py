@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from plimsoll.errors import shown
+from plimsoll.host import shared
 from plimsoll.workloads.base import InvalidOutput
 
 # No program that is measured prints as much (bytes): what is longer is not read.
@@ -39,9 +40,8 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
     """What a program has printed into a file; InvalidOutput if it cannot be read, or is longer than the `most` bytes that it
     may have."""
     try:
-        # Without waiting, should there be a pipe in its place.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            content = file.read(most + 1) or b""
+        with shared.reading(path) as file:
+            content = file.read(most + 1)
     except OSError as error:
         raise InvalidOutput(f"it left no {path.name}") from error
     if len(content) > most:
@@ -53,8 +53,8 @@ def last_lines(path: Path) -> list[str]:
     """The last lines of a file that have words; none if it cannot be read. A program that fails says why at the end, and what
     is before that may be long."""
     try:
-        with open(path, "rb") as file:
-            file.seek(max(0, path.stat().st_size - LAST_BYTES))
+        with shared.reading(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
             said = file.read(LAST_BYTES).decode(errors="replace")
     except OSError:
         return []

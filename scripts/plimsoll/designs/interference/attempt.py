@@ -14,7 +14,7 @@ from plimsoll.designs.interference import company, judge, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.environments.base import Environment, Node, Place
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import disk
+from plimsoll.host import disk, shared
 from plimsoll.images import supplied
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -169,12 +169,12 @@ class _Run:
     def _loop(self, node: Node, place: int, output: Path, begin: float, count: int) -> subprocess.Popen:
         """Start a member's loop in its container."""
         name = self.cell["members"][place]
-        output.mkdir()
+        shared.new_folder(output)
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
         if binding := self.cell["bindings"][place]:
             program = self.members[place].bound(program, *binding)
         words = [*loop.command(output, begin, self.cell["iteration_limit_seconds"], count), *program]
-        with open(output / "loop.err", "wb") as errors:
+        with shared.new_file(output / "loop.err") as errors:
             return subprocess.Popen(node.inside(words), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _alone(self) -> None:

@@ -7,6 +7,7 @@ from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.environments.base import Node
+from plimsoll.host import shared
 from plimsoll.measuring import noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads import loop, printed, sysbench
@@ -62,7 +63,7 @@ class Task(Base):
         program = node.of_image(self.sysbench.command(self.cell["parameters"]))
         counted = node.of_image(sysbench.switches_counted(str(folder / "switches")))
         looped = node.of_image(loop.command(folder, begin, self.cell["limit_seconds"], 1))
-        with open(folder / "loop.err", "wb") as errors:
+        with shared.new_file(folder / "loop.err") as errors:
             return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _instance(self, number: int, ahead: float) -> dict:

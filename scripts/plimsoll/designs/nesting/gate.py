@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.host import shared
 from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_endless
 from plimsoll.measuring.watch import Watch
 from plimsoll.workloads import printed
@@ -65,7 +66,7 @@ def pass_together(
 def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
     """A command at the gate, in a process group of its own, in which what it starts is killed with it."""
     words = ["bash", "-c", WAITING, f"{stem}.begun", *command]
-    with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
+    with shared.new_file(Path(f"{stem}.out")) as out, shared.new_file(Path(f"{stem}.err")) as err:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 

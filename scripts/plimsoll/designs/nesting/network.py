@@ -16,7 +16,7 @@ from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
-from plimsoll.host import processes, topology
+from plimsoll.host import processes, shared, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import daemon
@@ -114,10 +114,11 @@ class Task(Base):
         stem = self.folder_of(name_of(test, placement)) / "netperf"
         before, watch = self.snapshot(), placed.watching(pair) if binding else None
         since = processes.now()
-        with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
+        outputs = [Path(f"{stem}.out"), Path(f"{stem}.err")]
+        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = placed.problem(pair, binding, watch) if binding else None
-        limit, outputs = parameters["seconds"] + PATIENCE, [Path(f"{stem}.out"), Path(f"{stem}.err")]
+        limit = parameters["seconds"] + PATIENCE
         try:
             hangs = not ended_within(process.pid, limit, outputs, self.attempt.watch)
         finally:

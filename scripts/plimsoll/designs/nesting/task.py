@@ -4,6 +4,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, total
 from plimsoll.environments.base import Environment, Spec
+from plimsoll.host import shared
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services, all_counted
@@ -47,9 +48,7 @@ class Task:
 
     def folder_of(self, name: str) -> Path:
         """A new folder for the output of what is called so."""
-        folder = self.attempt.folder / name
-        folder.mkdir()
-        return folder
+        return shared.new_folder(self.attempt.folder / name)
 
     def snapshot(self) -> noise.Snapshot:
         """What the machine has used until now."""

@@ -20,7 +20,7 @@ from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import of_host, second_host
 from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, cpulist, disk, topology
+from plimsoll.host import cgroup, cpulist, disk, shared, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -233,13 +233,12 @@ class _Run:
 
     def _iteration(self, node: Node, number: int) -> bool:
         """Make an iteration in a folder of its own; whether there may be others."""
-        folder = self.folder / str(number)
-        folder.mkdir()
+        folder = shared.new_folder(self.folder / str(number))
         limit = self.cell["iteration_limit_seconds"]
         program = self.service.command(self.cell["parameters"], 0, self.hosts)
         words = node.inside([*loop.command(folder, 0.0, limit, 1), *program])
         outputs = [folder / "loop.out", folder / "loop.err", *loop.printed_by(folder, 1)]
-        with open(outputs[0], "wb") as out, open(outputs[1], "wb") as err:
+        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
             ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.watch)

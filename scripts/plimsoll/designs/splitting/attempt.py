@@ -13,7 +13,7 @@ from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.environments import segments
 from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable
-from plimsoll.host import disk, processes
+from plimsoll.host import disk, processes, shared
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -109,13 +109,15 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
     fails."""
     job = Job.of_cell(attempt.identity, folder_of(attempt.folder, cell), attempt.temporary, cell, attempt.image)
     benchmark = workloads.find(attempt.plan["benchmark"], Application)
-    (job.folder / "ranks").mkdir(parents=True)
-    benchmark.prepare(job.folder, cell["parameters"])
     instrument = instruments.find(cell["instrument"])(job, cell)
     job.preload = instrument.preload
     accounted = not nodes[0].strays
     groups = [group for node in nodes for group in node.groups]
     try:
+        if job.folder != attempt.folder:
+            shared.new_folder(job.folder)
+        shared.new_folder(job.folder / "ranks")
+        benchmark.prepare(job.folder, cell["parameters"])
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:
         return str(problem)
