@@ -17,7 +17,7 @@ from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import lock, stop
 from plimsoll.planning import planner
-from plimsoll.terminal import lines, requested
+from plimsoll.terminal import again, lines, requested
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
@@ -90,13 +90,15 @@ for asked_often in (prerequisites, asked_for, priority):
 
 
 def alone_and_at_home():
-    """End the workflow where it must not measure: for another host, or beside another workflow in this folder."""
+    """End the workflow where it must not measure, for another host; wait for another workflow in this folder."""
     global FOLDER_LOCK
     try:
         refuse_other_host(SETTINGS)
         FOLDER_LOCK = lock.hold_folder()
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
+    except lock.Busy as busy:
+        again.when_free(busy, workflow.workdir_init)
     except PlimsollError as problem:
         refuse(problem)
 

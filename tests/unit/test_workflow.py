@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -179,8 +180,16 @@ def test_the_queue_is_noted_in_the_order_of_measuring(made, tmp_path):
 
 def test_a_second_workflow_in_the_same_folder_is_refused(tmp_path):
     said = rf"Another workflow is running in this folder \(\w+, process {os.getpid()}\): wait for it to end, or stop it"
-    with lock.hold_folder(tmp_path / "lock"), pytest.raises(PlimsollError, match=said):
-        lock.hold_folder(tmp_path / "lock")
+    with lock.hold_folder(tmp_path / "lock") as file:
+        with pytest.raises(lock.Busy, match=said) as busy:
+            lock.hold_folder(tmp_path / "lock")
+        waiting = threading.Thread(target=busy.value.wait)
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        fcntl.flock(file, fcntl.LOCK_UN)
+        waiting.join(10)
+        assert not waiting.is_alive()
     with lock.hold_folder(tmp_path / "lock") as file:
         assert fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) is None
 

@@ -1,9 +1,12 @@
 """One figure, then everything, then everything again; interrupted, damaged and resumed. The tests build on each other."""
 
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import time
 
 import pandas as pd
@@ -305,15 +308,9 @@ def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everyt
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
-    """Meanwhile a second one in the same folder is refused."""
     fresh.keep_experiment("granularity", "dgemm")
     target = "measurements"
     process = fresh.start(target, records=1)
-    if how == signal.SIGINT:
-        done = fresh.snakemake(target)
-        assert done.returncode != 0
-        assert "plimsoll: Another workflow is running in this folder" in done.stderr
-    assert process.poll() is None
     os.killpg(process.pid, how)
     process.wait(timeout=60)
     kept = {path: (fresh.folder / path).read_text() for path in fresh.files(f"{RUNS}/**/*.json")}
@@ -323,6 +320,64 @@ def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
         assert (fresh.folder / path).read_text() == text
     records = [json.loads((fresh.folder / path).read_text()) for path in fresh.files(f"{RUNS}/**/*.json")]
     assert {(record["status"], record["reason"]) for record in records} == {("valid", None)}
+
+
+WAITS = r"plimsoll: Another workflow is running in this folder \(\w+, process {}\); waiting for it\."
+
+
+def test_a_second_workflow_in_the_same_folder_waits_and_makes_what_is_not_there_then(fresh, tmp_path_factory):
+    """Whoever is tired of waiting ends it like any other command."""
+    fresh.keep_experiment("granularity", "dgemm")
+    first = fresh.start("measurements", records=1)
+    # Typed in another folder than that in which it works.
+    name, seconds, tmp_path = fresh.folder.name, [], tmp_path_factory.mktemp("said")
+    begin = fresh.command("--snakefile", f"{name}/Snakefile", "--directory", name, "measurements")
+    for number, tired in enumerate([signal.SIGINT, signal.SIGTERM, None]):
+        with open(tmp_path / f"{number}.txt", "w") as said:
+            second = subprocess.Popen(
+                begin, cwd=fresh.folder.parent, env=fresh.environment, stdout=said, stderr=said, start_new_session=True
+            )
+        seconds.append(second)
+        end = time.monotonic() + 60
+        while not re.search(WAITS.format(first.pid), text := (tmp_path / f"{number}.txt").read_text()):
+            assert time.monotonic() < end and second.poll() is None and first.poll() is None, text
+            time.sleep(0.05)
+        if tired:
+            second.send_signal(tired)
+            assert second.wait(20) == -tired
+    assert first.poll() is None
+    os.killpg(first.pid, signal.SIGINT)
+    first.wait(timeout=60)
+    kept = {path: (fresh.folder / path).stat().st_mtime_ns for path in fresh.files(f"{RUNS}/**/*.json")}
+    assert kept
+    assert seconds[-1].wait(timeout=600) == 0, (tmp_path / "2.txt").read_text()
+    assert all((fresh.folder / path).stat().st_mtime_ns == when for path, when in kept.items())
+    plan = json.loads((fresh.folder / "results/liu2020/plan.json").read_text())
+    assert len(fresh.files(f"{RUNS}/**/*.json")) == len(plan["order"]) > len(kept)
+
+
+def test_two_workflows_in_two_folders_measure_in_turn(fresh, tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("said")
+    projects, started = [fresh, Project(tmp_path_factory.mktemp("other"))], []
+    for number, project in enumerate(projects):
+        project.keep_experiment("seccomp", "beff")
+        with open(tmp_path / f"{number}.txt", "w") as said:
+            started.append(
+                subprocess.Popen(
+                    project.command("measurements"), cwd=project.folder, env=project.environment, stdout=said, stderr=said
+                )
+            )
+    assert [process.wait(timeout=600) for process in started] == [0, 0]
+    told = "".join((tmp_path / f"{number}.txt").read_text() for number in (0, 1))
+    assert re.search(r"plimsoll: another workflow is measuring on this machine \(\w+, process \d+\); waiting for it\.", told)
+    spans = []
+    for project in projects:
+        plan = json.loads((project.folder / "results/liu2020/plan.json").read_text())
+        records = [json.loads((project.folder / path).read_text()) for path in project.files(f"{RUNS}/**/*.json")]
+        assert len(records) == len(plan["order"]) and {record["status"] for record in records} == {"valid"}
+        spans += [(record["started"], record["started"] + sum(record["seconds"].values())) for record in records]
+    spans.sort()
+    assert all(ended <= begun for (_, ended), (begun, _) in itertools.pairwise(spans))
 
 
 def test_a_record_stays_whose_process_is_killed_after_it(fresh):

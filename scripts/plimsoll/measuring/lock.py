@@ -59,16 +59,29 @@ def say_whose(holder: str) -> None:
     )
 
 
+class Busy(PlimsollError):
+    """Another workflow is at work in a folder; `whose` says which."""
+
+    def __init__(self, whose: str, path: Path):
+        super().__init__(f"{whose}: wait for it to end, or stop it.")
+        self.whose, self._path = whose, path
+
+    def wait(self) -> None:
+        """Wait until nobody is."""
+        with open(self._path, "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
 def hold_folder(path: Path = FOLDER_S) -> TextIO:
     """Keep a second workflow out of a folder, by a file in it, as long as the file that is returned is open. The lock is the
-    kernel's, so a killed holder cannot leave it behind. PlimsollError if another workflow has it."""
+    kernel's, so a killed holder cannot leave it behind. Busy if another workflow has it."""
     file = open(path, "w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         by = machine_lock.holder(file.fileno())
         file.close()
-        raise PlimsollError(f"Another workflow is running in this folder ({by}): wait for it to end, or stop it.") from None
+        raise Busy(f"Another workflow is running in this folder ({by})", path) from None
     return file
 
 
