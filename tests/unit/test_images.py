@@ -11,9 +11,10 @@ import sys
 
 import pytest
 from plimsoll import environments, paths
+from plimsoll.config import configuration
 from plimsoll.environments import apptainer, base
 from plimsoll.errors import ImageGone, PlimsollError
-from plimsoll.images import anew, builder, client, comparing, contents, debian, restore, settings
+from plimsoll.images import anew, bootstrap, builder, client, comparing, contents, debian, restore, settings
 
 from tests.conftest import PROJECT
 
@@ -209,13 +210,37 @@ def test_a_form_of_an_image_from_before_there_were_checksums_is_looked_for_only(
 def test_a_base_has_the_security_archive_where_the_machine_has_it(tmp_path, monkeypatch, there, sources):
     called = []
     monkeypatch.setattr(debian, "mirrors", lambda: there)
-    monkeypatch.setattr(builder, "output", lambda words, seconds: called.append(words))
-    monkeypatch.setattr(builder.shutil, "which", lambda name: name)
-    monkeypatch.setattr(builder.paths, "image_store", lambda: tmp_path)
-    monkeypatch.setattr(client, "asked", lambda *words, **more: "")
-    builder._bootstrap()
-    (words,) = called
-    assert words[words.index(builder.SUITE) + 2 :] == sources
+    monkeypatch.setattr(bootstrap, "output", lambda words, seconds: called.append(words))
+    monkeypatch.setattr(bootstrap.shutil, "which", lambda name: name)
+    monkeypatch.setattr(bootstrap.paths, "image_store", lambda: tmp_path)
+    monkeypatch.setattr(client, "asked", lambda *words, **more: called.append(words))
+    bootstrap.make("bootstrap")
+    words, imported = called
+    assert words[words.index(bootstrap.SUITE) + 2 :] == sources and imported[-1] == "plimsoll/base:bookworm"
+
+
+def test_a_base_of_a_moment_has_its_own_name_image_and_sources(monkeypatch):
+    monkeypatch.setattr(debian, "mirrors", lambda: {"main": "http://m/"})
+    monkeypatch.setattr(bootstrap, "SNAPSHOTS", "http://s/archive")
+    base = "bootstrap@20261126T000000Z"
+    assert bootstrap.is_meant(base) and bootstrap.is_meant("bootstrap") and not bootstrap.is_meant("debian:bookworm")
+    assert bootstrap.tag(base) == "plimsoll/base:bookworm-20261126T000000Z"
+    assert bootstrap.sources(base) == [
+        "deb [check-valid-until=no] http://s/archive/debian/20261126T000000Z bookworm main",
+        "deb [check-valid-until=no] http://s/archive/debian-security/20261126T000000Z bookworm-security main",
+    ]
+    assert builder.identity("hpcc", base) != builder.identity("hpcc", "bootstrap")
+
+
+@pytest.mark.parametrize("base", ["bootstrap", "bootstrap@20261126T000000Z", "debian:bookworm", "r.io:5000/debian@sha256:00aa"])
+def test_a_base_may_be_named(base):
+    configuration.read([f"base_image={base}"])
+
+
+@pytest.mark.parametrize("base", ["bootstrap@yesterday", "bootstrap@", "bootstrap@20261126", "--privileged", "a b"])
+def test_what_is_no_base_is_refused(base):
+    with pytest.raises(PlimsollError, match="base_image"):
+        configuration.read([f"base_image={base}"])
 
 
 UNPACKS = """

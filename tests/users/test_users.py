@@ -16,7 +16,7 @@ import pytest
 from plimsoll import environments, paths
 from plimsoll.environments.base import LABEL, output
 from plimsoll.host import cgroup, machine_lock
-from plimsoll.images import builder
+from plimsoll.images import bootstrap, builder
 from plimsoll.measuring import lock
 
 from tests import privileges
@@ -407,7 +407,7 @@ def test_a_user_measures_beside_another_s_containers_and_sweeps_none(with_docker
     labelled = ["--label", f"{LABEL}=4242", "--name", "plimsoll-test-other"]
     network = environments.find("docker").network
     network.set_up()
-    output(["docker", "run", "--detach", *labelled, "--network", network.name, builder.BOOTSTRAP_TAG, "sleep", "300"])
+    output(["docker", "run", "--detach", *labelled, "--network", network.name, bootstrap.tag("bootstrap"), "sleep", "300"])
     try:
         (again,) = beff([("docker", "E2")], repetition=2)
         done = with_docker.snakemake(again, config=("profile=ci", "repetitions=2"))

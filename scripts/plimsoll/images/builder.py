@@ -21,13 +21,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import output
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import client, comparing, contents, debian, forms, settings, store
+from plimsoll.images import bootstrap, client, comparing, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
-BOOTSTRAP_TAG = "plimsoll/base:bookworm"
-SUITE = "bookworm"
 ELSEWHERE = (
     "One that was built elsewhere does as well: `make image` there, and make reproduce IMAGE=plimsoll-images.tar.gz here."
 )
@@ -88,7 +85,7 @@ def build(name: str, base: str) -> Image:
 
 def packages(names: Iterable[str], base: str) -> list[str]:
     """Debian packages that building images here takes: none where they are there, or nothing works that could build them."""
-    if base != "bootstrap" or not _engine() or client.image_id(BOOTSTRAP_TAG):
+    if not bootstrap.is_meant(base) or not _engine() or client.image_id(bootstrap.tag(base)):
         return []
     there = (client.image_id(f"plimsoll/{name}:{identity(name, base)}") for name in names)
     return [] if all(there) else ["mmdebstrap"]
@@ -177,10 +174,11 @@ def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
 
 def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     given_base = base
-    if base == "bootstrap":
-        base = BOOTSTRAP_TAG
+    if bootstrap.is_meant(base):
+        base = bootstrap.tag(base)
         if not client.image_id(base):
-            _bootstrap()
+            _say(f"bootstrapping {base} from Debian's packages")
+            bootstrap.make(given_base)
     arguments = {"BASE": base}
     if below := settings.of(name)["from"]:
         its_stage = below.get("stage")
@@ -222,23 +220,3 @@ def _context(name: str) -> Iterator[Path]:
         shutil.copytree(own, folder)
         jars.put(own / lock, folder / jars.FOLDER)
         yield folder
-
-
-def _bootstrap() -> None:
-    """Debian from its packages, fetched from where this machine's own APT fetches them."""
-    if not shutil.which("mmdebstrap"):
-        raise Unavailable("mmdebstrap is not installed (install it, or name an image of a registry as base_image)")
-    _say(f"bootstrapping Debian {SUITE} from its packages")
-    there = debian.mirrors()
-    sources = [there["main"]] if "main" in there else []
-    # mmdebstrap's own default, where this machine is no Debian, has it too.
-    if sources and "security" in there:
-        sources.append(f"deb {there['security']} {SUITE}-security main")
-    temporary = paths.image_store() / f".base-{os.getpid()}.tar"
-    temporary.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        options = ["--quiet", "--variant=minbase", "--include=ca-certificates", SUITE]
-        output(["mmdebstrap", *options, str(temporary), *sources], 900)
-        client.asked("import", "--change", 'CMD ["/bin/sh"]', str(temporary), BOOTSTRAP_TAG, seconds=300)
-    finally:
-        temporary.unlink(missing_ok=True)
