@@ -42,7 +42,8 @@ STATUSES = (
     ),
     Status(
         INVALID,
-        "The machine was not idle before the run, or its output, its bits or the places of its ranks are not as they must be.",
+        "The machine was not idle before the run; a program of the run was still at work after its end; or its output, its "
+        "bits or the places of its ranks are not as they must be.",
         again=True,
     ),
     Status(FAILED, "The benchmark or its containers ended with an error.", again=True),
@@ -50,8 +51,7 @@ STATUSES = (
     Status(
         INTERRUPTED,
         "The means of measuring failed under an attempt: engine, image, network, second host, disk or memory of the host. It "
-        "is no "
-        "measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
+        "is no measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
     ),
     Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it; a new measurement archives it."),
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
