@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -54,6 +55,8 @@ MEASURED = {
 }
 # Microseconds. The kernel takes no smaller quota.
 PERIOD, QUOTA = 20_000, 1_000
+# How often a run's memory is looked at (s).
+LOOK_SECONDS = 0.01
 GROUP = "bench-noise"
 # A run is found before it begins if so much of the machine is busy (quick profile).
 IDLE = studies.profile("quick")["idle"]["busy_share"]
@@ -136,17 +139,37 @@ def throttled(processors: float) -> Iterator[None]:
 
 
 def taken(runner: Runner, cell: str) -> int:
-    """The most memory that a run takes, in bytes."""
-    with within("memory") as group:
-        for _ in range(10):  # somebody may have been at work
+    """The most memory that a run takes for its data, in bytes: what it reads of files is not, and never goes to swap space."""
+    for _ in range(10):  # somebody may have been at work
+        with within("memory") as group, looked_at(group) as seen:
             if runner.run(cell):
-                return int((group / "memory.max_usage_in_bytes").read_text())
+                return max(seen)
     raise SystemExit(f"{cell} cannot be measured here: {runner.last['reason']}")
 
 
 @contextlib.contextmanager
+def looked_at(group: Path) -> Iterator[list[int]]:
+    """What the processes of a group have in memory for their data (bytes), looked at again and again."""
+    seen: list[int] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_SECONDS):
+            told = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            seen.append(int(told["total_rss"]))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
 def without_room(limit: int) -> Iterator[None]:
-    """Memory for so many bytes of a run; the rest has to be on the disk."""
+    """Memory for so many bytes of what this process starts; the rest has to be on the disk."""
     with within("memory") as group:
         (group / "memory.limit_in_bytes").write_text(str(limit))
         yield
