@@ -17,15 +17,15 @@ from plimsoll import paths
 
 from tests.conftest import PROJECT
 from tests.faults import drawing, means, scenes
-from tests.faults.campaign import Campaign, Result, summary
+from tests.faults.campaign import Campaign, Result, good, last, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
-# Of a campaign there is a line of each fault: that of the seed that the docs show comes with the project.
-RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration/faults.jsonl"
+# Of a campaign there is a line of each fault: those of the seeds that the docs show come with the project.
+RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration"
 # The machine's files: on a disk, and not in a place for temporary files, as it has its own.
 PLACE = paths.ROOT_S_IMAGES.parent
-SEED = 2026
+SEED, SEEDS = 2026, (2026, 2027)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,14 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
     known, by = SHORT if options.short else SCENES, stamp()
-    path = SHOWN if options.seed == SEED and not options.short else RESULTS / f"{options.seed}{'-short' * options.short}.jsonl"
+    path = log(options.seed, options.short)
     made = of(by, path.read_text()) if path.exists() else []
     end = time.monotonic() + 3600 * (options.hours or (math.inf if options.faults else 1.0))
     results: list[dict] = []
     with Campaign(folder(), known) as campaign, open(path, "a") as file:
-        first = [one["fault"]["number"] for one in made if not _good(one)] if options.again else []
+        first = [one["fault"]["number"] for one in last(made) if not good(one)] if options.again else []
         for number in options.number or chain(first, _from_where_it_stopped(made)):
-            enough = struck(_last([*made, *results])) >= (options.faults or math.inf)
+            enough = struck([*made, *results]) >= (options.faults or math.inf)
             if not options.number and (enough or time.monotonic() > end):
                 break
             fault = drawing.draw(options.seed, number, known)
@@ -55,9 +55,14 @@ def main(arguments: list[str] | None = None) -> int:
             file.write(line(results[-1]) + "\n")
             file.flush()
             print(f"{number}: {fault.scene}: {fault.victim} {fault.how}: {_told(result)}", flush=True)
-    shown = results if options.number else of(by, "\n".join(map(json.dumps, [*made, *results])))
+    shown = results if options.number else [*made, *results]
     print(summary(shown))
-    return int(not all(map(_good, shown)))
+    return int(not all(map(good, last(shown))))
+
+
+def log(seed: int, short: bool = False) -> Path:
+    """The file that has a line of each fault of a campaign."""
+    return SHOWN / f"faults_{seed}.jsonl" if seed in SEEDS and not short else RESULTS / f"{seed}{'-short' * short}.jsonl"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,13 +99,8 @@ def _git(*words: str) -> str:
 
 
 def of(by: dict[str, str], lines: str) -> list[dict]:
-    """Of the lines of a campaign those that were made in the same scenes, whatever the commit; of each number the last."""
-    made = [one for one in map(json.loads, lines.splitlines()) if one.get("by", {}).get("scenes") == by["scenes"]]
-    return _last(made)
-
-
-def _last(made: list[dict]) -> list[dict]:
-    return list({one["fault"]["number"]: one for one in made}.values())
+    """Of the lines of a campaign those that were made in the same scenes, whatever the commit."""
+    return [one for one in map(json.loads, lines.splitlines()) if one.get("by", {}).get("scenes") == by["scenes"]]
 
 
 def line(result: dict) -> str:
@@ -113,12 +113,8 @@ def line(result: dict) -> str:
 
 
 def struck(results: list[dict]) -> int:
-    """How many faults have hit somebody."""
-    return sum(bool(one["struck"]) for one in results)
-
-
-def _good(result: dict) -> bool:
-    return not result["problems"] and not result["left"] and not result["wrong"]
+    """How many faults have hit somebody when they were made the last time."""
+    return sum(bool(one["struck"]) for one in last(results))
 
 
 def _end(*_: object) -> None:

@@ -19,14 +19,11 @@ from plimsoll.images import builder
 from tests.faults import beside, leftovers, outcome, processes, striking
 from tests.faults.apart import Machine
 from tests.faults.drawing import CUT, Fault
-from tests.faults.processes import VICTIMS
 from tests.faults.scenes import SCENES, Scene
 from tests.project import Project
 
 # A workflow that takes longer than so many times the undisturbed one, and this (s), hangs.
 TIMES, MORE_SECONDS = 3.0, 150.0
-# What a start says that finds the workflow before it at work.
-REFUSED = "Another workflow is running in this folder"
 
 
 @dataclass
@@ -123,22 +120,12 @@ class Campaign:
         return before
 
     def _again(self, known: Undisturbed, limit: float, result: Result) -> None:
-        """The same command, until it is not refused: what was left of the first may be at work for a while."""
-        end = time.monotonic() + limit
-        while True:
-            code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
-            result.codes.append(code)
-            said = (known.project.folder / "again.txt").read_text(errors="replace")
-            if code == 0 or REFUSED not in said or time.monotonic() > end:
-                break
-            while self._at_work() and time.monotonic() < end:
-                time.sleep(0.2)
+        """The same command; it waits if what is left of the first is at work."""
+        code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
+        result.codes.append(code)
         if code:
+            said = (known.project.folder / "again.txt").read_text(errors="replace")
             result.problems.append(f"the next start ended with {code}: {_last(said)}")
-
-    def _at_work(self) -> bool:
-        there = processes.below([int(self.machine.first)])
-        return any(VICTIMS["snakemake"](one, "") for one in there)
 
     def _undisturbed(self, name: str) -> Undisturbed:
         scene = self.scenes[name]
@@ -225,20 +212,46 @@ def _last(said: str) -> str:
     return lines[-1]
 
 
-COLUMNS = ("injected", "completed", "records lost", "wrong verdicts", "leftovers", "nobody there")
+COLUMNS = ("injected", "good at first", "completed", "records lost", "wrong verdicts", "leftovers", "nobody there")
+
+
+def identity(result: dict) -> tuple[int, int]:
+    """The seed and the number of a fault."""
+    return result["fault"]["seed"], result["fault"]["number"]
+
+
+def last(results: Iterable[dict]) -> list[dict]:
+    """Of each fault the last result."""
+    return list({identity(one): one for one in results}.values())
+
+
+def good_at_first(results: Iterable[dict]) -> set[tuple[int, int]]:
+    """The faults after which everything was as it should be when they were made for the first time."""
+    first = {identity(one): one for one in reversed(list(results))}
+    return {fault for fault, one in first.items() if good(one)}
+
+
+def good(result: dict) -> bool:
+    """Whether a fault has left everything as it should be."""
+    return not result["problems"] and not result["left"] and not result["wrong"]
 
 
 def summary(results: Iterable[dict]) -> str:
-    """A table by kind: faults injected, workflows completed by the next start, and what was lost, wrong or left."""
+    """A table by kind, from the results of faults in the order in which they were made: how many were injected, and how many of
+    them left everything as it should be when they were made for the first time; of the last time that each was made, how many
+    workflows the next start completed, and what was lost, wrong or left."""
+    results = list(results)
+    at_first = good_at_first(results)
     rows: dict[str, Counter[str]] = {}
-    for one in results:
+    for one in last(results):
         row = rows.setdefault(f"{one['fault']['victim']}, {one['fault']['how']}", Counter())
         if not one["struck"]:
             row["nobody there"] += 1
             continue
         row["injected"] += 1
+        row["good at first"] += identity(one) in at_first
         row["completed"] += not one["problems"]
-        row["records lost"] += sum(problem.startswith("record") for problem in one["problems"])
+        row["records lost"] += sum(problem.startswith(outcome.LOST) for problem in one["problems"])
         row["wrong verdicts"] += len(one["wrong"])
         row["leftovers"] += len(one["left"])
     total = sum(rows.values(), Counter())

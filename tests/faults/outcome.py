@@ -16,6 +16,9 @@ PASSING = ("raw", "logs", "progress", "archive", "reference", "notebooks")
 # What is made of the records of a study up to its verdicts, and by which stages.
 OBSERVED, JUDGED = ("observations.csv", "runs.csv"), ("claims.json", "comparisons.csv", "answer.csv")
 
+# What sentences begin with about something that was measured, and is not there any more or not whole.
+LOST = ("record lost", "record changed", "record damaged", "raw output")
+
 
 class Kept(NamedTuple):
     """What must stay as it is: `records` of runs that count, byte for byte, and SHA-256 of the `raw` files that they name."""
@@ -64,7 +67,7 @@ def _hidden(path: str) -> bool:
 def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[Kept]) -> list[str]:
     """In sentences: what is lost of what was `kept` before, and what is not as after an undisturbed workflow."""
     records, others = expected(project)
-    found = [f"record lost: {path}" for path in sorted(wanted[0] - records)]
+    found = [f"record missing: {path}" for path in sorted(wanted[0] - records)]
     found += [f"record too many: {path}" for path in sorted(records - wanted[0])]
     found += [f"result missing: {path}" for path in sorted(wanted[1] - others)]
     for path in sorted(records & wanted[0]):

@@ -1,6 +1,5 @@
 """The short form of the campaign: a few faults, on different victims, against a few runs."""
 
-import json
 import subprocess
 import sys
 import time
@@ -15,9 +14,9 @@ from plimsoll.measuring import lock, record
 
 from tests.conftest import PROJECT, recorded
 from tests.faults import beside, drawing, leftovers, means, outcome, processes
-from tests.faults.__main__ import SHOWN, folder, line, of, stamp, struck
+from tests.faults.__main__ import SEEDS, folder, line, log, of, stamp, struck
 from tests.faults.apart import Machine
-from tests.faults.campaign import Campaign, summary
+from tests.faults.campaign import Campaign, good, good_at_first, identity, last, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
@@ -97,30 +96,39 @@ def test_what_is_left_of_a_study_in_a_scene_can_be_asked(scene, tmp_path):
 
 def test_the_summary_counts_by_kind():
     fault = drawing.draw(SEED, 1)._asdict()
-    made = {"fault": fault, "struck": "it", "problems": [], "left": [], "wrong": []}
-    lost = {**made, "problems": ["record lost: a", "record changed: b", "result missing: c"], "left": ["mount: d"]}
-    text = summary([made, {**lost, "wrong": ["claims.json"]}, {**made, "struck": ""}])
-    kind = f"{fault['victim']}, {fault['how']}"
-    assert f"| {kind} | 2 | 1 | 2 | 1 | 1 | 1 |" in text and text.splitlines()[-1] == "| all | 2 | 1 | 2 | 1 | 1 | 1 |"
+
+    def made(number: int, struck: str = "it", **other: list[str]) -> dict:
+        nothing = {"problems": [], "left": [], "wrong": []}
+        return {"fault": {**fault, "number": number}, "struck": struck, **nothing, **other}
+
+    said = ["record lost: a", "raw output changed: b", "record missing: c", "record not valid: d", "result missing: e"]
+    lost = made(2, problems=said, left=["mount: f"], wrong=["claims.json"])
+    text = summary([made(1), lost, made(3, ""), made(4, left=["mount: f"]), made(4)])
+    kind, numbers = f"{fault['victim']}, {fault['how']}", "| 3 | 1 | 2 | 2 | 1 | 1 | 1 |"
+    assert f"| {kind} {numbers}" in text and text.splitlines()[-1] == f"| all {numbers}"
 
 
-def test_a_campaign_has_the_last_line_of_each_number_in_its_scenes():
+def test_a_campaign_has_the_lines_of_its_scenes_and_counts_the_last_of_each_number():
     by = stamp()
     assert len(by["scenes"]) == 16 and by["commit"]
 
     def made(number: int, struck: str, **other: str) -> dict:
-        return {"fault": {"number": number}, "struck": struck, "by": {**by, **other}}
+        return {"fault": {"seed": SEED, "number": number}, "struck": struck, "by": {**by, **other}}
 
-    lines = [made(1, "it"), made(2, ""), made(3, "it", scenes="x"), {"fault": {"number": 4}, "struck": "it"}]
-    again = made(1, "it", commit="x")
+    lines = [made(1, "it"), made(2, "it"), made(3, "it", scenes="x"), {"fault": {"number": 4}, "struck": "it"}]
+    again = made(2, "", commit="x")
     found = of(by, "".join(line(one) + "\n" for one in [*lines, again]))
-    assert found == [again, lines[1]] and struck(found) == 1
+    assert found == [*lines[:2], again] and last(found) == [lines[0], again] and struck(found) == 1
 
 
-def test_the_docs_show_the_campaign_that_comes_with_the_project():
-    lines = SHOWN.read_text()
-    by = json.loads(lines.splitlines()[-1])["by"]
-    assert summary(of(by, lines)) in (PROJECT / "docs/faults.md").read_text()
+def test_the_docs_show_the_campaigns_that_come_with_the_project():
+    by, shown = stamp(), (PROJECT / "docs/faults.md").read_text()
+    made = {seed: of(by, log(seed).read_text()) for seed in SEEDS}
+    assert summary(one for results in made.values() for one in results) in shown
+    for seed, results in made.items():
+        counted = [one for one in last(results) if one["struck"]]
+        at_first = len(good_at_first(results) & {identity(one) for one in counted})
+        assert f"| {seed} | {len(counted)} | {at_first} | {sum(map(good, counted))} | " in shown
 
 
 def test_a_line_names_no_folder_of_its_machine():
