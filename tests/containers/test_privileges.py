@@ -46,3 +46,13 @@ def seen(image, working):
 def test_a_node_may_do_what_the_table_says_and_no_more(seen, name):
     inside, host, folder = seen(name)
     compare(name, inside, host, {"FOLDER": folder, "HOME": os.path.expanduser("~"), "CWD": os.getcwd()})
+
+
+@pytest.mark.parametrize("runtime", ["docker", "podman"])
+def test_a_run_needs_no_capability_and_no_gain(workspace, working, monkeypatch, runtime):
+    """What an engine gives by itself is more than that."""
+    working(runtime)
+    without = ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+    monkeypatch.setattr(environments.find(runtime), "options", without)
+    found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
+    assert found["status"] == "valid", found["reason"]

@@ -15,7 +15,7 @@ import yaml
 
 from tests import pages
 from tests.conftest import PROJECT
-from tests.project import Project
+from tests.project import BARE_AND_DOCKER, Project
 
 RUNS = "results/liu2020/runs"
 STUDY = yaml.safe_load((PROJECT / "config/studies/liu2020.yaml").read_text())
@@ -308,9 +308,15 @@ def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everyt
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
+    """In a later block than the first, too: each repetition is there once."""
     fresh.keep_experiment("granularity", "dgemm")
+    fresh.settings = ("profile=ci", "repetitions=2", BARE_AND_DOCKER)
     target = "measurements"
     process = fresh.start(target, records=1)
+    order = json.loads((fresh.folder / "results/liu2020/plan.json").read_text())["order"]
+    while len(fresh.files(f"{RUNS}/**/*.json")) <= len(order) // 2:
+        assert process.poll() is None
+        time.sleep(0.02)
     os.killpg(process.pid, how)
     process.wait(timeout=60)
     kept = {path: (fresh.folder / path).read_text() for path in fresh.files(f"{RUNS}/**/*.json")}
@@ -320,6 +326,7 @@ def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
         assert (fresh.folder / path).read_text() == text
     records = [json.loads((fresh.folder / path).read_text()) for path in fresh.files(f"{RUNS}/**/*.json")]
     assert {(record["status"], record["reason"]) for record in records} == {("valid", None)}
+    assert sorted([record["cell"]["path"], record["repetition"]] for record in records) == sorted(order)
 
 
 WAITS = r"plimsoll: Another workflow is running in this folder \(\w+, process {}\); waiting for it\."
