@@ -94,11 +94,12 @@ def alone_and_at_home():
     global FOLDER_LOCK
     try:
         refuse_other_host(SETTINGS)
-        FOLDER_LOCK = lock.hold_folder()
+        try:
+            FOLDER_LOCK = lock.hold_folder()
+        except lock.Busy as busy:
+            again.when_free(busy, workflow.persistence.unlock)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
-    except lock.Busy as busy:
-        again.when_free(busy, workflow.workdir_init)
     except PlimsollError as problem:
         refuse(problem)
 

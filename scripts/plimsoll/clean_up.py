@@ -130,7 +130,7 @@ def results(folder: Path) -> list[str]:
         for attempt in _attempts(study / "raw"):
             inside = f"{attempt.relative_to(study)}/"
             if not any(name.startswith(inside) or inside.startswith(name) for name in named):
-                shutil.rmtree(attempt, ignore_errors=True)
+                private.remove(attempt)
                 removed.append(str(attempt))
     for left in folder.rglob(".*.new"):
         left.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ Imports nothing but the standard library and what measuring needs: its start-up 
 
 import contextlib
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -266,7 +265,7 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
         given = Attempt(identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], neighbours, looks, notes)
         found = attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)}
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        private.remove(temporary)
     if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
         # Whoever printed without end has gone on until it was taken down.
         process.cut(folder)

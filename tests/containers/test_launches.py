@@ -133,7 +133,7 @@ def test_a_benchmark_that_makes_the_folder_of_the_next_one_writes_nothing_outsid
     found = launch(deployment)
     assert {each["status"] for each in found.values()} == {"valid"}
     (tried,) = found[drawn[1]]["invalid_attempts"]
-    said = f"what was measured before has made {drawn[1]} in the run's folder, which is not its own to make"
+    said = f"a program of the run has changed 1-1, its folder, so that {drawn[1]} could not be made there"
     assert (tried["status"], tried["reason"]) == ("failed", said)
     assert {each["attempts"] for section, each in found.items() if section != drawn[1]} == {1}
     assert outside.read_text() == "the host's"

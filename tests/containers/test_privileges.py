@@ -52,7 +52,7 @@ def test_a_node_may_do_what_the_table_says_and_no_more(seen, name):
 def test_a_run_needs_no_capability_and_no_gain(workspace, working, monkeypatch, runtime):
     """What an engine gives by itself is more than that."""
     working(runtime)
-    without = ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
-    monkeypatch.setattr(environments.find(runtime), "options", without)
+    environment, without = environments.find(runtime), ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+    monkeypatch.setattr(environment, "options", (*environment.options, *without))
     found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]

@@ -221,14 +221,24 @@ def identity(result: dict) -> tuple[int, int]:
 
 
 def last(results: Iterable[dict]) -> list[dict]:
-    """Of each fault the last result."""
-    return list({identity(one): one for one in results}.values())
+    """Of each fault the last result, of those that struck somebody if there is one, and of those that were not good."""
+    kept: dict[tuple[int, int], dict] = {}
+    for one in results:
+        if one["struck"] or not good(one) or not kept.get(identity(one), one)["struck"]:
+            kept[identity(one)] = one
+    return list(kept.values())
 
 
 def good_at_first(results: Iterable[dict]) -> set[tuple[int, int]]:
-    """The faults after which everything was as it should be when they were made for the first time."""
-    first = {identity(one): one for one in reversed(list(results))}
-    return {fault for fault, one in first.items() if good(one)}
+    """The faults after which everything was as it should be until, and when, they struck somebody for the first time."""
+    first: dict[tuple[int, int], bool] = {}
+    struck: set[tuple[int, int]] = set()
+    for one in results:
+        if (fault := identity(one)) not in struck:
+            first[fault] = first.get(fault, True) and good(one)
+        if one["struck"]:
+            struck.add(fault)
+    return {fault for fault, was_good in first.items() if was_good}
 
 
 def good(result: dict) -> bool:

@@ -94,16 +94,19 @@ def test_what_is_left_of_a_study_in_a_scene_can_be_asked(scene, tmp_path):
     assert study["experiments"] and claims
 
 
+NOTHING: dict[str, list[str]] = {"problems": [], "left": [], "wrong": []}
+
+
 def test_the_summary_counts_by_kind():
     fault = drawing.draw(SEED, 1)._asdict()
 
     def made(number: int, struck: str = "it", **other: list[str]) -> dict:
-        nothing = {"problems": [], "left": [], "wrong": []}
-        return {"fault": {**fault, "number": number}, "struck": struck, **nothing, **other}
+        return {"fault": {**fault, "number": number}, "struck": struck, **NOTHING, **other}
 
     said = ["record lost: a", "raw output changed: b", "record missing: c", "record not valid: d", "result missing: e"]
     lost = made(2, problems=said, left=["mount: f"], wrong=["claims.json"])
-    text = summary([made(1), lost, made(3, ""), made(4, left=["mount: f"]), made(4)])
+    # The last try at number 4 comes too late for its victim.
+    text = summary([made(1), lost, made(3, ""), made(4, left=["mount: f"]), made(4), made(4, "")])
     kind, numbers = f"{fault['victim']}, {fault['how']}", "| 3 | 1 | 2 | 2 | 1 | 1 | 1 |"
     assert f"| {kind} {numbers}" in text and text.splitlines()[-1] == f"| all {numbers}"
 
@@ -113,12 +116,23 @@ def test_a_campaign_has_the_lines_of_its_scenes_and_counts_the_last_of_each_numb
     assert len(by["scenes"]) == 16 and by["commit"]
 
     def made(number: int, struck: str, **other: str) -> dict:
-        return {"fault": {"seed": SEED, "number": number}, "struck": struck, "by": {**by, **other}}
+        return {"fault": {"seed": SEED, "number": number}, "struck": struck, "by": {**by, **other}, **NOTHING}
 
-    lines = [made(1, "it"), made(2, "it"), made(3, "it", scenes="x"), {"fault": {"number": 4}, "struck": "it"}]
-    again = made(2, "", commit="x")
+    lines = [made(1, "it"), made(2, ""), made(3, "it", scenes="x"), {"fault": {"number": 4}, "struck": "it"}]
+    again = made(1, "it", commit="x")
     found = of(by, "".join(line(one) + "\n" for one in [*lines, again]))
-    assert found == [*lines[:2], again] and last(found) == [lines[0], again] and struck(found) == 1
+    assert found == [*lines[:2], again] and last(found) == [again, lines[1]] and struck(found) == 1
+
+
+def test_a_fault_that_was_not_good_stays_so_until_it_has_struck_and_was():
+    fault = {"fault": {"seed": SEED, "number": 1}, "problems": [], "wrong": []}
+    bad, missed = {**fault, "struck": "it", "left": ["mount: a"]}, {**fault, "struck": "", "left": []}
+    struck_well = {**fault, "struck": "it", "left": []}
+    assert last([bad, missed]) == [bad] and last([bad, missed, struck_well]) == [struck_well]
+    assert last([struck_well, missed]) == [struck_well] and last([struck_well, bad]) == [bad]
+    assert last([{**bad, "struck": ""}, struck_well]) == [struck_well] and last([missed]) == [missed]
+    assert good_at_first([missed, struck_well]) == {(SEED, 1)} and good_at_first([missed, bad, struck_well]) == set()
+    assert good_at_first([{**bad, "struck": ""}, struck_well]) == set()
 
 
 def test_the_docs_show_the_campaigns_that_come_with_the_project():

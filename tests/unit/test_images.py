@@ -226,9 +226,13 @@ def test_a_base_of_a_moment_has_its_own_name_image_and_sources(monkeypatch):
     assert bootstrap.is_meant(base) and bootstrap.is_meant("bootstrap") and not bootstrap.is_meant("debian:bookworm")
     assert bootstrap.tag(base) == "plimsoll/base:bookworm-20261126T000000Z"
     assert bootstrap.sources(base) == [
-        "deb [check-valid-until=no] http://s/archive/debian/20261126T000000Z bookworm main",
-        "deb [check-valid-until=no] http://s/archive/debian-security/20261126T000000Z bookworm-security main",
+        f"deb [check-valid-until=no signed-by={debian.KEYS}] {place} main"
+        for place in (
+            "http://s/archive/debian/20261126T000000Z bookworm",
+            "http://s/archive/debian-security/20261126T000000Z bookworm-security",
+        )
     ]
+    assert not bootstrap.is_meant("bootstrap@") and not bootstrap.is_meant("bootstrap@yesterday")
     assert builder.identity("hpcc", base) != builder.identity("hpcc", "bootstrap")
 
 

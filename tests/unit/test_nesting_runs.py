@@ -215,7 +215,8 @@ def test_commands_are_looked_at_while_they_end_one_after_another(tmp_path, monke
     passed = gate.pass_together([["sleep", f"{number / 5}"] for number in range(10)], tmp_path, 30)
     assert passed.codes == [0] * 10
     within = [look for look in looks if look < max(passed.ended)]
-    assert 2 <= len(within) <= 4
+    # Between ends they are seldom.
+    assert 2 <= len(within) <= 1 + (max(passed.ended) - passed.opened) / 0.4
 
 
 def test_a_measuring_process_that_is_stopped_at_the_gate_says_so(tmp_path):
@@ -262,7 +263,7 @@ def test_moments_that_no_parent_notes_are_refused(tmp_path):
     assert docker_nested.moments(notes) == {"parent": 1000.4, "engine": 1000.7}
     for text in ("parent x", "parent 1.000000\nparent 1.100000", "parent", "", "parent nan", "parent 1e3", "parent 1.4", "\0"):
         notes.write_text(f"{text}\n")
-        with pytest.raises(Unavailable, match="which no parent notes"):
+        with pytest.raises(Unavailable, match="has a line that no parent notes"):
             docker_nested.moments(notes)
 
 

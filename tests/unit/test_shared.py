@@ -1,11 +1,16 @@
 """Files in folders into which what is measured writes too: nothing that it has put there is followed or waited for."""
 
 import os
+import subprocess
+import sys
 
 import pytest
+from plimsoll.designs.splitting import ranks
+from plimsoll.environments.guests import agent
 from plimsoll.errors import Unavailable
-from plimsoll.host import shared
-from plimsoll.workloads import printed
+from plimsoll.host import private, shared
+from plimsoll.measuring import process
+from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
 
 
@@ -40,9 +45,11 @@ def test_a_folder_that_has_the_name_is_refused(tmp_path, outside):
     (tmp_path / "beff").mkdir()
     (tmp_path / "fft").symlink_to(outside.parent)
     for make in (shared.new_folder, shared.new_file):
-        with pytest.raises(Unavailable, match="what was measured before has made beff in the run's folder"):
+        with pytest.raises(
+            Unavailable, match="a program of the run has changed .*, its folder, so that beff could not be made there"
+        ):
             make(tmp_path / "beff")
-    with pytest.raises(Unavailable, match="has made fft"):
+    with pytest.raises(Unavailable, match="so that fft could not"):
         shared.new_folder(tmp_path / "fft")
     assert shared.new_folder(tmp_path / "dgemm").is_dir()
 
@@ -61,3 +68,79 @@ def test_a_file_in_a_folder_that_is_a_link_is_not_read(tmp_path, outside):
     assert printed.last_lines(tmp_path / "ranks/file") == []
     with pytest.raises(InvalidOutput, match="it left no file"):
         printed.text_of(tmp_path / "ranks/file")
+
+
+def test_a_folder_that_has_gone_or_is_a_link_gets_no_new_file(tmp_path, outside):
+    (tmp_path / "ranks").symlink_to(outside.parent)
+    for path in (tmp_path / "ranks/file", tmp_path / "gone/file", outside / "file"):
+        with pytest.raises(Unavailable, match="so that file could not be made there"):
+            shared.new_file(path)
+    with pytest.raises(Unavailable, match="changed gone, its folder"):
+        shared.new_folder(tmp_path / "gone/folder")
+    assert outside.read_text() == "the host's\n"
+
+
+def test_only_long_files_of_the_run_s_folder_are_cut(tmp_path, outside):
+    (folder := tmp_path / "run").mkdir()
+    outside.write_bytes(bytes(100))
+    (folder / "long").write_bytes(bytes(100))
+    (folder / "short").write_bytes(bytes(10))
+    (folder / "link").symlink_to(outside)
+    (folder / "folder").symlink_to(outside.parent)
+    os.mkfifo(folder / "pipe")
+    assert sorted(path.name for path in shared.files_below(folder)) == ["long", "short"]
+    assert list(shared.files_below(folder / "folder")) == list(shared.files_below(folder / "gone")) == []
+    assert shared.cut(folder / "long", 50, 20) and not shared.cut(folder / "short", 50, 20)
+    assert (folder / "long").stat().st_size == 20 and (folder / "short").stat().st_size == 10
+    for name in ("link", "folder/file", "pipe", "gone"):
+        assert not shared.cut(folder / name, 50, 20)
+    assert outside.stat().st_size == 100
+
+
+@pytest.fixture
+def deep(tmp_path):
+    """A folder in which others are nested more deeply than a path can say."""
+    (folder := tmp_path / "deep").mkdir()
+    words = "for each in range(3000):\n    os.mkdir('folder')\n    os.chdir('folder')\nopen('file', 'w').write('x' * 100)"
+    subprocess.run([sys.executable, "-c", f"import os\n{words}"], cwd=folder, check=True)
+    (folder / "file").write_bytes(bytes(100))
+    yield folder
+    subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+def test_folders_may_be_nested_as_deeply_as_somebody_likes(deep):
+    assert list(shared.files_below(deep)) == [deep / "file"]
+    process.cut(deep, 50)
+    private.remove(deep)
+    assert not deep.exists()
+
+
+def test_what_another_node_has_put_in_the_way_of_a_guest_s_answer_is_not_followed(tmp_path, outside):
+    (folder := tmp_path / "run").mkdir()
+    agent._put(b"new", folder, "a/b/file")
+    agent._put(b"newer", folder, "a/b/file")
+    assert (folder / "a/b/file").read_bytes() == b"newer"
+    (folder / "a/link").symlink_to(outside.parent)
+    (folder / "file").symlink_to(outside)
+    for name in ("a/link/file", "file"):
+        with pytest.raises(OSError):
+            agent._put(b"x", folder, name)
+    assert outside.read_text() == "the host's\n"
+
+
+def test_only_files_say_when_ranks_began(tmp_path):
+    (tmp_path / "ranks").mkdir()
+    for rank in (0, 1):
+        (tmp_path / f"ranks/{rank}.begun").touch()
+        os.utime(tmp_path / f"ranks/{rank}.begun", (50 + rank, 50 + rank))
+    assert ranks.begun(tmp_path, 2) == 51 and ranks.begun(tmp_path, 3) is None
+    (tmp_path / "ranks/2.begun").symlink_to("nowhere")
+    assert ranks.begun(tmp_path, 3) is None and ranks.begun(tmp_path, 2) == 51
+
+
+def test_a_folder_of_iterations_that_has_gone_or_has_odd_names_is_no_traceback(tmp_path):
+    for name in ("\u00b2.out", "3.out", "99999999999.out"):
+        (tmp_path / name).touch()
+    assert loop.printed_now(tmp_path) == [tmp_path / "3.out", tmp_path / "3.err"]
+    with pytest.raises(InvalidOutput, match="the folder gone of its iterations has gone"):
+        loop.printed_now(tmp_path / "gone")

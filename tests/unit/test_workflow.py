@@ -178,7 +178,7 @@ def test_the_queue_is_noted_in_the_order_of_measuring(made, tmp_path):
     assert queue == [f"{cell}/{repetition}" for cell, repetition in order[:5]]
 
 
-def test_a_second_workflow_in_the_same_folder_is_refused(tmp_path):
+def test_who_is_at_work_in_a_folder_is_said_and_can_be_waited_for(tmp_path):
     said = rf"Another workflow is running in this folder \(\w+, process {os.getpid()}\): wait for it to end, or stop it"
     with lock.hold_folder(tmp_path / "lock") as file:
         with pytest.raises(lock.Busy, match=said) as busy:

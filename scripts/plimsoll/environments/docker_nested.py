@@ -17,6 +17,7 @@ from plimsoll.environments.nested import engine_folders
 from plimsoll.environments.networks import of_host
 from plimsoll.environments.networks.base import HostNetwork, Network
 from plimsoll.errors import Unavailable
+from plimsoll.host import shared
 from plimsoll.interchange import Image
 
 PARENT = "/opt/plimsoll/bin/parent.sh"
@@ -32,6 +33,8 @@ ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": Fals
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
+# A parent notes some lines (bytes).
+NOTES_BYTES = 2**16
 # What an engine says of a file system that layers cannot lie on.
 UNFIT = "not supported"
 # What tells a parent from another container, as `privileges` reads it in one, and that a child is like any other.
@@ -218,13 +221,14 @@ def moments(notes: Path) -> dict[str, float]:
     engine answers), `image` (the child's image is loaded), then `ready`, or `children` (they have ended), or `failed`. A line
     that is being written is left out. Unavailable if there is a line that no parent writes."""
     try:
-        text = notes.read_text(errors="replace")
+        with shared.reading(notes) as file:
+            text = file.read(NOTES_BYTES).decode(errors="replace")
     except OSError:
         return {}
     found: dict[str, float] = {}
     for line in text.split("\n")[:-1]:
         if not (row := NOTED.fullmatch(line)) or row["part"] in found:
-            raise Unavailable(f"{notes} has the line {line[:60]!r}, which no parent notes")
+            raise Unavailable(f"{notes} has a line that no parent notes")
         found[row["part"]] = float(row["moment"])
     return found
 

@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,15 @@ def temporary(prefix: str) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder and all in it, as far as that can be. Programs may have nested folders in it so deeply that Python cannot
+    follow."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True)
 
 
 def remove_left(folder: Path) -> bool:

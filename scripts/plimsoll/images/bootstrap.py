@@ -2,6 +2,7 @@
 `bootstrap@20261126T000000Z` those of that moment, from Debian's archive of snapshots."""
 
 import os
+import re
 import shutil
 
 from plimsoll import paths
@@ -9,7 +10,7 @@ from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, debian
 
-SUITE, WORD = "bookworm", "bootstrap"
+SUITE, MEANT = "bookworm", re.compile(r"bootstrap(?:@(?P<moment>[0-9]{8}T[0-9]{6}Z))?")
 # A mirror of the snapshots can be named instead.
 SNAPSHOTS = os.environ.get("PLIMSOLL_SNAPSHOTS", "http://snapshot.debian.org/archive").rstrip("/")
 # It is fetched, unpacked and packed within (s).
@@ -18,22 +19,27 @@ SECONDS = 900
 
 def is_meant(base: str) -> bool:
     """Whether a base is made here, and is no image of a registry."""
-    return base.partition("@")[0] == WORD
+    return bool(MEANT.fullmatch(base))
 
 
 def tag(base: str) -> str:
     """The image of a base that is made here."""
-    moment = base.partition("@")[2]
-    return f"plimsoll/base:{SUITE}{'-' * bool(moment)}{moment}"
+    moment = _moment(base)
+    return f"plimsoll/base:{SUITE}-{moment}" if moment else f"plimsoll/base:{SUITE}"
+
+
+def _moment(base: str) -> str | None:
+    return MEANT.fullmatch(base)["moment"]
 
 
 def sources(base: str) -> list[str]:
     """What mmdebstrap is told of where packages are, which the image keeps as APT's sources; nothing for its own default, where
     this machine is no Debian."""
-    if moment := base.partition("@")[2]:
-        # Lists of that day are too old for APT otherwise.
+    if moment := _moment(base):
+        # Lists of that day are too old for APT otherwise. Of a line mmdebstrap does not know whose keys it takes.
+        options = f"check-valid-until=no signed-by={debian.KEYS}"
         archives = {"debian": SUITE, "debian-security": f"{SUITE}-security"}
-        return [f"deb [check-valid-until=no] {SNAPSHOTS}/{name}/{moment} {suite} main" for name, suite in archives.items()]
+        return [f"deb [{options}] {SNAPSHOTS}/{name}/{moment} {suite} main" for name, suite in archives.items()]
     there = debian.mirrors()
     if "main" not in there:
         return []

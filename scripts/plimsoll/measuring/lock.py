@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import shutil
 import signal
 import sys
 import time
@@ -152,7 +151,7 @@ def remove_folders() -> None:
     """Remove the temporary folders of this user's runs but that of this process's."""
     for folder in TEMPORARY.glob("*") if private.is_own(TEMPORARY) else ():
         if folder.name != os.environ.get(VARIABLE):
-            shutil.rmtree(folder, ignore_errors=True)
+            private.remove(folder)
 
 
 def kill_strays() -> None:

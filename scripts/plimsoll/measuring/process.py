@@ -4,7 +4,6 @@ import contextlib
 import os
 import select
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
@@ -105,7 +104,7 @@ def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
     """Unavailable if one of these files is longer than any program's output, or if a disk is about to be full that the `watch`
     looks at. Such a file is cut, so that it does not fill the disk while its writer is taken down."""
     for path in files:
-        if _cut(path):
+        if shared.cut(path, MOST_BYTES, LEFT_BYTES):
             raise Unavailable(f"it wrote more than {MOST_BYTES >> 20} MiB to its {path.name}")
     if watch:
         watch.look()
@@ -113,17 +112,5 @@ def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
 
 def cut(folder: Path, most: int | None = None) -> None:
     """Cut the files below a folder that are longer than any program's output, or than `most` bytes."""
-    for path in folder.rglob("*"):
-        _cut(path, most)
-
-
-def _cut(path: Path, most: int | None = None) -> bool:
-    """Whether a file is too long; it is cut then, where this user may."""
-    try:
-        seen = path.lstat()
-        if not stat.S_ISREG(seen.st_mode) or seen.st_size <= (MOST_BYTES if most is None else most):
-            return False
-        os.truncate(path, LEFT_BYTES)
-    except OSError:
-        return False  # it has gone, or is another user's
-    return True
+    for path in shared.files_below(folder):
+        shared.cut(path, MOST_BYTES if most is None else most, LEFT_BYTES)

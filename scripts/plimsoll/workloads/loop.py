@@ -76,6 +76,9 @@ def printed_by(folder: Path, iteration: int) -> list[Path]:
 
 
 def printed_now(folder: Path) -> list[Path]:
-    """The files to which the iteration prints that the loop in a folder is at."""
-    names = (name.partition(".")[0] for name in os.listdir(folder))
-    return printed_by(folder, max((int(name) for name in names if name.isdigit()), default=1))
+    """The files to which the iteration prints that the loop in a folder is at. InvalidOutput if the folder has gone."""
+    try:
+        names = [name.partition(".")[0] for name in os.listdir(folder)]
+    except OSError as problem:
+        raise InvalidOutput(f"the folder {folder.name} of its iterations has gone") from problem
+    return printed_by(folder, max((int(name) for name in names if re.fullmatch("[0-9]{1,9}", name)), default=1))

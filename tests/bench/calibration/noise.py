@@ -156,7 +156,7 @@ def looked_at(group: Path) -> Iterator[list[int]]:
     def look() -> None:
         while not over.wait(LOOK_SECONDS):
             told = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            seen.append(int(told["total_rss"]))
+            seen.append(int(told["total_rss"]) + int(told.get("total_shmem", 0)))
 
     thread = threading.Thread(target=look)
     thread.start()

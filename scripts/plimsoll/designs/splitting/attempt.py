@@ -188,15 +188,15 @@ def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     job, limit = ended.job, f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
     if _whole(ended, cell):
         return {"status": status.TIMEOUT, "reason": f"{limit}, although its benchmark had ended"}
-    begun = [path.stat().st_mtime for path in (job.folder / "ranks").glob("*.begun")]
-    if not cell.get("keep_timeouts") or len(begun) < cell["ranks"]:
+    begun = ranks.begun(job.folder, cell["ranks"]) if cell.get("keep_timeouts") else None
+    if begun is None:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
         return noise.disturbed(during)
     return {
         "status": status.CENSORED,
         "reason": limit,
-        "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - max(begun)},
+        "values": {"benchmark_seconds": job.launched + cell["time_limit_seconds"] - begun},
     }
 
 

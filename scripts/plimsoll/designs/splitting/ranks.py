@@ -1,10 +1,11 @@
 """What the ranks of a run say of themselves (containers/hpcc/rank_report.c). Every run imports this."""
 
+import os
 from pathlib import Path
 from typing import TypedDict
 
 from plimsoll import documents
-from plimsoll.host import cpulist
+from plimsoll.host import cpulist, shared
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
@@ -32,6 +33,18 @@ class Rank(TypedDict):
 def read(folder: Path, number: int) -> list[Rank]:
     """The reports of so many ranks, in order. InvalidOutput if one is missing, or does not hold what it should."""
     return [_rank(folder / f"ranks/{rank}.json", rank) for rank in range(number)]
+
+
+def begun(folder: Path, number: int) -> float | None:
+    """When the last of so many ranks began its benchmark, in seconds since 1970; None if one did not."""
+    moments = []
+    for rank in range(number):
+        try:
+            with shared.reading(folder / f"ranks/{rank}.begun") as file:
+                moments.append(os.fstat(file.fileno()).st_mtime)
+        except OSError:
+            return None
+    return max(moments)
 
 
 def _rank(path: Path, number: int) -> Rank:

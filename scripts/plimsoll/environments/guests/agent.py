@@ -69,9 +69,21 @@ def unpack(answer: bytes, folder: Path, out, err) -> None:
                 streams[name].write(content)
                 streams[name].flush()
             elif name.startswith(within) and ".." not in name.split("/"):
-                target = folder / name.removeprefix(within)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+                _put(content, folder, name.removeprefix(within))
+
+
+def _put(content: bytes, folder: Path, name: str) -> None:
+    """Write a file into a folder, or into folders in it that are made. Another node of the run may write there too: OSError if
+    there is a link on the way."""
+    *between, _ = Path(name).parts
+    for place in between:
+        folder /= place
+        if folder.is_symlink():
+            raise OSError(f"{folder} is a link")
+        folder.mkdir(exist_ok=True)
+    descriptor = os.open(folder / Path(name).name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    with open(descriptor, "wb") as file:
+        file.write(content)
 
 
 def read_answer(stream) -> tuple[int, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from plimsoll.environments.base import GUEST_BYTES, Scratch, Spec
 from plimsoll.environments.guests import agent, kernel
 from plimsoll.environments.networks.base import Plug
+from plimsoll.host import shared
 from plimsoll.measuring import lock
 
 # What runs a guest's processor, and the processor that it then has.
@@ -52,6 +53,8 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
     files.settings.write_text(settings(spec, plug, "" if program else service(spec)))
     files.plug.write_text("#!/bin/sh -e\n" + "".join(f"{shlex.join(one)}\n" for one in plug.commands).replace("DEVICE", '"$1"'))
     files.plug.chmod(0o755)
+    # QEMU would follow a link that a container of the run has made there.
+    shared.new_file(files.console).close()
     disks = [spec.image["disk"]]
     if program:
         files.program.write_bytes(agent.archive(spec.folder, "", list(spec.command)))

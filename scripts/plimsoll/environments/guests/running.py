@@ -13,6 +13,7 @@ from plimsoll.environments.base import Afterwards, Node, Spec
 from plimsoll.environments.guests import agent, machine
 from plimsoll.environments.guests.machine import Files
 from plimsoll.errors import Unavailable
+from plimsoll.host import shared
 from plimsoll.measuring.process import kill
 from plimsoll.workloads.printed import last_lines
 
@@ -23,6 +24,8 @@ LOOK_SECONDS = 0.02
 CLOCK_SECONDS, LOOKS, ANSWER_SECONDS = 0.004, 40, 10.0
 # /proc/uptime tells hundredths of a second, and leaves out what is beyond.
 HUNDREDTH = 0.01
+# No guest says more (bytes).
+CONSOLE_BYTES = 2**22
 # What a guest says of its time, after the moment at which it came.
 TIME = re.compile(r"(?P<stamp>[0-9.]+) plimsoll (?P<what>boot|end) (?P<uptime>[0-9.]+)\s*$")
 
@@ -66,7 +69,7 @@ class Guest(Node):
 
 def start(words: list[str], spec: Spec, on: Node) -> Guest:
     """Start the guest of QEMU's words; Unavailable if there is no QEMU."""
-    with open(Files(spec).errors, "wb") as errors:
+    with shared.new_file(Files(spec).errors) as errors:
         try:
             return Guest(spec, on, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
         except FileNotFoundError as problem:
@@ -98,8 +101,17 @@ def stop(guests: Sequence[Guest]) -> None:
 
 def spoken(console: Path) -> list[str]:
     """What a guest has said on its console itself, without the kernel's words; a line that is being written is left out."""
-    lines = console.read_text(errors="replace").splitlines(keepends=True) if console.exists() else []
+    lines = _text_of(console).splitlines(keepends=True)
     return [line.partition("plimsoll ")[2].strip() for line in lines if "plimsoll " in line and line.endswith("\n")]
+
+
+def _text_of(console: Path) -> str:
+    """What is in the file of a console; nothing if it is not there."""
+    try:
+        with shared.reading(console) as file:
+            return file.read(CONSOLE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def last_words(spec: Spec) -> str:
@@ -117,7 +129,7 @@ def collect(spec: Spec) -> Afterwards:
     try:
         with open(files.answer, "rb") as stream:
             code, answer = agent.read_answer(stream)
-        with open(files.errors, "wb") as errors:
+        with shared.new_file(files.errors) as errors:
             agent.unpack(answer, spec.folder, errors, errors)
     except (OSError, ValueError, tarfile.TarError) as problem:
         raise Unavailable(f"the virtual machine {spec.name} ended without an answer{last_words(spec)}") from problem
@@ -134,7 +146,7 @@ def times(console: Path) -> dict[str, tuple[float, float]]:
     """When a guest's first program began (`boot`), and when it had answered (`end`), in seconds since 1970 and of its own
     uptime, from a console whose lines are stamped; Unavailable if it does not say both."""
     told = {}
-    for line in console.read_text(errors="replace").splitlines():
+    for line in _text_of(console).splitlines():
         if match := TIME.match(line):
             told[match["what"]] = float(match["stamp"]), float(match["uptime"])
     if set(told) != {"boot", "end"}:
