@@ -16,9 +16,9 @@ RANK, CONTAINER = (
     ("runtime", "order", "act", "said"),
     [
         ("bare", 4800, stop, RANK),
-        ("docker", 2400, stop, RANK),
+        pytest.param("docker", 2400, stop, RANK, marks=pytest.mark.long),
         ("docker", 2400, pause("docker"), CONTAINER),
-        ("podman", 2400, pause("podman"), CONTAINER),
+        pytest.param("podman", 2400, pause("podman"), CONTAINER, marks=pytest.mark.long),
         pytest.param("singularity", 4800, stop, RANK, marks=pytest.mark.long),
         ("singularity-instance", 2400, stop, RANK),
         pytest.param("singularity-user", 4800, stop, RANK, marks=pytest.mark.long),
