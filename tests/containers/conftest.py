@@ -154,6 +154,15 @@ def called(name: str) -> list[int]:
     return [*processes.named([name]), *(number for number in loaders if processes.name(number) == name)]
 
 
+# What a record says of a container that somebody has paused.
+PAUSED = r"a container \(cgroup [0-9a-f]{12}\) was paused during the run"
+
+
+def stopped(name: str) -> str:
+    """The pattern of what a record says of a program of that name that somebody has stopped."""
+    return rf"{name} \(process \d+\) was stopped during the run"
+
+
 def stop(name: str) -> None:
     """Stops a process of that name for a while; there is always one, or soon another one."""
     end = time.monotonic() + 30

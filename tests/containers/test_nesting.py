@@ -32,7 +32,7 @@ from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
 from tests.containers import another
-from tests.containers.conftest import LEAVES, in_the_run, stop
+from tests.containers.conftest import LEAVES, in_the_run, stop, stopped
 from tests.containers.test_nested import unchanged
 
 PROCESSOR = [f"cpu/{each}" for each in ("bare/2/0", "docker/2/0", "docker-nested/1/1", "vm-emulated/2/0")]
@@ -250,7 +250,7 @@ def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, a
     found = workspace.run(path, parameters={**parameters, "primes": 40000, "events": 4000}, limit_seconds=60)
     acting.join(10)
     assert found["status"] == "disturbed"
-    assert re.fullmatch(r"sysbench \(process \d+\) was stopped during the run", found["reason"])
+    assert re.fullmatch(stopped("sysbench"), found["reason"])
 
 
 def _shared(name: str, shared: dict[str, str]) -> str:

@@ -31,7 +31,7 @@ from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike
-from tests.containers.conftest import LEAVES, in_the_run, stop
+from tests.containers.conftest import LEAVES, in_the_run, stop, stopped
 
 # Each benchmark, and each environment with a disk and with a network.
 CELLS = [
@@ -251,7 +251,7 @@ def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, p
     found = workspace.run(path, window_seconds=10.0 if "vm" in path else 5.0)
     acting.join(10)
     assert found["status"] == "disturbed"
-    assert re.fullmatch(rf"{name} \(process \d+\) was stopped during the run", found["reason"])
+    assert re.fullmatch(stopped(name), found["reason"])
 
 
 def _paused_while_it_starts(node, group: Path) -> subprocess.Popen:
