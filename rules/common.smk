@@ -97,7 +97,7 @@ def alone_and_at_home():
         try:
             FOLDER_LOCK = lock.hold_folder()
         except lock.Busy as busy:
-            again.when_free(busy, workflow.persistence.unlock)
+            again.when_free(busy, workflow.rundir, workflow.persistence.unlock)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
     except PlimsollError as problem:

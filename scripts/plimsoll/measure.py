@@ -206,7 +206,8 @@ def _own_raw(study_folder: Path, folder: Path, cell: Cell) -> str:
     if "part" in cell:
         own = study_folder.resolve() / "raw" / cell["path"] / folder.name
         own.parent.mkdir(exist_ok=True)
-        if folder_of(folder, cell).exists():
+        # There is none of a cell that the launch did not come to.
+        with contextlib.suppress(OSError):
             folder_of(folder, cell).rename(own)
         with contextlib.suppress(OSError):
             folder.rmdir()  # when the last one has left

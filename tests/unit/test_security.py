@@ -167,13 +167,25 @@ def test_files_of_a_guest_stay_in_the_folder_of_its_node(tmp_path):
     within = str(node).lstrip("/")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        for name in (f"{within}/right", f"{within}/../outside", "../outside", "/outside", f"{tmp_path}/outside", "etc/passwd"):
+        outside = (
+            "../outside",
+            "/outside",
+            f"{tmp_path}/outside",
+            "etc/passwd",
+            f"{within}/{tmp_path}/outside",
+            f"{within}/./a",
+        )
+        for name in (f"{within}/right", f"{within}/../outside", *outside):
             described = tarfile.TarInfo(name)
             described.size = 1
             archive.addfile(described, io.BytesIO(b"x"))
         link = tarfile.TarInfo(f"{within}/link")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc"
         archive.addfile(link)
+        # It would be of a terabyte.
+        sparse = tarfile.TarInfo(f"{within}/sparse")
+        sparse.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**40), "GNU.sparse.realsize": str(2**40)}
+        archive.addfile(sparse)
     agent.unpack(packed.getvalue(), node, io.BytesIO(), io.BytesIO())
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["node", "node/right"]
 

@@ -183,7 +183,7 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     mounts = [(spec.image["archive"], ARCHIVE)]
     if on_host(spec):
         settings = notes_of(spec).with_suffix(".json")
-        settings.write_text(json.dumps(ON_HOST))
+        shared.write(settings, json.dumps(ON_HOST))
         mounts.append((str(settings), SETTINGS))
     return spec._replace(
         name=name,

@@ -29,15 +29,16 @@ def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
     """A new file, open to be written; a file or link of its name goes. Unavailable if a folder has its name, or if its folder
     is a link or has gone."""
     try:
-        _refuse_link(path.parent)
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        with _folder_of(path) as within:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path.name, dir_fd=within)
+            descriptor = os.open(path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=within)
     except TAKEN:
         raise _taken(path) from None
+    file = os.fdopen(descriptor, "wb")
     # The caller's mask takes no bits of it away.
     os.fchmod(descriptor, mode)
-    return os.fdopen(descriptor, "wb")
+    return file
 
 
 def write(path: Path, content: str | bytes, mode: int = 0o644) -> Path:
@@ -55,15 +56,17 @@ def reading(path: Path) -> BinaryIO:
 def cut(path: Path, most: int, left: int) -> bool:
     """Whether a file is longer than `most` bytes; it is cut to those that are to be `left`, where this user may."""
     try:
+        # Nothing is opened while all is well: some file systems then write what is to be written.
+        seen = path.lstat()
+        if not stat.S_ISREG(seen.st_mode) or seen.st_size <= most:
+            return False
         descriptor = _opened(path, os.O_WRONLY)
+        try:
+            os.ftruncate(descriptor, left)
+        finally:
+            os.close(descriptor)
     except OSError:
         return False  # it has gone, is another user's, or no file
-    try:
-        if os.fstat(descriptor).st_size <= most:
-            return False
-        os.ftruncate(descriptor, left)
-    finally:
-        os.close(descriptor)
     return True
 
 
@@ -72,31 +75,37 @@ def files_below(folder: Path) -> Iterator[Path]:
     nested as deeply as whoever made them liked."""
     folders = [] if folder.is_symlink() else [str(folder)]
     while folders:
-        try:
-            with os.scandir(folders.pop()) as seen:
-                there = list(seen)
-        except OSError:
-            continue
-        for one in there:
-            if one.is_dir(follow_symlinks=False) and len(one.path) < LONGEST:
-                folders.append(one.path)
-            elif one.is_file(follow_symlinks=False):
-                yield Path(one.path)
+        files = []
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as there:
+            for one in there:
+                if one.is_dir(follow_symlinks=False) and len(one.path) < LONGEST:
+                    folders.append(one.path)
+                elif one.is_file(follow_symlinks=False):
+                    files.append(Path(one.path))
+        yield from files
+
+
+@contextlib.contextmanager
+def _folder_of(path: Path) -> Iterator[int]:
+    """A descriptor of the folder of a file. OSError if that is a link."""
+    descriptor = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _opened(path: Path, how: int) -> int:
     """A descriptor of a file. OSError as of `reading`."""
-    _refuse_link(path.parent)
-    descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(f"{path} is no file")
-    return descriptor
-
-
-def _refuse_link(folder: Path) -> None:
-    if folder.is_symlink():
-        raise NotADirectoryError(f"{folder} is a link")
+    with _folder_of(path) as within:
+        # Devices do something when they are opened, so it is only looked at first.
+        seen = os.open(path.name, os.O_PATH | os.O_NOFOLLOW, dir_fd=within)
+    try:
+        if not stat.S_ISREG(os.fstat(seen).st_mode):
+            raise OSError(f"{path} is no file")
+        return os.open(f"/proc/self/fd/{seen}", how)
+    finally:
+        os.close(seen)
 
 
 def _taken(path: Path) -> Unavailable:

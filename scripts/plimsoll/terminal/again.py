@@ -3,7 +3,6 @@ by then."""
 
 import atexit
 import contextlib
-import inspect
 import os
 import signal
 import sys
@@ -13,11 +12,10 @@ from pathlib import Path
 from plimsoll.measuring import lock
 
 
-def when_free(busy: lock.Busy, unlock: Callable[[], None]) -> None:
+def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> None:
     """Say for whom, wait, and become the same command anew, in the folder in which it was typed. `unlock` gives back
-    Snakemake's own locks, if it has any. Busy where Snakemake was not called by a command."""
-    typed_in = _typed_in()
-    if typed_in is None or "snakemake" not in Path(sys.argv[0]).parts:
+    Snakemake's own locks, if it has any. Busy where Snakemake was not called by a command, or cannot be called again."""
+    if not _is_snakemake(Path(sys.argv[0])):
         raise busy
     print(f"plimsoll: {busy.whose}; waiting for it.", file=sys.stderr, flush=True)
     # Snakemake's handler only notes that it is to end after its jobs, and there are none yet.
@@ -26,17 +24,17 @@ def when_free(busy: lock.Busy, unlock: Callable[[], None]) -> None:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
     busy.wait()
-    unlock()
-    # What goes with a process goes with this one, such as Snakemake's temporary folder.
-    atexit._run_exitfuncs()
-    os.chdir(typed_in)
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    try:
+        unlock()
+        os.chdir(typed_in)
+        sys.stdout.flush()
+        # What goes with a process goes with this one, such as Snakemake's temporary folder.
+        atexit._run_exitfuncs()
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    except OSError as problem:
+        raise busy from problem
 
 
-def _typed_in() -> str | None:
-    """The folder from which Snakemake has gone to its own (`--directory`): whoever called it knows the way back."""
-    for called in inspect.stack(context=0):
-        api = getattr(called.frame.f_locals.get("self"), "workflow_api", None)
-        if handler := getattr(api, "_workdir_handler", None):
-            return str(handler.olddir or os.getcwd())
-    return None
+def _is_snakemake(program: Path) -> bool:
+    """Whether a program is Snakemake's own, by its path: the console script, or `python -m snakemake`."""
+    return program.name == "snakemake" or program.parts[-2:] == ("snakemake", "__main__.py")

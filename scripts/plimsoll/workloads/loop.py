@@ -33,6 +33,10 @@ def command(folder: Path, begin: float, limit: float, count: int) -> list[str]:
     return [PROGRAM, str(log_of(folder)), str(folder), f"{begin:.6f}", f"{limit:g}", str(count)]
 
 
+# The number of an iteration, in the names of its files.
+ITERATION = re.compile("[0-9]{1,9}")
+
+
 def log_of(folder: Path) -> Path:
     """Where the log of the loop in a folder is."""
     return folder / "log.jsonl"
@@ -41,7 +45,7 @@ def log_of(folder: Path) -> Path:
 def read(log: Path) -> list[dict]:
     """Iterations that a loop has logged, in order; a line that is being written is left out. InvalidOutput if the log is not as
     the loop writes it: each iteration once, one after the other."""
-    if not log.exists():
+    if not _is_there(log):
         return []
     iterations, end = [], -math.inf
     # What follows the last end of a line is being written.
@@ -60,9 +64,16 @@ def all_of(folder: Path) -> list[dict]:
     """The iterations of a loop that has ended. InvalidOutput as for `read`, and if the log lacks its last lines: of an
     iteration that was ended with the loop there is an output, and no line."""
     iterations = read(log_of(folder))
-    if output_of(folder, len(iterations) + 2).exists():
+    if _is_there(output_of(folder, len(iterations) + 2)):
         raise InvalidOutput(f"the log of its iterations ends after {len(iterations)} of them, and it began others")
     return iterations
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as problem:
+        raise InvalidOutput(f"nobody may look into the folder {path.parent.name} of its iterations") from problem
 
 
 def output_of(folder: Path, iteration: int) -> Path:
@@ -81,4 +92,4 @@ def printed_now(folder: Path) -> list[Path]:
         names = [name.partition(".")[0] for name in os.listdir(folder)]
     except OSError as problem:
         raise InvalidOutput(f"the folder {folder.name} of its iterations has gone") from problem
-    return printed_by(folder, max((int(name) for name in names if re.fullmatch("[0-9]{1,9}", name)), default=1))
+    return printed_by(folder, max((int(name) for name in names if ITERATION.fullmatch(name)), default=1))

@@ -62,28 +62,36 @@ def unpack(answer: bytes, folder: Path, out, err) -> None:
     within = f"{str(folder).lstrip('/')}/"
     with tarfile.open(fileobj=io.BytesIO(answer), mode="r:") as packed:
         for member in packed:
-            if not member.isfile():
+            # A sparse one may say that it is of any size.
+            if not member.isfile() or member.issparse():
                 continue
             content, name = packed.extractfile(member).read(), member.name.lstrip("/")
             if name in streams:
                 streams[name].write(content)
                 streams[name].flush()
-            elif name.startswith(within) and ".." not in name.split("/"):
+            elif name.startswith(within) and not {"", ".", ".."} & set(name.split("/")):
                 _put(content, folder, name.removeprefix(within))
 
 
 def _put(content: bytes, folder: Path, name: str) -> None:
     """Write a file into a folder, or into folders in it that are made. Another node of the run may write there too: OSError if
-    there is a link on the way."""
-    *between, _ = Path(name).parts
-    for place in between:
-        folder /= place
-        if folder.is_symlink():
-            raise OSError(f"{folder} is a link")
-        folder.mkdir(exist_ok=True)
-    descriptor = os.open(folder / Path(name).name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    with open(descriptor, "wb") as file:
-        file.write(content)
+    there is a link on the way, or anything that is no file."""
+    *between, last = name.split("/")
+    within = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        for place in between:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(place, dir_fd=within)
+            deeper = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
+            os.close(within)
+            within = deeper
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(last, dir_fd=within)
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with open(os.open(last, how, 0o644, dir_fd=within), "wb") as file:
+            file.write(content)
+    finally:
+        os.close(within)
 
 
 def read_answer(stream) -> tuple[int, bytes]:
