@@ -23,8 +23,8 @@ def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> Non
         for number in (signal.SIGTERM, signal.SIGINT):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
-    busy.wait()
     try:
+        busy.wait()
         unlock()
         os.chdir(typed_in)
         sys.stdout.flush()
