@@ -32,9 +32,10 @@ KINDS = (
 )
 
 
-# What tools keep that are asked what they have.
+# What tools keep that are asked what they have, and an empty folder of CNI.
 OF_TOOLS = re.compile(
     r"file: (/run/(libpod|containers)|/dev/shm/libpod_lock|.*/home/\.(apptainer|cache|config)).*|mount: /var/lib/containers/.*"
+    r"|file: /var/lib/cni/networks"
 )
 
 
