@@ -220,13 +220,8 @@ def moments(notes: Path) -> dict[str, float]:
     """When each part of a parent had ended, in seconds since 1970, by name: `parent` (its first process runs), `engine` (its
     engine answers), `image` (the child's image is loaded), then `ready`, or `children` (they have ended), or `failed`. A line
     that is being written is left out. Unavailable if there is a line that no parent writes."""
-    try:
-        with shared.reading(notes) as file:
-            text = file.read(NOTES_BYTES).decode(errors="replace")
-    except OSError:
-        return {}
     found: dict[str, float] = {}
-    for line in text.split("\n")[:-1]:
+    for line in shared.text(notes, NOTES_BYTES).split("\n")[:-1]:
         if not (row := NOTED.fullmatch(line)) or row["part"] in found:
             raise Unavailable(f"{notes} has a line that no parent notes")
         found[row["part"]] = float(row["moment"])

@@ -53,6 +53,15 @@ def reading(path: Path) -> BinaryIO:
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
+def text(path: Path, most: int) -> str:
+    """What is in the first `most` bytes of a file; nothing if it cannot be read (`reading`)."""
+    try:
+        with reading(path) as file:
+            return file.read(most).decode(errors="replace")
+    except OSError:
+        return ""
+
+
 def cut(path: Path, most: int, left: int) -> bool:
     """Whether a file is longer than `most` bytes; it is cut to those that are to be `left`, where this user may."""
     try:

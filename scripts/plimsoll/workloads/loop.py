@@ -25,16 +25,14 @@ _VALUES = {
 }
 LINE = re.compile("[{]" + ", ".join(f'"{name}": {value}' for name, value in _VALUES.items()) + "[}]")
 MOST_BYTES = 2**28
+# The number of an iteration, in the names of its files.
+ITERATION = re.compile("[0-9]{1,9}")
 
 
 def command(folder: Path, begin: float, limit: float, count: int) -> list[str]:
     """The words before a program that run it `count` times (0: without end), from the moment `begin` (s of CLOCK_MONOTONIC) on,
     each time for `limit` seconds at most. Its log and output are in `folder`, which must be there."""
     return [PROGRAM, str(log_of(folder)), str(folder), f"{begin:.6f}", f"{limit:g}", str(count)]
-
-
-# The number of an iteration, in the names of its files.
-ITERATION = re.compile("[0-9]{1,9}")
 
 
 def log_of(folder: Path) -> Path:

@@ -101,17 +101,8 @@ def stop(guests: Sequence[Guest]) -> None:
 
 def spoken(console: Path) -> list[str]:
     """What a guest has said on its console itself, without the kernel's words; a line that is being written is left out."""
-    lines = _text_of(console).splitlines(keepends=True)
+    lines = shared.text(console, CONSOLE_BYTES).splitlines(keepends=True)
     return [line.partition("plimsoll ")[2].strip() for line in lines if "plimsoll " in line and line.endswith("\n")]
-
-
-def _text_of(console: Path) -> str:
-    """What is in the file of a console; nothing if it is not there."""
-    try:
-        with shared.reading(console) as file:
-            return file.read(CONSOLE_BYTES).decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def last_words(spec: Spec) -> str:
@@ -146,7 +137,7 @@ def times(console: Path) -> dict[str, tuple[float, float]]:
     """When a guest's first program began (`boot`), and when it had answered (`end`), in seconds since 1970 and of its own
     uptime, from a console whose lines are stamped; Unavailable if it does not say both."""
     told = {}
-    for line in _text_of(console).splitlines():
+    for line in shared.text(console, CONSOLE_BYTES).splitlines():
         if match := TIME.match(line):
             told[match["what"]] = float(match["stamp"]), float(match["uptime"])
     if set(told) != {"boot", "end"}:
