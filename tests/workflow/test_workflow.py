@@ -336,6 +336,8 @@ WAITS = r"plimsoll: Another workflow is running in this folder \(\w+, process {}
 def test_a_second_workflow_in_the_same_folder_waits_and_makes_what_is_not_there_then(fresh, tmp_path_factory):
     """Whoever is tired of waiting ends it like any other command."""
     fresh.keep_experiment("granularity", "dgemm")
+    # The first is at work while the others start.
+    fresh.settings = ("profile=ci", "repetitions=2", BARE_AND_DOCKER)
     first = fresh.start("measurements", records=1)
     # Typed in another folder than that in which it works.
     name, seconds, tmp_path = fresh.folder.name, [], tmp_path_factory.mktemp("said")
