@@ -1,30 +1,76 @@
-# Two commands on a fresh machine: `make reproduce` and `make test`. Both can be run again at any time.
+# Plimsoll's commands. Each can be run again at any time, also after it was killed: what is measured stays measured.
 #
-#   make reproduce                  the studies of config/config.yaml, on the quick profile
-#   make reproduce STUDIES=all      every study; or one by name
-#   make reproduce HOURS=10         ten hours in all; 0.15 for what ten minutes decide; if nothing is said, 1 for liu2020
-#   make reproduce PROFILE=paper    another profile of config/profiles/, with its own number of repetitions
-#   make image                      writes the studies' images into one file, plimsoll-images.tar.gz (FILE=...)
-#   make reproduce IMAGE=plimsoll-images.tar.gz   takes them from it, where neither Docker nor Podman can build
-#   make archive STUDIES=liu2020    one file of all that was measured and made, plimsoll-liu2020.zip (FILE=..., RAW=1 with raw
-#                                   outputs, SMALL=1 without pictures and pages)
-#   make reproduce FROM=plimsoll-liu2020.zip      makes everything from it again, without containers and without measuring
-#                                   (CLAIMS=mine.yaml judges by claims of your own)
-#   make vulnerabilities            those of the images that Debian has fixed since they were made (docs/security.md)
-#   make list                       what there is to make, how far it is, and the command for each part
+#   make reproduce                  install what is missing, measure the studies of config/config.yaml, write their pages
+#     STUDIES=all                   every study; or some by name: STUDIES=jha2021
+#     HOURS=0.15                    time for measuring; it adds to what was spent before (liu2020 without HOURS: 1)
+#     PROFILE=paper                 a profile of config/profiles/ with its own number of repetitions, in place of `quick`
+#     DIRECTORY=/data/run2          keep the results in that folder
+#     IMAGE=plimsoll-images.tar.gz  take the images from a file, where neither Docker nor Podman can build
+#   make reproduce FROM=plimsoll-liu2020.zip
+#                                   make everything of an archive again, without containers and without measuring
+#     CLAIMS=mine.yaml              judge by claims of your own
+#   make list                       studies, experiments, runtimes, figures and tables: their state, and the command for each
 #   make without RUNTIMES='docker docker-ptrace'   never measure these on this machine (config/local.yaml)
-#   make with RUNTIMES=podman-rootless            measure these too
-#   make setup                      what the two commands install, and nothing else
-#   make test LONG=1                all tests: also those of clusters, and variants that take a minute or more
-#   make reproduce DIRECTORY=/data/run2   keeps the results in another folder than this one; make archive DIRECTORY=... archives them
-#   make findings HOSTS='one two'   which findings hold on which host: a page of folders with results and archives (docs/hosts.md)
-#   make notebooks                  the notebooks of the figures in JupyterLab, on the measurements in results/reference/
-#   make session                    the same studies another time: engine started again, images unpacked again
-#   make compare A=results/reference/liu2020 B=results/liu2020   what changed from one set of results to another (docs/compare.md);
-#                                   MARGIN=0.1, ALL=1, STRICT=1, FORCE=1, SESSION_BLOCKS=20, OUT=folder
+#   make with RUNTIMES=podman-rootless             measure these too
+#   make session                    measure the same studies once more, with the engine started and the images unpacked again
+#   make precise WIDTH=0.1          repeat until every interval is narrower than 10 %, at most MAXIMUM=30 times
+#   make compare A=results/reference/liu2020 B=results/liu2020
+#                                   what changed between two sets of results (MARGIN=, ALL=1, STRICT=1, FORCE=1, OUT=folder)
+#   make findings HOSTS='one two'   which claims hold on which host: folders with results, and archives (docs/hosts.md)
+#   make archive STUDIES=liu2020    one file of all that was measured and made (FILE=..., RAW=1 with raw outputs, SMALL=1)
+#   make image                      write the images into one file, for a machine that cannot build them (FILE=...)
+#   make vulnerabilities            list those of the images that Debian has fixed since they were built
 #   make new-system                 put aside what was measured before an upgrade of kernel, engine, firmware or settings
-#   make precise WIDTH=0.1 MAXIMUM=30   repeat until every interval is narrower than 10 %, at most 30 times
-#   make clean-up                   remove what killed runs have left on this machine and in this folder (ALL=1: images, too)
+#   make notebooks                  open the figures' notebooks in JupyterLab, on the measurements in results/reference/
+#   make clean-up                   remove what killed runs have left (ALL=1: images, too)
+#   make setup                      only install what the other commands need
+#   make test                       the tests, on real containers (LONG=1: all of them)
+
+.DEFAULT_GOAL := help
+
+# What each command may be given. Anything else is refused: a misspelt variable would be ignored without a word.
+measured = STUDIES PROFILE DIRECTORY
+takes.reproduce = $(if $(FROM),FROM CLAIMS,$(measured) HOURS IMAGE FROM)
+takes.session = $(measured) HOURS IMAGE
+takes.precise = $(measured) WIDTH MAXIMUM
+takes.list = $(measured)
+takes.archive = $(measured) FILE RAW SMALL
+takes.image = STUDIES PROFILE FILE
+takes.compare = A B MARGIN SESSION_BLOCKS OUT ALL STRICT FORCE
+takes.findings = HOSTS
+takes.with = RUNTIMES
+takes.without = RUNTIMES
+takes.vulnerabilities = DIRECTORY
+takes.new-system = DIRECTORY
+takes.clean-up = DIRECTORY ALL
+takes.setup = STUDIES IMAGE
+takes.notebooks = STUDIES
+takes.test = LONG
+takes.test-of-units = LONG
+takes.test-of-users = LONG
+takes.faults = SEED NUMBER FAULTS HOURS
+takes.fuzz = SEED INPUTS
+takes.bench =
+takes.lint =
+takes.help =
+
+commands = $(patsubst takes.%,%,$(filter takes.%,$(.VARIABLES)))
+goals = $(or $(MAKECMDGOALS),help)
+typed = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+# nearest WORD KNOWN: " (did you mean X?)", or nothing if no known word is like it.
+nearest = $(shell typed='$(subst ','\'',$(1))' awk -f scripts/setup/nearest.awk $(2))
+refuse = $(error $(1). Nothing was done)
+
+unknown = $(filter-out $(commands),$(goals))
+ifneq ($(unknown),)
+$(call refuse,There is no command $(foreach name,$(unknown),`make $(name)`$(call nearest,$(name),$(commands))): `make help` lists them)
+endif
+taken = $(foreach goal,$(goals),$(takes.$(goal)))
+untaken = $(filter-out $(taken),$(typed))
+ifneq ($(untaken),)
+$(call refuse,`make $(goals)` takes no variable $(foreach name,$(untaken),$(name)$(call nearest,$(name),$(taken)))$(if \
+	$(filter CLAIMS,$(untaken)), (CLAIMS goes with FROM=archive)); it takes $(or $(strip $(taken)),none))
+endif
 
 STUDIES ?=
 IMAGE ?=
@@ -52,8 +98,11 @@ LONG ?= 0
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
 
-.PHONY: clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
+.PHONY: help clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
 	test-of-units test-of-users setup lint bench
+
+help:
+	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
 
 ifneq ($(FROM),)
 # No engine, no root, and nothing of this machine: only the Python environment.

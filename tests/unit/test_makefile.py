@@ -35,6 +35,8 @@ PRINTS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 def folder(tmp_path):
     """A folder with the Makefile, in which the programs that it calls say how they were called."""
     shutil.copy(PROJECT / "Makefile", tmp_path)
+    (tmp_path / "scripts/setup").mkdir(parents=True)
+    shutil.copy(PROJECT / "scripts/setup/nearest.awk", tmp_path / "scripts/setup")
     for name in (".venv/bin/python", ".venv/bin/snakemake", "scripts/setup/python.sh", "scripts/setup/all.sh"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,20 +45,72 @@ def folder(tmp_path):
     return tmp_path
 
 
+def run(folder, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["make", "--no-print-directory", *words], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
 def make(folder, *words: str) -> str:
-    done = subprocess.run(["make", "--no-print-directory", *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = run(folder, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+def refused(folder, *words: str) -> str:
+    """The one line with which make refuses to do anything."""
+    done = run(folder, *words)
+    assert done.returncode == 2 and not done.stdout
+    [line] = done.stderr.splitlines()
+    return line
+
+
 @pytest.mark.parametrize(("target", "variable"), [(target, name) for target, names in GIVEN.items() for name in names])
 def test_what_is_given_is_a_word_and_no_command(folder, target, variable):
-    assert "touch" not in make(folder, "--dry-run", target, f"{variable}={EVIL.replace('$', '$$')}")
     # Claims are for an archive, and of a list each word is one.
     more = ["FROM=x.zip"] if variable == "CLAIMS" else []
+    assert "touch" not in make(folder, "--dry-run", target, *more, f"{variable}={EVIL.replace('$', '$$')}")
     told = make(folder, target, *more, f"{variable}={EVIL.replace('$', '$$')}")
     assert EVIL in told or variable in ("HOSTS", "RUNTIMES", "NUMBER")
     assert not (folder / "taken").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (("reproduce", "STUDY=jha2021"), "STUDY (did you mean STUDIES?)"),
+        (("reproduce", "HOUR=0.1"), "HOUR (did you mean HOURS?)"),
+        (("reproduce", "hours=0.1"), "hours (did you mean HOURS?)"),
+        (("reproduce", "CLAIMS=mine.yaml"), "CLAIMS (CLAIMS goes with FROM=archive)"),
+        (("reproduce", "FROM=x.zip", "PROFILE=ci"), "PROFILE; it takes FROM CLAIMS"),
+        (("compare", "A=x", "C=y"), "takes no variable C; it takes A B"),
+        (("lint", "FIX=1"), "FIX; it takes none"),
+        (("list", "reproduce", "HOURZ=1"), "HOURZ (did you mean HOURS?)"),
+        (("list", "a'$(touch taken)=1"), "takes no variable a'"),
+    ],
+)
+def test_a_variable_that_the_command_does_not_take_is_refused(folder, words, nearest):
+    said = refused(folder, *words)
+    assert nearest in said and said.endswith("Nothing was done.  Stop.")
+    assert not (folder / "taken").exists()
+
+
+def test_a_command_that_is_not_there_is_refused_with_the_nearest(folder):
+    assert "`make reprodcue` (did you mean reproduce?): `make help` lists them" in refused(folder, "reprodcue", "HOURS=1")
+    assert "`make x`: `make help` lists them" in refused(folder, "x")
+
+
+def test_make_alone_prints_every_command_and_does_nothing(folder):
+    said = make(folder)
+    assert said == make(folder, "help")
+    assert {f"make {name}" for name in GIVEN} - {"make faults", "make fuzz"} <= set(re.findall("make [a-z-]+", said))
+    # No program of the folder was called.
+    assert "plimsoll\n" not in said
+
+
+def test_every_variable_is_taken_by_a_command(folder):
+    text = (PROJECT / "Makefile").read_text()
+    defaults = set(re.findall(r"^([A-Z_]+) \?=", text, re.MULTILINE))
+    taken = re.findall(r"^(?:takes[.][a-z-]+|measured) = (.*)$", text, re.MULTILINE)
+    assert defaults <= {name for line in taken for name in re.findall("[A-Z_]+", line)}
 
 
 def test_every_variable_that_reaches_a_command_is_tried():
