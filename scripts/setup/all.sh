@@ -9,6 +9,6 @@ if is_root && have apt-get && ! have perf && apt-cache show linux-perf >/dev/nul
 for step in python environments; do bash "$steps/$step.sh"; done
 # An engine that builds is there by now, if there is one. Images from a file are not built.
 if [ -z "${IMAGE:-}" ]; then
-    need_packages "Building images (make reproduce IMAGE=plimsoll-images.tar.gz takes them from a file instead)" \
-        $(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$steps/packages.py" images)
+    needed=$(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$steps/packages.py" images)
+    need_packages "Building images (make reproduce IMAGE=plimsoll-images.tar.gz takes them from a file instead)" $needed
 fi

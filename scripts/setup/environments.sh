@@ -22,10 +22,11 @@ get() {
     for step in ${steps//[-,]/ }; do take "$step" || return 1; done
 }
 
+needed=$(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$PROJECT/scripts/setup/packages.py" "$@")
 lacking=()
 while read -r name wish steps packages; do
     if get "$name" "$steps" $packages; then continue; fi
     if [ "$wish" = required ]; then lacking+=("$name"); else say "the runtime $name, which is optional, will not be measured"; fi
-done < <(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$PROJECT/scripts/setup/packages.py" "$@")
+done < <([ -z "$needed" ] || printf '%s\n' "$needed")
 [ ${#lacking[@]} -eq 0 ] \
     || die "config/config.yaml requires what cannot be had here, as said above. To go on without it: make without RUNTIMES='${lacking[*]}'"

@@ -11,7 +11,7 @@ import sys
 
 from plimsoll import environments
 from plimsoll.config import configuration, studies, yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, guarded
 from plimsoll.images import builder
 
 
@@ -43,4 +43,4 @@ def main(words: list[str]) -> None:
     return of_runtimes(studies.wishes_of_all(asked, config["runtimes"]))
 
 
-main(sys.argv[1:])
+sys.exit(guarded(lambda: main(sys.argv[1:])))

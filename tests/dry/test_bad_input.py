@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.project import spent
+from tests.project import PROJECT, spent
 
 OF_OTHERS = re.compile("; waiting for it[.]|^plimsoll: left over from a killed run")
 
@@ -20,6 +20,16 @@ def refused(done) -> str:
     assert len(said) == 1, done.stderr
     assert "Traceback" not in done.stderr
     return said[0]
+
+
+def set_up(project, name: str, *words: str) -> subprocess.CompletedProcess:
+    """What a step of set-up does in the project, which takes the environment of the tests."""
+    environment = project.folder / ".venv"
+    if not environment.is_symlink():
+        environment.symlink_to(PROJECT / ".venv")
+    starts = ["bash"] if name.endswith(".sh") else [environment / "bin/python"]
+    command = [*starts, project.folder / "scripts/setup" / name, *words]
+    return subprocess.run(command, env=project.environment, capture_output=True, text=True, timeout=60)
 
 
 def refused_with(project, file: str, old: str, new: str) -> str:
@@ -113,14 +123,19 @@ def test_claims(project, old, new, sentence):
         ("seed: 1\nseed: 2\n", "config/config.yaml, line 2: not valid YAML: the key 'seed' is given twice"),
         ("[liu2020]\n", "config/config.yaml: it is not a mapping of keys to values"),
         (None, "config/config.yaml cannot be read: No such file or directory"),
+        ("studys: liu2020\n", "unknown key 'studys'"),
     ],
 )
-def test_a_configuration_that_is_no_yaml(project, text, sentence):
+def test_a_configuration_that_cannot_be_used(project, text, sentence):
     path = project.folder / "config/config.yaml"
     there = path.read_text()
     try:
         path.unlink() if text is None else path.write_text(text)
         assert sentence in refused(project.snakemake("--dry-run", "all"))
+        # Set-up reads it before the workflow does. It ends there, with the sentence alone.
+        for words in (("environments.sh",), ("packages.py", "images")):
+            done = set_up(project, *words)
+            assert sentence in refused(done) and not done.stdout and len(done.stderr.splitlines()) == 1
     finally:
         path.write_text(there)
 
