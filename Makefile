@@ -57,6 +57,8 @@ takes.help =
 commands = $(patsubst takes.%,%,$(filter takes.%,$(.VARIABLES)))
 goals = $(or $(MAKECMDGOALS),help)
 typed = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+# Named where a command that was interrupted can be typed again.
+export PLIMSOLL_COMMAND = make $(strip $(goals) $(foreach name,$(typed),$(name)=$(if $(word 2,$($(name))),"$($(name))",$($(name)))))
 # nearest WORD KNOWN: " (did you mean X?)", or nothing if no known word is like it.
 nearest = $(shell typed='$(subst ','\'',$(1))' awk -f scripts/setup/nearest.awk $(2))
 refuse = $(error $(1). Nothing was done)

@@ -15,9 +15,10 @@ temporary.note(workflow.snakemake_tmp_dir)
 
 from plimsoll import paths
 from plimsoll.config import configuration
-from plimsoll.terminal import ready
+from plimsoll.terminal import interruption, ready
 
 min_version("9.0")
+interruption.watch()
 ready.or_refuse(sys.argv[1:])
 
 

@@ -25,10 +25,11 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare
 from plimsoll.measuring import lock
-from plimsoll.terminal import lines, requested
+from plimsoll.terminal import interruption, lines, requested
 from plimsoll.terminal.ready import refuse
 
 min_version("9.0")
+interruption.watch()
 paths.use_this_python()
 
 try:

@@ -100,21 +100,27 @@ class Project:
             study["figures"] = {}
             study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
 
-    def start(self, target: str, records: int) -> subprocess.Popen:
-        """A workflow in the background, once it has written `records` records."""
-        process = subprocess.Popen(
-            self.command(target),
-            cwd=self.folder,
-            env=self.environment,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    def start(self, target: str, records: int, **environment: str) -> subprocess.Popen:
+        """A workflow in the background, once it has written `records` records; what it says goes to `said`."""
+        with open(self.said, "w") as said:
+            process = subprocess.Popen(
+                self.command(target),
+                cwd=self.folder,
+                env={**self.environment, **environment},
+                start_new_session=True,
+                stdout=said,
+                stderr=said,
+            )
         end = time.monotonic() + 240
         while len(self.files("results/*/runs/**/*.json")) < records:
             assert time.monotonic() < end and process.poll() is None
             time.sleep(0.05)
         return process
+
+    @property
+    def said(self) -> Path:
+        """What the workflow that was started last in the background has said."""
+        return self.folder.with_name(f"{self.folder.name}.said")
 
     def jobs(self, *arguments: str, config: tuple[str, ...] | None = None) -> dict[str, int]:
         """Rules that a dry run would run, with how often."""

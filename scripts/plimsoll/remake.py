@@ -19,6 +19,7 @@ from plimsoll.archives.layout import MANIFEST
 from plimsoll.archives.reading import Archive
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, first_of
+from plimsoll.terminal import interruption
 
 # Below the results of this machine.
 PLACE = "from"
@@ -95,7 +96,7 @@ def _snakemake(folder: Path, source: Path) -> None:
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "rules/remake.smk")]
     command += ["--directory", str(folder), "--workflow-profile", str(paths.PROJECT / "profiles/remake")]
     processors = len(os.sched_getaffinity(0))
-    if subprocess.run([*command, "--cores", str(processors), "all"], env=_environment()).returncode:
+    if interruption.run([*command, "--cores", str(processors), "all"], _environment()):
         where = folder / "results/*/logs/"
         raise PlimsollError(f"Not everything could be made from {source}: the reason is above, and in {where}.")
 

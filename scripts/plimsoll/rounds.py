@@ -1,6 +1,5 @@
 """Rounds of measuring until every comparison's interval is narrow enough: the workflow is started again and again."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,13 +10,14 @@ from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.planning import precision, repetitions
+from plimsoll.terminal import interruption
 
 
 def make(targets: list[str], settings: list[str]) -> None:
     """Start the workflow in the working directory for some targets, with settings as after --config. PlimsollError if it
     fails."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
-    if subprocess.run([*command, "--config", *settings] if settings else command).returncode:
+    if interruption.run([*command, "--config", *settings] if settings else command):
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
 
 

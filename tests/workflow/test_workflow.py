@@ -12,6 +12,7 @@ import time
 import pandas as pd
 import pytest
 import yaml
+from plimsoll.terminal import interruption
 
 from tests import pages
 from tests.conftest import PROJECT
@@ -320,6 +321,11 @@ def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
         time.sleep(0.02)
     os.killpg(process.pid, how)
     process.wait(timeout=60)
+    if how == signal.SIGINT:
+        # Two lines, and nothing of Snakemake's after them.
+        *_, stays, again = fresh.said.read_text().splitlines()
+        assert stays == interruption.STAYS and again.startswith("plimsoll: to go on: snakemake --cores 1 measurements --config")
+        assert process.returncode != 0
     kept = {path: (fresh.folder / path).read_text() for path in fresh.files(f"{RUNS}/**/*.json")}
     done = fresh.snakemake(target)
     assert done.returncode == 0, done.stderr

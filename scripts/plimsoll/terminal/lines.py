@@ -8,6 +8,8 @@ from pathlib import Path
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from plimsoll.terminal import interruption
+
 # What Snakemake prints for every job, around the line that says which run it was (plimsoll.measuring.progress).
 CHATTER = ("Select jobs to execute", "Execute ", "Finished jobid")
 # What it says of the records that another run's launch has left: it is meant so.
@@ -26,6 +28,8 @@ class Filter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line is shown."""
+        if interruption.happened.is_set():
+            return False
         text = record.getMessage()
         if self.telling and text.startswith(NOTHING):
             tell_at_exit(self.studies)

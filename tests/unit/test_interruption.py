@@ -1,0 +1,67 @@
+"""Ctrl-C, as it reaches a stage and the workflow that it has started."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from plimsoll.terminal import interruption
+
+from tests.conftest import PROJECT
+
+# A stage that starts a workflow, which takes 0.3 s to end after Ctrl-C.
+WORKFLOW = (
+    "import signal, sys, time\n"
+    "def end(*_): time.sleep(0.3); print('ended', flush=True); sys.exit(1)\n"
+    "signal.signal(signal.SIGINT, end); print('begun', flush=True); time.sleep(60)"
+)
+STAGE = (
+    "import sys; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
+    "sys.exit(guarded(lambda: interruption.run([sys.executable, '-c', sys.argv[1]])))"
+)
+
+
+def stage() -> subprocess.Popen:
+    """The stage, once its workflow has begun."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", STAGE, WORKFLOW],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def test_ctrl_c_is_answered_by_the_workflow_and_its_end_is_waited_for():
+    process = stage()
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=30) == ("ended\n", "")
+    assert process.returncode == interruption.STATUS
+
+
+def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
+    process = stage()
+    process.terminate()
+    assert process.communicate(timeout=30) == ("ended\n", "plimsoll: interrupted.\n")
+    assert process.returncode == interruption.STATUS
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_the_workflow_s_own_status_is_returned(status):
+    before = signal.getsignal(signal.SIGINT)
+    began = time.monotonic()
+    assert interruption.run([sys.executable, "-c", f"raise SystemExit({status})"]) == status
+    assert signal.getsignal(signal.SIGINT) is before and time.monotonic() - began < 30
+
+
+def test_what_the_user_typed_goes_on(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/x/snakemake/__main__.py", "--cores", "1", "--config", "studies=a b"])
+    monkeypatch.delenv(interruption.COMMAND, raising=False)
+    assert interruption._typed() == "snakemake --cores 1 --config 'studies=a b'"
+    monkeypatch.setenv(interruption.COMMAND, "make reproduce HOURS=1")
+    assert interruption._typed() == "make reproduce HOURS=1"
