@@ -36,8 +36,9 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
         with subprocess.Popen(command, env=environment) as started:
             try:
                 status = started.wait()
-            except KeyboardInterrupt:  # a signal to this process alone, such as SIGTERM
-                started.send_signal(signal.SIGINT)
+            except KeyboardInterrupt:  # SIGTERM, to this process alone
+                # Its jobs end when it does (plimsoll.measuring.stop).
+                started.kill()
                 raise
     finally:
         signal.signal(signal.SIGINT, before)
