@@ -11,12 +11,12 @@ ABSENT = "none"
 
 
 class Processor(TypedDict):
-    """A logical processor, by the kernel's numbers."""
+    """A logical processor, by the kernel's number."""
 
     cpu: int
-    core: int
-    socket: int
-    node: int
+    core: int  # hwloc's logical number; in files of older versions the kernel's number within the socket
+    socket: int  # hwloc's logical number; in files of older versions the kernel's
+    node: int  # the kernel's number of the memory node that it uses
     siblings: list[int]  # logical processors of the same core, itself included
 
 
@@ -24,7 +24,7 @@ class MemoryNode(TypedDict):
     """A memory node, with the processors that are near it."""
 
     node: int
-    cpus: list[int]
+    cpus: list[int]  # none if it is memory alone, such as HBM, CXL or a GPU's
     distances: list[int]  # to every node, as the firmware tells them
     memory_bytes: int | None  # None if the kernel does not say
 
@@ -36,6 +36,13 @@ class Cache(TypedDict):
     type: str
     bytes: int
     cpus: list[int]
+
+
+class CoreKind(TypedDict):
+    """Cores of one kind, on a machine whose cores differ."""
+
+    cpus: list[int]
+    name: str  # in words: type, capacity and highest frequency, as far as the kernel tells them
 
 
 class SecondHost(TypedDict):
@@ -71,6 +78,7 @@ class Topology(TypedDict):
     cores: int
     nodes: list[MemoryNode]
     caches: list[Cache]
+    core_kinds: NotRequired[list[CoreKind]]  # fastest first; empty or missing where all cores are alike
     memory_bytes: int
     open_vswitch: NotRequired[str]  # where it switches: `kernel` or `user space`
     hypervisor: NotRequired[bool]  # whether it is a virtual machine itself

@@ -1,11 +1,17 @@
 """Cores and memory nodes are enforced by each runtime's own means, and every run checks them from inside."""
 
+import re
 import shlex
 import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from plimsoll.host import cgroup, cpulist, hwloc, topology
 from plimsoll.mpi import launch
 from plimsoll.mpi.job import Job
+
+from tests import machines
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
 OURS = (
@@ -72,6 +78,21 @@ def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime)
     working(runtime)
     path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"
     found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=True, cores=1)
+    assert found["status"] == "valid", found["reason"]
+    assert {cpus for cpus, _ in allowed(found)} == {"1"}
+
+
+@pytest.mark.parametrize("runtime", ["bare", "singularity"])
+def test_pinned_ranks_have_their_core_where_no_cpuset_can_be_made(workspace, working, monkeypatch, runtime):
+    """Open MPI does not see the launcher's own binding, and numbers cores of all processors that a cgroup allows."""
+    working(runtime)
+
+    def refuse(*_):
+        raise PermissionError("cpusets are root's")
+
+    monkeypatch.setattr(cgroup, "make_cpusets", refuse)
+    places = [{"cpus": "1", "nodes": "0", "cores": [1, 1], "slots": [0, 0]}]
+    found = workspace.run(f"uma/over/O1/{runtime}/pin/enabled/standard/plain/fft", places=places, restricted=True, ranks=2)
     assert found["status"] == "valid", found["reason"]
     assert {cpus for cpus, _ in allowed(found)} == {"1"}
 
@@ -146,8 +167,6 @@ def test_a_run_that_hangs_when_its_benchmark_has_ended_is_not_kept_as_a_slow_one
     ],
 )
 def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, text, accepted):
-    from pathlib import Path
-
     rootfs = Path(image["rootfs"])
     places = [{"cpus": "0-1", "nodes": "0", "cores": [0, 1], "slots": [0, 1]}]
     words = launch.placement(tmp_path, ["localhost"], places, 2)
@@ -157,3 +176,23 @@ def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, t
     command = launch.mpirun(rootfs, [*launch.options(tmp_path, {}, words), "-np", "2", "/bin/true"])
     done = subprocess.run(command, env=launch.environment(rootfs), capture_output=True, text=True, timeout=30)
     assert (done.returncode == 0) == accepted, done.stderr
+
+
+@pytest.mark.parametrize("name", ["TWO_DIES", "PAIRS", "CLUSTERS", "HYBRID"])
+def test_open_mpi_binds_to_the_core_whose_number_we_say(image, tmp_path, name):
+    """The image's Open MPI on machines that are made up: it maps a rank to each core and tries to bind it there."""
+    rootfs, machine = Path(image["rootfs"]), getattr(machines, name).write(tmp_path / "machine")
+    cores = {}
+    for cpu in topology.discover(machine)["cpus"]:
+        cores.setdefault(cpu["core"], []).append(cpu["cpu"])
+    file = tmp_path / "topology.xml"
+    file.write_bytes(ElementTree.tostring(hwloc.read(machine)))
+    for number in (1, len(cores) // 2, len(cores) - 1):
+        place = {"cpus": "0", "nodes": "0", "cores": cores[number][:1], "slots": [number]}
+        words = launch.options(tmp_path, {"hwloc_base_topo_file": file}, launch.placement(tmp_path, ["localhost"], [place], 1))
+        command = launch.mpirun(rootfs, [*words, "-np", "1", "grep", "Cpus_allowed_list", "/proc/self/status"])
+        done = subprocess.run(command, env=launch.environment(rootfs), capture_output=True, text=True, timeout=60)
+        # It fails on a host that has no such processor, and says which it was.
+        said = re.search(r'hwloc_set_cpubind returned "Error" for bitmap "(\S+)"', done.stdout + done.stderr)
+        bound = said or re.search(r"Cpus_allowed_list:\s*(\S+)", done.stdout)
+        assert cpulist.parse(bound[1]) == cores[number], done.stdout + done.stderr

@@ -74,6 +74,7 @@ def table(host: Host) -> str:
         ("sockets, cores, hardware threads", f"{host['sockets']}, {host['cores']}, {len(host['cpus'])}"),
         ("memory", memory),
         *[(f"memory node {node['node']}", _node(node)) for node in host["nodes"]],
+        *_kinds(host),
         *[(name, size) for name, size in _cache_rows(host["caches"])],
         *host["for_designs"].items(),
         *host["system"].items(),
@@ -104,7 +105,16 @@ def _runtime(result: dict) -> str:
 
 def _node(node: dict) -> str:
     size = f"{node['memory_bytes'] / 2**30:.1f} GiB" if node["memory_bytes"] else "size unknown"
-    return f"processors {cpulist.format(node['cpus'])}, {size}, distances {' '.join(map(str, node['distances']))}"
+    near = f"processors {cpulist.format(node['cpus'])}" if node["cpus"] else "no processors (not measured on)"
+    return f"{near}, {size}, distances {' '.join(map(str, node['distances']))}"
+
+
+def _kinds(host: Host) -> list[tuple[str, str]]:
+    """A row of a hybrid machine: each kind of its cores, and on which of them programs are placed."""
+    if not (kind := topology.measured_kind(host)):
+        return []
+    kinds = [f"{cpulist.format(each['cpus'])} ({each['name']})" for each in host["core_kinds"]]
+    return [("hybrid", f"processors {'; '.join(kinds)}; programs are placed on {cpulist.format(kind['cpus'])}")]
 
 
 def _cache_rows(caches: list[dict]) -> list[tuple[str, str]]:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from plimsoll.host import cgroup
-from plimsoll.host.topology import cpu_model, read
+from plimsoll.host import cgroup, processor_name
+from plimsoll.host.topology import read
 
 NOT_READABLE = "not readable"
 
@@ -15,7 +15,7 @@ def facts(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, s
     vulnerabilities = sorted((sysfs / "devices/system/cpu").glob("vulnerabilities/*"))
     return {
         "kernel": f"{os.uname().release} {os.uname().version}",
-        "processor": cpu_model(information),
+        "processor": processor_name.find(),
         "microcode": _microcode(information),
         **settings(sysfs, proc),
         "cgroup version": str(cgroup.version(cgroup.mounts())),

@@ -1,9 +1,9 @@
-"""The host's processors, memory nodes and caches, read from sysfs; and the hardware settings that follow from them."""
+"""The host's processors, memory nodes and caches, and what follows from them."""
 
 from pathlib import Path
 
 from plimsoll.host import cpulist
-from plimsoll.interchange import Cache, Processor, Topology
+from plimsoll.interchange import CoreKind, MemoryNode, Processor, Topology
 
 # Where Open vSwitch can switch packets.
 KERNEL, USER_SPACE = "kernel", "user space"
@@ -21,105 +21,123 @@ def hypervisor(cpuinfo: str) -> bool:
 
 
 def read(path: Path, default: str = "") -> str:
-    """Text of a file without surrounding blanks; the default if it cannot be read."""
+    """Text of a file without surrounding blanks and NUL bytes, with which some kernels end a list; the default if it cannot be
+    read."""
     try:
-        return path.read_text().strip()
+        return path.read_text().strip("\0 \t\n")
     except OSError:
         return default
 
 
-def discover(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> Topology:
-    """Topology of the host.
+def discover(root: Path = Path("/")) -> Topology:
+    """Return the topology of this host, or of the one whose /sys and /proc are copied below `root`.
 
-    Returns a dictionary of plain values: `cpu_model`, `cpus` (one entry per online processor, with its core, socket, node and
-    SMT siblings), `usable` (the processors that this process may use), `sockets`, `cores`, `nodes` (with distances and memory
-    in bytes), `caches` (one entry per cache, bytes), `memory_bytes`, `open_vswitch` (where it would switch).
+    Packages, cores, caches and kinds of cores are hwloc's, memory nodes the kernel's. Raises PlimsollError if hwloc's program
+    is missing or fails.
     """
-    cpu_folder = sysfs / "devices/system/cpu"
-    node_folder = sysfs / "devices/system/node"
-    node_of, nodes = {}, []
-    for folder in sorted(node_folder.glob("node[0-9]*"), key=lambda path: int(path.name[4:])):
-        number = int(folder.name[4:])
-        members = cpulist.parse(read(folder / "cpulist"))
-        node_of.update(dict.fromkeys(members, number))
-        total = [line.split() for line in read(folder / "meminfo").splitlines() if "MemTotal" in line]
-        nodes.append(
-            {
-                "node": number,
-                "cpus": members,
-                "distances": [int(d) for d in read(folder / "distance").split()],
-                "memory_bytes": int(total[0][3]) * 1024 if total else None,
-            }
-        )
-    cpus = [_cpu(cpu_folder, number, node_of) for number in cpulist.parse(read(cpu_folder / "online", "0"))]
-    allowed = [line.split()[1] for line in read(proc / "self/status").splitlines() if line.startswith("Cpus_allowed_list")]
-    usable = set(cpulist.parse(allowed[0])) if allowed else {cpu["cpu"] for cpu in cpus}
-    memory = [line.split() for line in read(proc / "meminfo").splitlines() if line.startswith("MemTotal")]
-    memory_bytes = int(memory[0][1]) * 1024 if memory else 0
-    if not nodes:
-        numbers = [cpu["cpu"] for cpu in cpus]
-        nodes = [{"node": 0, "cpus": numbers, "distances": [10], "memory_bytes": memory_bytes}]
+    # Imported here, because a run asks for no more than `everything_here`.
+    from plimsoll.host import hwloc, processor_name
+
+    sysfs, proc = root / "sys", root / "proc"
+    found = hwloc.read(root)
+    cores, packages = hwloc.cores(found), hwloc.packages(found)
+    online = sorted(cpu for core in cores for cpu in core)
+    memory_bytes = _kilobytes(read(proc / "meminfo")) or 0
+    nodes = _nodes(sysfs / "devices/system/node", online) or [
+        {"node": 0, "cpus": online, "distances": [10], "memory_bytes": memory_bytes}
+    ]
+    usable = set(hwloc.numbers(hwloc.machine(found).get("allowed_cpuset")))
+    for line in read(proc / "self/status").splitlines():
+        if line.startswith("Cpus_allowed_list:"):
+            usable &= set(cpulist.parse(line.split()[1]))
+    kinds = [{**kind, "cpus": [cpu for cpu in kind["cpus"] if cpu in online]} for kind in hwloc.core_kinds(found)]
     return {
-        "cpu_model": cpu_model(read(proc / "cpuinfo")),
-        "cpus": cpus,
+        "cpu_model": processor_name.find(root),
+        "cpus": _processors(cores, packages, nodes),
         "open_vswitch": open_vswitch(sysfs),
         "hypervisor": hypervisor(read(proc / "cpuinfo")),
-        "usable": [cpu["cpu"] for cpu in cpus if cpu["cpu"] in usable],
-        "sockets": len({cpu["socket"] for cpu in cpus}),
-        "cores": len({(cpu["socket"], cpu["core"]) for cpu in cpus}),
+        "usable": [cpu for cpu in online if cpu in usable],
+        "sockets": len(packages),
+        "cores": len(cores),
         "nodes": nodes,
-        "caches": _caches(cpu_folder, [cpu["cpu"] for cpu in cpus]),
+        "caches": hwloc.caches(found),
+        "core_kinds": kinds if len(kinds) > 1 else [],
         "memory_bytes": memory_bytes,
     }
 
 
-def _cpu(folder: Path, number: int, node_of: dict[int, int]) -> Processor:
-    topology = folder / f"cpu{number}/topology"
-    return {
-        "cpu": number,
-        "core": int(read(topology / "core_id", str(number))),
-        "socket": max(0, int(read(topology / "physical_package_id", "0"))),
-        "node": node_of.get(number, 0),
-        "siblings": cpulist.parse(read(topology / "thread_siblings_list", str(number))),
-    }
+def _nodes(folder: Path, online: list[int]) -> list[MemoryNode]:
+    """The kernel's memory nodes in order of their numbers, also those without processors."""
+    from plimsoll.host import hwloc
+
+    return [
+        {
+            "node": int(node.name[4:]),
+            "cpus": [cpu for cpu in hwloc.numbers(read(node / "cpumap")) if cpu in online],
+            "distances": [int(distance) for distance in read(node / "distance").split()],
+            "memory_bytes": _kilobytes(read(node / "meminfo")),
+        }
+        for node in sorted(folder.glob("node[0-9]*"), key=lambda path: int(path.name[4:]))
+    ]
 
 
-def _caches(folder: Path, cpus: list[int]) -> list[Cache]:
-    """Each cache once, however many processors share it."""
-    seen: dict[tuple, dict] = {}
-    for cpu in cpus:
-        for index in sorted((folder / f"cpu{cpu}/cache").glob("index[0-9]*")):
-            size = read(index / "size")
-            if not size:
-                continue
-            cache = {
-                "level": int(read(index / "level")),
-                "type": read(index / "type"),
-                "bytes": int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]],
-                "cpus": cpulist.parse(read(index / "shared_cpu_list", str(cpu))),
-            }
-            seen.setdefault((cache["level"], cache["type"], tuple(cache["cpus"])), cache)
-    return list(seen.values())
+def _kilobytes(meminfo: str) -> int | None:
+    """All memory in bytes, as the kernel says of the machine or of a node; None if it does not."""
+    words = meminfo.split()
+    return int(words[words.index("MemTotal:") + 1]) * 1024 if "MemTotal:" in words else None
+
+
+def _processors(cores: list[list[int]], packages: list[list[int]], nodes: list[MemoryNode]) -> list[Processor]:
+    """Each online processor. One whose own node has no memory uses the first node that has some."""
+    first, *_ = [node["node"] for node in nodes if node["memory_bytes"] != 0]
+    node_of = {cpu: node["node"] for node in nodes for cpu in node["cpus"] if node["memory_bytes"] != 0}
+    socket_of = {cpu: number for number, package in enumerate(packages) for cpu in package}
+    found: list[Processor] = [
+        {"cpu": cpu, "core": number, "socket": socket_of[cpu], "node": node_of.get(cpu, first), "siblings": core}
+        for number, core in enumerate(cores)
+        for cpu in core
+    ]
+    return sorted(found, key=lambda processor: processor["cpu"])
 
 
 def cores_of_sockets(topology: Topology) -> dict[int, list[int]]:
-    """First usable hardware thread of each core, by socket, in order of the processor number."""
+    """Return the first usable hardware thread of each core, by socket, in hwloc's order of the cores.
+
+    On a machine whose cores differ these are cores of one kind (`measured_kind`).
+    """
+    usable = _usable(topology)
+    if kind := measured_kind(topology):
+        usable &= set(kind["cpus"])
     sockets: dict[int, dict[int, int]] = {}
-    usable = set(topology.get("usable", [cpu["cpu"] for cpu in topology["cpus"]]))
-    for cpu in sorted((cpu for cpu in topology["cpus"] if cpu["cpu"] in usable), key=lambda cpu: cpu["cpu"]):
-        sockets.setdefault(cpu["socket"], {}).setdefault(cpu["core"], cpu["cpu"])
-    return {socket: list(cores.values()) for socket, cores in sorted(sockets.items())}
+    for cpu in sorted(topology["cpus"], key=lambda cpu: (cpu["socket"], cpu["core"], cpu["cpu"])):
+        if cpu["cpu"] in usable:
+            sockets.setdefault(cpu["socket"], {}).setdefault(cpu["core"], cpu["cpu"])
+    return {socket: list(cores.values()) for socket, cores in sockets.items()}
 
 
-def logical_cores(topology: Topology) -> dict[int, int]:
-    """hwloc's logical number of each core, by the number of each of its processors: socket by socket, in each by the lowest
-    processor. Open MPI's rankfiles want these numbers, whichever way the kernel numbers processors."""
-    members: dict[int, dict[int, list[int]]] = {}
-    for cpu in topology["cpus"]:
-        members.setdefault(cpu["socket"], {}).setdefault(cpu["core"], []).append(cpu["cpu"])
-    sockets = sorted((sorted(map(sorted, cores.values())) for cores in members.values()), key=lambda cores: cores[0])
-    flat = [processors for cores in sockets for processors in cores]
-    return {processor: number for number, processors in enumerate(flat) for processor in processors}
+def measured_kind(topology: Topology) -> CoreKind | None:
+    """Return the kind of cores that programs are placed on: the fastest with two usable cores, or else the fastest with one.
+
+    None on a machine whose cores are all alike.
+    """
+    kinds, usable = topology.get("core_kinds", []), _usable(topology)
+    core_of = {cpu["cpu"]: cpu["core"] for cpu in topology["cpus"] if cpu["cpu"] in usable}
+    counts = [len({core_of[cpu] for cpu in kind["cpus"] if cpu in core_of}) for kind in kinds]
+    enough = min(2, max(counts, default=0))
+    return next((kind for kind, count in zip(kinds, counts, strict=True) if count >= enough), None)
+
+
+def _usable(topology: Topology) -> set[int]:
+    return set(topology.get("usable", [cpu["cpu"] for cpu in topology["cpus"]]))
+
+
+def memory_nodes(topology: Topology) -> list[MemoryNode]:
+    """Return the memory nodes that processors are near.
+
+    Others (HBM, CXL, the memory of a GPU) are listed, and not measured on.
+    """
+    near = {cpu["node"] for cpu in topology["cpus"]}
+    return [node for node in topology["nodes"] if node["node"] in near]
 
 
 def described(file: dict) -> Topology:
@@ -168,11 +186,18 @@ def described(file: dict) -> Topology:
 
 
 def everything(topology: Topology) -> dict[str, str]:
-    """All processors and all memory nodes, as the kernel lists them: `cpus` and `nodes`."""
+    """Return all processors and all nodes that have memory, as the kernel lists them: `cpus` and `nodes`."""
     return {
         "cpus": cpulist.format(cpu["cpu"] for cpu in topology["cpus"]),
-        "nodes": cpulist.format(node["node"] for node in topology["nodes"]),
+        "nodes": cpulist.format(node["node"] for node in topology["nodes"] if node["memory_bytes"] != 0),
     }
+
+
+def everything_here(sysfs: Path = Path("/sys")) -> dict[str, str]:
+    """Return what `everything` does of this host, read from the kernel alone, as during a run."""
+    system = sysfs / "devices/system"
+    lists = {"cpus": read(system / "cpu/online", "0"), "nodes": read(system / "node/has_memory", "0")}
+    return {name: cpulist.format(cpulist.parse(text)) for name, text in lists.items()}
 
 
 def last_level_cache_bytes(topology: Topology) -> int:
@@ -182,14 +207,6 @@ def last_level_cache_bytes(topology: Topology) -> int:
         return 0
     highest = max(cache["level"] for cache in caches)
     return sum(cache["bytes"] for cache in caches if cache["level"] == highest)
-
-
-def cpu_model(cpuinfo: str) -> str:
-    """Name of the processor, as /proc/cpuinfo gives it on most architectures."""
-    for line in cpuinfo.splitlines():
-        if line.startswith(("model name", "Model", "cpu model")):
-            return line.partition(":")[2].strip()
-    return "unknown"
 
 
 def identity(host: Topology) -> list:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll.environments.base import LABEL, Node, join
 from plimsoll.errors import Unavailable, shown
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, topology
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Cell, Topology
@@ -51,7 +51,8 @@ class Events(Instrument):
         many memory nodes it has."""
         events = host.get("events", {name: events[0] for name, events in COUNTERS.items()})
         counted = {name: event for name, event in events.items() if event}
-        return {"events": counted, "nodes": len(host["nodes"]), "reason": None if counted else _nothing(events, host)}
+        nodes = len(topology.memory_nodes(host))
+        return {"events": counted, "nodes": nodes, "reason": None if counted else _nothing(events, host)}
 
     @staticmethod
     def missing(source: str, settings: dict) -> str | None:

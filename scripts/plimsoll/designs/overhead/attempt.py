@@ -165,7 +165,7 @@ class _Run:
 
     def _limits(self) -> dict:
         """All of the host but its memory."""
-        return {**topology.everything(topology.discover()), "memory_bytes": self.cell["memory_bytes"]}
+        return {**topology.everything_here(), "memory_bytes": self.cell["memory_bytes"]}
 
     def _bare(self) -> Node:
         """This host, with the files of the image; where the disk is measured, with as much memory as a container has then, and

@@ -44,7 +44,7 @@ def places(level: str, setting: Setting, scheme: Scheme, share: bool = False) ->
     first core and its memory node at every level. Raises Undefined where the equations say nothing.
     """
     if scheme.alone:
-        return [Place(setting.sockets[0][:1], setting.nodes[:1])]
+        return [Place(setting.sockets[0][:1], setting.nodes[0][:1])]
     return LEVELS[level].mapping(setting, scheme, share)
 
 
@@ -58,7 +58,7 @@ def any_core(setting: Setting, scheme: Scheme, share: bool = False) -> list[Plac
     """Equation 2: every container may use every core of the scheme, an equal number of each socket."""
     per_socket = scheme.cores // len(setting.sockets)
     cpus = tuple(core for socket in setting.sockets for core in socket[:per_socket])
-    return [Place(cpus, setting.nodes)] * scheme.containers
+    return [Place(cpus, setting.all_nodes)] * scheme.containers
 
 
 def pinned(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
@@ -76,15 +76,15 @@ def of_all_sockets(setting: Setting, scheme: Scheme, share: bool = False) -> lis
     """CPU, equation 3: each container has cores of its own, an equal number of each socket, and all memory nodes."""
     per_socket = Fraction(scheme.cores, scheme.containers * len(setting.sockets))
     ranges = [_slice(i, per_socket, share) for i in range(scheme.containers)]
-    return [Place(tuple(core for socket in setting.sockets for core in socket[cores]), setting.nodes) for cores in ranges]
+    return [Place(tuple(core for socket in setting.sockets for core in socket[cores]), setting.all_nodes) for cores in ranges]
 
 
 def of_one_socket(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
-    """CPUMEM, equation 4: each container has cores of its own, all of one socket, and that socket's memory node."""
+    """CPUMEM, equation 4: each container has cores of its own, all of one socket, and that socket's memory nodes."""
     of_containers = []
     for socket, place in _sockets_of_containers(setting, scheme):
         cores = _slice(place, Fraction(scheme.cores, scheme.containers), share)
-        of_containers.append(Place(setting.sockets[socket][cores], (setting.nodes[socket],)))
+        of_containers.append(Place(setting.sockets[socket][cores], setting.nodes[socket]))
     return of_containers
 
 

@@ -149,7 +149,8 @@ def _several(runtime: str, level: str) -> bool:
 
 def _paper_setting(hardware: str, largest: int) -> scheme.Setting:
     count = scheme.SOCKETS[hardware]
-    return scheme.Setting(hardware, tuple(tuple(range(largest)) for _ in range(count)), tuple(range(count)), largest)
+    sockets, nodes = (tuple(range(largest)),) * count, tuple((node,) for node in range(count))
+    return scheme.Setting(hardware, sockets, nodes, largest)
 
 
 def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -> dict:
@@ -189,9 +190,9 @@ def _details(
     row: scheme.Scheme,
 ) -> dict:
     benchmark = workloads.find(study["benchmark"], Application)
-    memory = min(node["memory_bytes"] or host["memory_bytes"] for node in host["nodes"])
+    memory = min(node["memory_bytes"] or host["memory_bytes"] for node in topology.memory_nodes(host))
     everything = topology.everything(host)
-    logical = topology.logical_cores(host)
+    logical = {cpu["cpu"]: cpu["core"] for cpu in host["cpus"]}
     if len({place.cpus for place in places}) == 1:
         # All of the launcher's processes are then confined to these cores, and Open MPI counts only what it may use.
         visible = sorted(logical[core] for core in places[0].cpus)

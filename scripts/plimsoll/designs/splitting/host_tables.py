@@ -35,9 +35,8 @@ def hardware(study: dict, host: Host) -> list[dict]:
         if isinstance(setting, str):
             rows.append({"setting": name, "sockets": setting})
             continue
-        memory = (
-            sum(node["memory_bytes"] or 0 for node in host["nodes"] if node["node"] in setting.nodes) or host["memory_bytes"]
-        )
+        nodes = [node for node in host["nodes"] if node["node"] in setting.all_nodes]
+        memory = sum(node["memory_bytes"] or 0 for node in nodes) or host["memory_bytes"]
         of_setting = {core for socket in setting.sockets for core in socket}
         caches = [cache for cache in host["caches"] if of_setting & set(cache["cpus"])]
         cache = topology.last_level_cache_bytes({"caches": caches})

@@ -1,5 +1,6 @@
 """Hardware settings and deployment schemes (liu2020, section 4.3, tables 2 and 4), scaled to the host."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plimsoll.errors import PlimsollError, Unavailable
@@ -15,18 +16,25 @@ LARGEST = 16
 
 @dataclass(frozen=True)
 class Setting:
-    """A hardware setting on this host: `sockets` are lists of the cores it may use, `nodes` their memory nodes."""
+    """A hardware setting on this host: `sockets` are lists of the cores it may use.
+
+    `nodes` are the memory nodes of the cores that it does use, by socket, the first core's first.
+    """
 
     name: str
     sockets: tuple[tuple[int, ...], ...]
-    nodes: tuple[int, ...]
+    nodes: tuple[tuple[int, ...], ...]
     largest: int
+
+    @property
+    def all_nodes(self) -> tuple[int, ...]:
+        """Memory nodes of all sockets."""
+        return tuple(sorted({node for of_socket in self.nodes for node in of_socket}))
 
     @property
     def cores(self) -> int:
         """C, the cores of an exactly subscribed run: the largest power of two that fits, at most the paper's."""
-        per_socket = min(len(socket) for socket in self.sockets)
-        return min(self.largest, _power_of_two(per_socket) * len(self.sockets))
+        return _cores(self.sockets, self.largest)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,11 @@ def of_bare_metal(name: str) -> tuple[str, str]:
     return name, single(name)
 
 
+def _cores(sockets: Sequence[Sequence[int]], largest: int) -> int:
+    per_socket = min(len(socket) for socket in sockets)
+    return min(largest, _power_of_two(per_socket) * len(sockets))
+
+
 def _power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)
 
@@ -82,15 +95,17 @@ def setting(name: str, host: Topology, largest: int) -> Setting:
     """
     wanted = SOCKETS[name]
     by_socket = topology.cores_of_sockets(host)
-    if len(by_socket) < wanted or len(host["nodes"]) < wanted:
-        raise Unavailable(
-            f"the {name} setting needs {wanted} sockets with a memory node each, and this host has "
-            f"{len(by_socket)} socket(s) and {len(host['nodes'])} memory node(s)"
-        )
     node_of = {cpu["cpu"]: cpu["node"] for cpu in host["cpus"]}
     sockets = tuple(tuple(cores) for cores in list(by_socket.values())[:wanted])
-    nodes = tuple(sorted({node_of[core] for cores in sockets for core in cores}))
-    return Setting(name, sockets, nodes, largest)
+    each = _cores(sockets, largest) // wanted
+    nodes = tuple(tuple(dict.fromkeys(node_of[core] for core in cores[:each])) for cores in sockets)
+    made = Setting(name, sockets, nodes, largest)
+    if len(sockets) < wanted or len(made.all_nodes) < wanted:
+        raise Unavailable(
+            f"the {name} setting needs {wanted} sockets with a memory node each, and this host has "
+            f"{len(by_socket)} socket(s) and {len(topology.memory_nodes(host))} memory node(s)"
+        )
+    return made
 
 
 def schemes(hardware: Setting) -> list[Scheme]:

@@ -32,7 +32,7 @@ TELLS = r"""
 tell() { echo "plimsoll: $*"; }
 tell architecture "$(uname -m)"
 tell kernel "$(uname -sr)"
-tell cpu_model "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+tell cpu_model "$(LC_ALL=C lscpu | sed -n 's/^ *Model name:[[:space:]]*//p' | head -n 1)"
 tell usable "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 tell machine "$(cat /proc/sys/kernel/random/boot_id)"
 """

@@ -1,0 +1,45 @@
+"""The name of the processor, as lscpu gives it on every architecture."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from plimsoll.host.topology import read
+
+ROOT = Path("/")
+UNKNOWN = "unknown"
+# What lscpu prints for a model that it does not know.
+NO_NAME = "-"
+
+
+def find(root: Path = ROOT) -> str:
+    """Return the name of the processor, or of each of its models; `root` holds copies of another machine's /sys and /proc.
+
+    Where lscpu knows no model the name is the vendor's. Where lscpu is missing or fails the name is the one in /proc/cpuinfo,
+    which has none on Arm: `unknown`.
+    """
+    fields = _told(root)
+    for wanted in ("Model name", "Vendor ID"):
+        if names := dict.fromkeys(value for field, value in fields if field == wanted and value != NO_NAME):
+            return ", ".join(names)
+    return UNKNOWN
+
+
+def _told(root: Path) -> list[tuple[str, str]]:
+    """Fields with their values, of lscpu or else of the first processor in /proc/cpuinfo."""
+    where = [] if root == ROOT else ["--sysroot", str(root)]
+    try:
+        done = subprocess.run(["lscpu", "--json", *where], env={**os.environ, "LC_ALL": "C"}, capture_output=True)
+        return [(field.rstrip(":"), value) for field, value in _fields(json.loads(done.stdout)["lscpu"])]
+    except (OSError, ValueError):
+        lines = (line.partition(":") for line in read(root / "proc/cpuinfo").splitlines())
+        return [("Model name", value.strip()) for field, _, value in lines if field.strip() == "model name"]
+
+
+def _fields(rows: list[dict]) -> Iterator[tuple[str, str]]:
+    """Each field with its value; newer versions of lscpu hold fields within fields."""
+    for row in rows:
+        yield row["field"], row["data"]
+        yield from _fields(row.get("children", []))
