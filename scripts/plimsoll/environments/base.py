@@ -110,7 +110,8 @@ class Node(ABC):
     another machine to what runs in it: it has a clock of its own, and its namespaces have numbers of their own. One that is
     bound as a `whole` has one processor for all programs in it. `kind` is the sort of node in one word. `interface` is the
     network interface that its programs have to use, where they see others too. Of one that is `uncounted` nobody says how much
-    processor time its programs use: they are neither their starter's children nor in a group of their own.
+    processor time its programs use: they are neither their starter's children nor in a group of their own. With
+    `by_binding` a binding keeps a node to its processors, and not a cgroup: Open MPI does not see it.
     """
 
     kind: str
@@ -126,6 +127,7 @@ class Node(ABC):
 
     def __init__(self, name: str, on: "Node | None" = None, groups: Sequence[Path] = (), spec: Spec | None = None):
         self.name, self.on, self.groups, self.spec = name, on, list(groups), spec
+        self.by_binding = bool(on and on.by_binding)
 
     @abstractmethod
     def enter(

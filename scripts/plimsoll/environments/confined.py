@@ -14,9 +14,9 @@ class Confined(Node):
     kind = "cpuset"
     separate = False
 
-    def __init__(self, on: Node, prefix: list[str]):
+    def __init__(self, on: Node, prefix: list[str], by_binding: bool = False):
         super().__init__(on.name, on)
-        self.prefix = prefix
+        self.prefix, self.by_binding = prefix, by_binding
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         return [*self.prefix, *hidden(without), *program]
@@ -43,9 +43,9 @@ def confine(specs: Sequence[Spec], on: Node = HOST) -> tuple[Node, list[Path]]:
         cpusets = cgroup.make_cpusets(parent(specs[0]), named, cgroup.mounts())
     except OSError as error:
         cgroup.remove(parent(specs[0]))
-        if apart or places[0].nodes != topology.everything(topology.discover())["nodes"]:
+        if apart or places[0].nodes != topology.everything_here()["nodes"]:
             raise Unavailable(f"a cpuset could not be made: {error}") from error
-        return Confined(on, ["taskset", "-c", places[0].cpus]), []
+        return Confined(on, ["taskset", "-c", places[0].cpus], by_binding=True), []
     return (on, cpusets) if apart else (Confined(on, join(cpusets)), [])
 
 

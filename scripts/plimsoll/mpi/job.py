@@ -125,8 +125,9 @@ class Job:
         return nodes[0].on.inside([*start, *first, *(word for words in others for word in (":", *words))])
 
     def _bound(self, node: Node, program: list[str]) -> list[str]:
-        """The program, which binds itself where the launcher's binding does not reach it."""
-        return launch.self_bound(self.folder, self.places, program) if self.pinned and node.detached else program
+        """The program, which binds itself where the launcher's binding does not reach it or would be another one."""
+        itself = self.pinned and (node.detached or node.by_binding)
+        return launch.self_bound(self.folder, self.places, program) if itself else program
 
     def _to_nodes(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """mpirun in the only node, or on this host with the nodes as its hosts."""
