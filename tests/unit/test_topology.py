@@ -177,6 +177,18 @@ def test_a_machine_without_node_folders_has_one_node(read):
     assert [(node["cpus"], node["memory_bytes"]) for node in found["nodes"]] == [(list(range(8)), 2 * 2**30)]
 
 
+def test_processors_outside_of_packages_are_a_socket(read, tmp_path):
+    """As in many virtual machines on Arm, and where packages contradict other objects."""
+    root = machines.TWO_SOCKETS.write(tmp_path)
+    for number, package in ((0, -1), (4, -1), (1, -1), (5, -1)):
+        folder = root / f"sys/devices/system/cpu/cpu{number}/topology"
+        (folder / "physical_package_id").write_text(f"{package}\n")
+        for name in ("core_siblings", "core_siblings_list"):
+            (folder / name).unlink()
+    found = topology.discover(root)
+    assert (found["sockets"], topology.cores_of_sockets(found)) == (2, {0: [2, 3], 1: [0, 1]})
+
+
 def test_the_settings_and_kinds_of_a_host_that_an_older_version_described_are_there():
     old = host_of(2, 4)
     assert "core_kinds" not in old and topology.cores_of_sockets(old) == {0: [0, 1, 2, 3], 1: [4, 5, 6, 7]}

@@ -83,8 +83,10 @@ def cores(topology: Element) -> list[list[int]]:
 
 
 def packages(topology: Element) -> list[list[int]]:
-    """Return the processors of each package in logical order. A machine that names none is one package."""
-    return [processors(package) for package in objects(topology, "Package") or [machine(topology)]]
+    """Return the processors of each package in logical order. Those that hwloc shows outside of all packages are the last."""
+    named = [processors(package) for package in objects(topology, "Package")]
+    others = set(processors(machine(topology))).difference(*named)
+    return [*named, sorted(others)] if others else named
 
 
 def caches(topology: Element) -> list[Cache]:

@@ -42,7 +42,7 @@ def discover(root: Path = Path("/")) -> Topology:
     found = hwloc.read(root)
     cores, packages = hwloc.cores(found), hwloc.packages(found)
     online = sorted(cpu for core in cores for cpu in core)
-    memory_bytes = _kilobytes(read(proc / "meminfo")) or 0
+    memory_bytes = _kilobytes(read(proc / "meminfo"))
     nodes = _nodes(sysfs / "devices/system/node", online) or [
         {"node": 0, "cpus": online, "distances": [10], "memory_bytes": memory_bytes}
     ]
@@ -62,7 +62,7 @@ def discover(root: Path = Path("/")) -> Topology:
         "nodes": nodes,
         "caches": hwloc.caches(found),
         "core_kinds": kinds if len(kinds) > 1 else [],
-        "memory_bytes": memory_bytes,
+        "memory_bytes": memory_bytes or 0,
     }
 
 
