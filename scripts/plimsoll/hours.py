@@ -1,12 +1,13 @@
-"""A study in a given time: a first stage, and a second that spends the rest where it decides findings.
+"""A study in a given time: a first stage, and a second that spends the rest on the study's answer and on its claims.
 
-The first stage has three to five blocks of everything. Where the time is too short for three, it is for the findings that the
-study's reference measurements would settle soonest, with fewer blocks of everything if these leave time for it. What the second
-stage measures is fixed when the first has ended (plimsoll.claims.needs says from what).
+The first stage has three to five blocks of everything. Where the time is too short for three, the ratios of the study's answer
+come first, in their order. Then come the claims that the study's reference measurements would decide soonest, with fewer blocks
+of everything if these leave time for it. What the second stage measures is fixed when the first has ended
+(plimsoll.claims.needs says from what).
 """
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +15,8 @@ import pandas as pd
 
 from plimsoll import paths, rounds
 from plimsoll.analysis import collect
-from plimsoll.analysis.blocks import POWER
-from plimsoll.claims import book, costs, evaluate, findings, needs, verdicts
+from plimsoll.analysis.blocks import POWER, SMALLEST
+from plimsoll.claims import answer, book, costs, evaluate, findings, needs, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
@@ -23,7 +24,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
 from plimsoll.planning import amounts, forecasts, repetitions
-from plimsoll.planning.allocation import Costs, Need, allocate
+from plimsoll.planning.allocation import Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
 # What `make reproduce` says where nobody gives a time: each design has its own.
@@ -39,13 +40,17 @@ FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
 FOR_FIGURES = 3
 # Figures and pages are made after the measuring, and some runs are repeated.
 FOR_MEASURING = 0.92
-# A finding that other measurements say takes fewer blocks gets at least these.
+# A claim that other measurements say takes fewer blocks gets at least these, and so does a ratio of the answer.
 LEAST = 4
+# Share of the time that the answer precedes the claims in. What one of them has no use for is the other's.
+FOR_ANSWER = 0.5
+# Times that are recommended are multiples of this many hours.
+ROUNDED = 0.05
 
 
 class Judged(NamedTuple):
-    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable finding with their
-    `noise`, and which findings are `clear`."""
+    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable finding, the `ratios` of
+    its answer, the `noise` of both, and which findings are `clear`."""
 
     plan: Plan
     results: list[dict]
@@ -55,6 +60,7 @@ class Judged(NamedTuple):
     noise: needs.Noise
     clear: list[str]
     alpha: float
+    ratios: dict[str, needs.Part]
 
     def asked(self, other: "Judged | None") -> needs.Asked:
         """What findings need by the noise that was measured, and by the differences that `other` measurements found; of
@@ -62,10 +68,20 @@ class Judged(NamedTuple):
         noise = self.noise.or_else(other.noise) if other else self.noise
         return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
+    def of_answer(self, other: "Judged | None") -> list[Need]:
+        """Return what the ratios of the answer need, in their order; noise and differences are those of `asked`."""
+        noise = self.noise.or_else(other.noise) if other else self.noise
+        return answer.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
+
+    @property
+    def answered(self) -> int:
+        """How many ratios of the answer are known."""
+        return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
+
     @property
     def elsewhere(self) -> needs.Elsewhere:
         """Its differences, as other measurements see them."""
-        return needs.Elsewhere(part for each in self.parts.values() for part in each)
+        return needs.Elsewhere([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
 
     def soonest(self, other: "Judged | None") -> list[Need]:
         """What findings need if noise and differences are as `other` measurements found them: nothing is known without."""
@@ -93,13 +109,13 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
-        blocks, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
-        if chosen:
+        blocks, ratios, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
+        if chosen or ratios:
             _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
-            print(f"plimsoll: {study}: {_said(judged)}; the rest of the time is for {len(chosen)} of the others.", flush=True)
-        noted |= {"stage": "second", "chosen": chosen}
+            print(f"plimsoll: {study}: {_said(judged)}; the rest is for {_of_both(ratios, chosen)}.", flush=True)
+        noted |= {"stage": "second", "chosen": chosen, "ratios": len(ratios)}
         _ask(folder, profile, judged.plan, blocks, noted)
-    if noted["chosen"]:
+    if noted["chosen"] or noted.get("ratios"):
         _snakemake(folder, settings)
         judged = None
     judged = judged or judge(folder, loaded)
@@ -150,8 +166,10 @@ def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.Dat
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     parts = needs.parts_of(results, rows)
-    noise = needs.Noise([part for each in parts.values() for part in each], plan, study.design.factors.OF_NOISE)
-    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"])
+    ratios = answer.parts(measured, study["alpha"])
+    pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
+    noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
+    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
 
 
 def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -168,29 +186,50 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     there = blocks_of(plan) if _measured(folder) else {}
     if there and all(there.values()):
         return there
-    first = first_stage(study, plan, seconds, folder)
-    begun = {path: max(first.get(path, 0), there.get(path, 0)) for path in {**there, **first}}
+    begun = first_stage(study, plan, seconds, folder, there)
     if not any(begun.values()):
         usual, fewest = costs.of(plan), FIRST_BLOCKS[-1]
         raise PlimsollError(
-            f"HOURS={seconds / 3600:g} is too short for any finding of {study['id']} on this machine: {fewest} blocks of "
-            f"everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
+            f"HOURS={seconds / 3600:g} is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
+            f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
         )
     return begun
 
 
-def first_stage(study: Study, plan: Plan, seconds: float, own: Path | None = None) -> dict[str, int]:
-    """Blocks by cell of the first stage of a time in which nothing is measured yet (in `own`, the study's results): of
-    everything as many of FIRST_BLOCKS as fit. Where none does, of what other measurements settled soonest; nothing where the
-    time is too short for that."""
-    usual, nothing = costs.of(plan), of_nothing(study, plan)
+def first_stage(
+    study: Study, plan: Plan, seconds: float, own: Path | None = None, there: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Return blocks by cell of the first stage of a time, beside what is `there` (in `own`, the study's results).
+
+    Of everything there are as many of FIRST_BLOCKS as fit. Where none does, the ratios of the answer come first, and then what
+    other measurements decided soonest. There are none where the time is too short for that.
+    """
+    usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
     asked = set(needs.cells_of(nothing.rows))
     for blocks in FIRST_BLOCKS:
         everything = _everything(usual, asked, blocks)
         if usual.seconds(everything) <= FIRST_SHARE * seconds:
-            return everything
-    possible = [_everything(usual, asked, blocks) for blocks in FEWER_BLOCKS]
-    return _soonest(study, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
+            return more_of(there, everything)
+    answered, ratios = _answer(there, nothing.of_answer(None), usual, seconds)
+    possible = [more_of(answered, _everything(usual, asked, blocks)) for blocks in FEWER_BLOCKS]
+    blocks, chosen = _soonest(there, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
+    if ratios or chosen:
+        print(f"plimsoll: {study['id']}: the first stage is for {_of_both(ratios, chosen)}.", flush=True)
+    return blocks
+
+
+def _answer(there: Mapping[str, int], ratios: Sequence[Need], usual: Costs, seconds: float) -> tuple[dict[str, int], list[str]]:
+    """(blocks by cell, ratios) of the answer in a first stage: of its share of the time, or of all where that buys no ratio."""
+    for share in (FOR_ANSWER * FOR_MEASURING, FOR_MEASURING):
+        answered, bought = in_order(there, ratios, usual, share * seconds, LEAST)
+        if bought:
+            break
+    return answered, bought
+
+
+def more_of(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return the larger number of blocks of each cell."""
+    return {path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}}
 
 
 def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
@@ -200,30 +239,48 @@ def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
 
 
 def _soonest(
-    study: Study, soonest: Sequence[Need], possible: Sequence[dict[str, int]], usual: Costs, seconds: float
-) -> dict[str, int]:
-    """Blocks by cell of a first stage for the findings that take least: beside them the first of the `possible` blocks of
-    everything that leaves time for MOST_OF the findings which the whole time could be for."""
+    there: Mapping[str, int], soonest: Sequence[Need], possible: Sequence[dict[str, int]], usual: Costs, seconds: float
+) -> tuple[dict[str, int], list[str]]:
+    """(blocks by cell, claims) of a first stage for the claims that take least, beside what is `there`: with the first of the
+    `possible` blocks of everything that leaves time for MOST_OF the claims which the whole time could be for."""
+    before = usual.seconds(there)
 
     def bought(everything: dict[str, int], share: float) -> tuple[dict[str, int], list[str]]:
-        return allocate(everything, soonest, usual, share * seconds - usual.seconds(everything))
+        return allocate(everything, soonest, usual, share * seconds - (usual.seconds(everything) - before))
 
-    fitting = [everything for everything in possible if usual.seconds(everything) <= FIRST_SHARE * seconds]
+    fitting = [one for one in possible if usual.seconds(one) - before <= FIRST_SHARE * seconds] or [possible[-1]]
     numbers = [len(bought(everything, FOR_MEASURING)[1]) for everything in fitting]
     everything = next(one for one, number in zip(fitting, numbers, strict=True) if number >= MOST_OF * max(numbers))
-    blocks, chosen = bought(everything, FIRST_SHARE)
-    if chosen:
-        foremost = f"{len(chosen)} findings, those that other measurements would settle soonest"
-        print(f"plimsoll: {study['id']}: the first stage is for {foremost}.", flush=True)
-    return blocks
+    return bought(everything, FIRST_SHARE)
 
 
-def second_stage(judged: Judged, other: Judged | None, hours: float, before: float) -> tuple[dict[str, int], list[str]]:
-    """(blocks by cell, findings) of the second stage: what is left of the hours is for findings that are not clear."""
+def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
+    """What a stage is for, in words."""
+    each = ((ratios, "ratios of the answer"), (claims, "claims that should be decided soonest"))
+    return " and ".join(f"{len(names)} {what}" for names, what in each if names)
+
+
+def second_stage(
+    judged: Judged, other: Judged | None, hours: float, before: float
+) -> tuple[dict[str, int], list[str], list[str]]:
+    """(blocks by cell, ratios, claims) of the second stage: what is left of the hours is for the answer and for claims that are
+    not clear."""
     measured = costs.of(judged.plan, judged.runs)
-    now = blocks_of(judged.plan)
-    spent = measured.seconds(now) - before
-    return allocate(now, judged.asked(other).needs, measured, FOR_MEASURING * hours * 3600 - spent)
+    spent = measured.seconds(blocks_of(judged.plan)) - before
+    return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
+
+
+def _bought(
+    judged: Judged, other: Judged | None, measured: Costs, budget: float
+) -> tuple[dict[str, int], list[str], list[str]]:
+    """(blocks by cell, ratios, claims) that so many more seconds are for: the answer's share, then claims, then what these
+    leave."""
+    now, ratios = blocks_of(judged.plan), judged.of_answer(other)
+    limit = measured.seconds(now) + budget
+    blocks, first = in_order(now, ratios, measured, FOR_ANSWER * budget, LEAST)
+    blocks, chosen = allocate(blocks, judged.asked(other).needs, measured, limit - measured.seconds(blocks))
+    blocks, more = in_order(blocks, ratios, measured, limit - measured.seconds(blocks), LEAST)
+    return blocks, list(dict.fromkeys([*first, *more])), chosen
 
 
 def blocks_of(plan: Plan) -> dict[str, int]:
@@ -255,27 +312,36 @@ def _spent(judged: Judged, noted: dict) -> float:
 
 def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
     """Add to the forecasts how many findings are settled after the hours `spent`, how many would be after those `given` and
-    after more, and which never.
+    after more, which never, and how far the answer is.
 
     The stage that is foretold is bought as the second stage is. What it has the blocks for comes out with a power of 80 %, so
     that so many of these are counted.
     """
     measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
-    wanted = judged.asked(other).needs
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
     # Nothing is known of what was left out for want of time.
     known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):
-        blocks, _ = allocate(now, wanted, measured, FOR_MEASURING * (hours - spent) * 3600)
+        blocks, _, _ = _bought(judged, other, measured, FOR_MEASURING * (hours - spent) * 3600)
         # More time is for more findings, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
     still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
     never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
-    told = {"forecasts": made, "never": never, "unknown": unknown}
+    told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
+
+
+def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answered:
+    """How many ratios of the answer are known, and after how many hours in all the answer's share will have paid for all."""
+    now, least = blocks_of(judged.plan), {}
+    for need in answer.first(judged.ratios.values(), LEAST):
+        least |= need.blocks
+    left = measured.beyond(now, measured.launches(now), least)
+    steps = math.ceil((given + left / 3600 / FOR_MEASURING / FOR_ANSWER) / ROUNDED - 1e-9)
+    return {"known": judged.answered, "ratios": len(judged.ratios), "hours": round(ROUNDED * steps, 2)}
 
 
 def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
@@ -300,7 +366,8 @@ def _estimated(result: dict) -> bool:
 
 def _said(judged: Judged) -> str:
     settled, testable = needs.decided(judged.results)
-    return f"{settled} of {testable} testable findings are settled"
+    ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
+    return f"{ratios}, and {settled} of {testable} testable claims are decided"
 
 
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:

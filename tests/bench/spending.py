@@ -47,7 +47,7 @@ class Drawn:
                 row = runs.iloc[[chosen]]
                 made.append(row.assign(repetition=block, place=block))
                 of_run = self.observations[path]
-                observed.append(of_run[of_run["repetition"] == row["repetition"].iloc[0]].assign(repetition=block))
+                observed.append(of_run[of_run["repetition"] == row["repetition"].iloc[0]].assign(repetition=block, block=block))
         table = pd.concat(made).sort_values("place", kind="stable")
         seconds = table.filter(like="_seconds").sum(axis=1) + BETWEEN
         return hours.of_tables(
@@ -99,13 +99,14 @@ def main() -> None:
 
 def _said(judged: hours.Judged) -> str:
     settled, testable = needs.decided(judged.results)
-    return f"{settled} of {testable} settled"
+    ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
+    return f"{ratios} and {settled} of {testable} claims"
 
 
 def _spend(drawn: Drawn, given: float, other: hours.Judged) -> str:
     first = hours.first_stage(drawn.study, drawn.plan, given * 3600)
     begun = drawn.measured(first)
-    blocks, _ = hours.second_stage(begun, other, given, 0.0)
+    blocks, _, _ = hours.second_stage(begun, other, given, 0.0)
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
     took = costs.of(judged.plan, judged.runs).seconds(hours.blocks_of(judged.plan)) / 3600
     return f"{_said(begun)}, then {_said(judged)} ({took:.2f} h)"

@@ -6,24 +6,28 @@ claims.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
-from plimsoll.claims import compare, evaluate, quantities, verdicts
+from plimsoll.claims import compare, evaluate, needs, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.measured import Measured
+from plimsoll.claims.needs import Part
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config import answers
+from plimsoll.planning.allocation import Need
 
 # What a row is set against: the answer's baseline, or the first level of the factor of `steps` (one container, where the row
 # has several).
 BASELINE, FIRST = "baseline", "first"
 # What tells an answer's rows from those of others.
 NAME = "answer"
+# Why there is no ratio where a given time was too short for its blocks.
+NO_TIME = "the given time was too short for it"
 COLUMNS = (
     *("against", "arrangement", "lacks", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
     *("ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"),
@@ -44,6 +48,59 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
     arranged = evaluate.asking(measured.plan, measured.study)
     ratios = [row for one in answers.of(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
+
+
+def parts(measured: Measured, alpha: float) -> dict[str, Part]:
+    """Return each ratio that can be measured here as what must come out for a claim that it is no loss, by a name of its own.
+
+    They come in the order in which they are wanted: answer by answer, and in each metric by metric, as the study names them.
+    `p` of a part's result is the smaller one of those for a difference beyond the MARGIN and for no loss of more than that.
+    """
+    arranged, made = evaluate.asking(measured.plan, measured.study), {}
+    for one in answers.of(measured.study):
+        claims = [
+            (f"{one['name']} {metric} {each} {against} {levels}", _claim(one, metric, each, a, b))
+            for metric in one["metrics"]
+            for each in _levels(one.get("each", {}))
+            for against, sides in _sides(one)
+            for levels, a, b in sides
+        ]
+        for name, claim in claims:
+            _, contrasts = _asked(claim, arranged)
+            if contrasts and not any(map(measured.reason, contrasts)):
+                rows, whole = _compared(claim, measured, contrasts, alpha)
+                made[name] = _part(name, rows, whole)
+    return made
+
+
+def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
+    """A ratio as a part of a claim, of which nothing else is left open."""
+    result = {"id": name, "quantity": None, "asked": {}, "verdict": verdicts.INCONCLUSIVE, "whole": whole, "p": 1.0}
+    result["holds"] = verdicts.AVERAGE if len(rows) > 1 else verdicts.EACH
+    if whole and "shown" in whole:
+        result["p"] = min(_shown(whole))
+    of_table = [{**dict.fromkeys(compare.COLUMNS, math.nan), **row} for row in rows]
+    return Part((name, 1, ""), result, of_table)
+
+
+def wanted(
+    ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.Elsewhere | None = None
+) -> list[Need]:
+    """Return what each of the ratios (`parts`) needs to be told from a loss of the MARGIN, in their order.
+
+    p is adjusted for their number. None needs fewer blocks than the `least`. Ratios that are clear already need no more than
+    these, and neither do those of which it is not known what they need.
+    """
+    number = max(1, len(ratios))
+    clear = [name for name, part in ratios.items() if number * part.result["p"] < needs.CLEAR]
+    asked = needs.of({name: [part] for name, part in ratios.items()}, clear, noise, alpha / number, elsewhere)
+    known = {need.finding: need for need in asked.needs}
+    return [known.get(name, need).at_least(least) for name, need in zip(ratios, first(ratios.values(), least), strict=True)]
+
+
+def first(ratios: Iterable[Part], least: int) -> list[Need]:
+    """Return what ratios need for a first answer: the `least` blocks of each of their cells."""
+    return [Need(part.name[0], dict.fromkeys(needs.cells_of_rows(part.rows), least)) for part in ratios]
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -142,23 +199,38 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     reasons = [reason for reason in map(measured.reason, contrasts) if reason]
     if not contrasts or reasons:
         return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or evaluate.NO_CELLS}
-    quantity = quantities.find(None)
-    rows = [quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha) for one in contrasts]
-    whole = rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
+    rows, whole = _compared(claim, measured, contrasts, alpha)
     begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
     if len(rows) == 1:
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
+        if measured.short_of_time(needs.cells_of_rows(rows)):
+            return {**begun, "reason": NO_TIME}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
-    bounds = quantity.bounds(MARGIN)
-    beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes
-    no_loss = verdicts.strength(rows[0]["expected"], whole["shown"], bounds, False).supports
+    beyond, no_loss = _shown(whole)
     return {
         **begun,
         **{"n": whole["n"], "ratio": 1 + whole["effect"], "low": 1 + whole["low"], "high": 1 + whole["high"]},
         **{"detectable": whole["detectable"], "p_beyond": beyond, "p_no_loss": no_loss},
         **(_worst(rows, metric["better"]) if len(rows) > 1 else {}),
     }
+
+
+def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
+    """(comparisons, what they say on the whole); None on the whole where several share too few blocks."""
+    quantity = quantities.find(None)
+    rows = [
+        {**quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha), "scale": quantity.scale}
+        for one in contrasts
+    ]
+    return rows, rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
+
+
+def _shown(whole: dict) -> tuple[float, float]:
+    """p for a difference of more than the MARGIN either way, and for no loss of more than that."""
+    bounds = quantities.find(None).bounds(MARGIN)
+    beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes
+    return beyond, verdicts.strength(whole["expected"], whole["shown"], bounds, False).supports
 
 
 def _worst(rows: list[dict], better: str) -> dict:

@@ -1,6 +1,6 @@
 """What was observed of a study, as claims ask for it."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +54,14 @@ class Measured:
         cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
         unseen = (str(self.unseen[metric]) for side in sides for metric in side.metrics if metric in self.unseen)
         return next(filter(None, (*cells, *unseen)), None)
+
+    def short_of_time(self, cells: Iterable[str]) -> bool:
+        """Whether one of these cells has fewer blocks than a comparison takes because a given time was too short for more."""
+        enough = min(blocks.SMALLEST, self.plan["repetitions"])
+        planned = (self.plan["cells"][path] for path in cells if path in self.plan["cells"])
+        return self.study.design.factors.STAGES and any(
+            cell["reason"] is None and cell["repetitions"] < enough * cell.get("per_block", 1) for cell in planned
+        )
 
     def seconds(self, cell: str) -> float:
         """What a run of a cell takes from its wait for an idle machine to the removal of its containers: the mean of those that

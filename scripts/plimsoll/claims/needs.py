@@ -349,7 +349,12 @@ def _of_paper(part: dict, row: dict) -> float:
 
 def cells_of(rows: pd.DataFrame) -> list[str]:
     """Paths of all cells that comparisons are about, in order."""
-    return sorted(set().union(*(_cells(row) for row in rows[list(CELL_COLUMNS)].to_dict("records"))))
+    return cells_of_rows(rows[list(CELL_COLUMNS)].to_dict("records"))
+
+
+def cells_of_rows(rows: Iterable[Mapping]) -> list[str]:
+    """Return the paths of all cells that comparisons are about, in order."""
+    return sorted(set().union(*map(_cells, rows)))
 
 
 def _cells(row: Mapping) -> set[str]:

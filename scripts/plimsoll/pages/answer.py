@@ -12,19 +12,25 @@ from plimsoll.config.studies import Study
 from plimsoll.pages import answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
 from plimsoll.pages.formats import capital, missing
+from plimsoll.planning.forecasts import Given
 
 
-def shown(table: pd.DataFrame, study: Study) -> list[dict]:
-    """What the template is told of each of a study's answers: its `name`; `parts`, one per level of `each`, and those that are
+def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list[dict]:
+    """Return what the template is told of each of a study's answers.
+
+    That is its `name`; the answer as it is `said` in a few sentences; `parts`, one per level of `each`, and those that are
     `not_here`; `columns` with the metrics' labels, and whether a ratio is of `several` comparisons. `table` is that of
-    plimsoll.claims.answer."""
-    return [_answer(answer.of(table, named), named, study) for named in answers.of(study)]
+    plimsoll.claims.answer, and `given` the time that the study was measured for.
+    """
+    shown = [_answer(answer.of(table, named), named, study, given) for named in answers.of(study)]
+    return [{**one, "said": answer_words.told(one, given)} for one in shown]
 
 
-def _answer(table: pd.DataFrame, named: dict, study: Study) -> dict:
+def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None) -> dict:
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     each = list(named.get("each", {}))
-    parts = [_part(list(of_part), named, study) for _, of_part in groupby(rows, lambda row: [row[factor] for factor in each])]
+    by_part = groupby(rows, lambda row: [row[factor] for factor in each])
+    parts = [_part(list(of_part), named, study, given) for _, of_part in by_part]
     columns = [study["metrics"][metric] for metric in named["metrics"]]
     return {
         "name": named["name"],
@@ -32,6 +38,7 @@ def _answer(table: pd.DataFrame, named: dict, study: Study) -> dict:
         "not_here": [part for part in parts if part["reason"]],
         "columns": [f"{metric['label']}{'' if metric['better'] == 'higher' else ' (less is better)'}" for metric in columns],
         "several": any(row["comparisons"] > 1 for row in rows),
+        "no_time": sum(row["reason"] == answer.NO_TIME for row in rows if row["against"] == answer.BASELINE),
         "margin": MARGIN,
     }
 
@@ -54,7 +61,7 @@ def _arranged(rows: list[dict]) -> list[str]:
     return said
 
 
-def _part(rows: list[dict], named: dict, study: Study) -> dict:
+def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict:
     """One table with its sentences; only a `reason` where none of its ratios could be measured."""
     level = study.design.report.level
     common = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
@@ -63,12 +70,14 @@ def _part(rows: list[dict], named: dict, study: Study) -> dict:
     if all(missing(row["ratio"]) for row in rows):
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
     against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
-    table = _rows(against[answer.BASELINE], named, study)
+    table = _rows(against[answer.BASELINE], named, study, given)
     known = [row for row in table if _known(row)]
     lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
+    # What there was no time for is said of the answer as a whole.
+    lacking = [reason for reason in lacking if reason != answer.NO_TIME]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
-    steps = _steps(against[answer.FIRST], named, study)
+    steps = _steps(against[answer.FIRST], named, study, given)
     # With steps each note about a row stands beside its own.
     of_rows = [] if steps else [note for row in known for note in _notes_of(named, row["levels"])]
     return {
@@ -87,11 +96,11 @@ def _known(row: dict) -> bool:
     return any(not missing(cell["ratio"]) for cell in row["cells"])
 
 
-def _rows(rows: list[dict], named: dict, study: Study) -> list[dict]:
+def _rows(rows: list[dict], named: dict, study: Study, given: Given | None) -> list[dict]:
     """Rows of a table, each with `name`, what is lacking here for statements about it (`lacks`), and one cell per metric."""
     factors, told = list(answers.rows_of(named)[0]), []
     for levels, of_row in groupby(rows, lambda row: {factor: row[factor] for factor in factors}):
-        cells = [_cell(row, study) for row in of_row]
+        cells = [_cell(row, study, given) for row in of_row]
         path = next((cell["cell_a"] for cell in cells if cell["cell_a"]), None)
         row = {"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""}
         # What was not measured has another reason, and is not set apart.
@@ -99,10 +108,10 @@ def _rows(rows: list[dict], named: dict, study: Study) -> list[dict]:
     return told
 
 
-def _steps(rows: list[dict], named: dict, study: Study) -> dict | None:
+def _steps(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict | None:
     """What the last level of the factor of `steps` costs against its first: a `lead`, and one sentence per level of the
     others."""
-    told = [row for row in _rows(rows, named, study) if _known(row)]
+    told = [row for row in _rows(rows, named, study, given) if _known(row)]
     if not told:
         return None
     stepped, named_row = named["steps"], study.design.report.row
@@ -115,8 +124,9 @@ def _steps(rows: list[dict], named: dict, study: Study) -> dict | None:
     return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(told)}
 
 
-def _cell(row: dict, study: Study) -> dict:
-    """A ratio with what is shown of it: `mark` is a loss or gain beyond the margin, or that there is no such loss."""
+def _cell(row: dict, study: Study, given: Given | None) -> dict:
+    """A ratio with what is shown of it: `mark` is a loss or gain beyond the margin, or that there is no such loss. `none` says
+    why there is no ratio."""
     mark = ""
     if not missing(row["p_beyond_holm"]) and row["p_beyond_holm"] < study["alpha"]:
         mark = GAIN if (row["ratio"] > 1) == (row["better"] == "higher") else LOSS
@@ -124,7 +134,15 @@ def _cell(row: dict, study: Study) -> dict:
         mark = NO_LOSS
     worst = study.design.report.short(row["worst_cell"], study["metrics"][row["metric"]]) if row["worst_cell"] else ""
     size = None if missing(row["ratio"]) else math.log(row["ratio"])
-    return {**row, "mark": mark, "size": size, "open_loss": open_loss(row), "worst": worst}
+    none = _none(row, given) if size is None else ""
+    return {**row, "mark": mark, "size": size, "open_loss": open_loss(row), "worst": worst, "none": none}
+
+
+def _none(row: dict, given: Given | None) -> str:
+    """Why there is no ratio, in a few words."""
+    if row["reason"] == answer.NO_TIME:
+        return answer_words.not_in(given)
+    return "too few runs" if row["comparisons"] else "not measured"
 
 
 def open_loss(row: dict) -> float | None:

@@ -2,6 +2,7 @@
 
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
+from plimsoll.planning.forecasts import Given
 
 # Marks of ratios: a loss or a gain beyond the margin is shown, or that there is no such loss.
 LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
@@ -62,9 +63,12 @@ def lacking(lacks: str) -> str:
     return f"the paper's statements about this need {lacks}." if lacks else ""
 
 
-def told(answer: dict) -> str:
-    """An answer (plimsoll.pages.answer.shown) in one sentence: how many of its ratios are losses and the largest of these, or
-    how large a loss is left open if none is. Rows that are set apart do not count."""
+def told(answer: dict, given: Given | None = None) -> str:
+    """Return an answer (plimsoll.pages.answer.shown) in a few sentences, the same for pages and the terminal.
+
+    They say which steps cost something, what is shown of the ratios to the baseline, and how many of these the `given` time was
+    too short for. Rows that are set apart do not count.
+    """
     known = [
         {**cell, "baseline": part["baseline"], "where": _where(row, part, answer["parts"])}
         for part in answer["parts"]
@@ -72,8 +76,40 @@ def told(answer: dict) -> str:
         for cell in row["cells"]
         if not row["lacks"] and not missing(cell["ratio"])
     ]
-    if not known:
-        return "nothing that was measured answers it."
+    said = [step for part in answer["parts"] if (step := _step(part, answer["parts"], bool(known)))]
+    if known:
+        said.append(_ratios(known))
+    elif said and not answer["no_time"]:
+        said.append(f"nothing was measured that could be set against {answer['parts'][0]['baseline']}.")
+    if answer["no_time"]:
+        said.append(_no_time(answer["no_time"], bool(known), given))
+    return " ".join(map(capital, said or ["nothing that was measured answers it."]))
+
+
+def not_in(given: Given | None) -> str:
+    """Return that something was not planned for want of time, for a cell of a table."""
+    return f"not in the {given.hours:g} h" if given else "not in the given time"
+
+
+def _step(part: dict, parts: list[dict], beside: bool) -> str:
+    """What the steps of a part cost: their headline, or that of the only row where there is nothing `beside` it."""
+    steps = part["steps"]
+    if not steps or not (steps["headline"] or not beside):
+        return ""
+    where = f"{part['name']}: " if len(parts) > 1 else ""
+    return where + steps["lead"] + (f" {steps['headline']}" if steps["headline"] else f": {steps['items'][0]['text']}")
+
+
+def _no_time(number: int, some: bool, given: Given | None) -> str:
+    """How many ratios the time was too short for, whether `some` are known or not, and the command that measures them."""
+    one = number == 1
+    which = f"{number}{' more' if some else ''} ratio{'' if one else 's'} {'is' if one else 'are'}"
+    goes_on = f" ({given.command} measures {'it' if one else 'them'})" if given else ""
+    return f"{which} {not_in(given)}{goes_on}."
+
+
+def _ratios(known: list[dict]) -> str:
+    """How many of these ratios are losses and the largest of these, or how large a loss is left open if none is."""
     losing = [cell for cell in known if cell["mark"] == LOSS]
     of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''} to {known[0]['baseline']}"
     if not losing:

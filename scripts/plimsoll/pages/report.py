@@ -56,7 +56,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": planned.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it anew")),
-        "answer": answer.shown(claims_answer.read(sources.answer), loaded),
+        "answer": answer.shown(claims_answer.read(sources.answer), loaded, forecasts.given(loaded["id"], sources.plan.parent)),
         **_runs(runs, plan, sources),
         **_findings(loaded["id"], results, comparisons),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),

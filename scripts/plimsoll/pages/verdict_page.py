@@ -1,7 +1,8 @@
 """The page of verdicts, for all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -12,7 +13,8 @@ from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
-from plimsoll.planning import precision
+from plimsoll.planning import forecasts, precision
+from plimsoll.planning.forecasts import Given
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -31,16 +33,18 @@ SHOWN = 8
 def made(files: Iterable[tuple[Path, ...]], load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
     """(table, page) of the verdicts on all studies' claims. `files` are the verdicts, comparisons, answer and sessions of each
     study that was measured, as the stages left them; `load` gives a study by its name."""
-    measured = {}
+    measured, given = {}, {}
     for judged, compared, answered, told in files:
         results, comparisons = read(judged, compared)
-        measured[results[0]["study"]] = (results, comparisons, claims_answer.read(answered), claims_sessions.read(told))
+        name = results[0]["study"]
+        given[name] = forecasts.given(name, answered.parent)
+        measured[name] = (results, comparisons, claims_answer.read(answered), claims_sessions.read(told))
     every: list[dict] = []
     for name, claims in book.load_all().items():
         every += measured[name][0] if name in measured else findings.unavailable(claims, name in names(STUDIES))
     loaded = {name: load(name) for name in measured}
     comparisons, answers, told = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2, 3))
-    return findings.table_of(every), render(every, comparisons, answers, loaded, told)
+    return findings.table_of(every), render(every, comparisons, answers, loaded, told, given)
 
 
 def render(
@@ -49,9 +53,10 @@ def render(
     answers: dict[str, pd.DataFrame],
     studies: dict[str, Study],
     told: dict[str, dict],
+    given: Mapping[str, Given | None] = MappingProxyType({}),
 ) -> str:
-    """The page; `results` the verdicts of all studies, `comparisons`, `answers` and what is `told` of sessions by study,
-    `studies` the measured ones by name."""
+    """The page; `results` the verdicts of all studies, `comparisons`, `answers`, what is `told` of sessions and the time that
+    was `given` by study, `studies` the measured ones by name."""
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = findings.summarise(results)
     claims = [_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results]
@@ -62,7 +67,7 @@ def render(
             claims=claims,
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
-            answers={name: answer.shown(table, studies[name]) for name, table in answers.items()},
+            answers={name: answer.shown(table, studies[name], given.get(name)) for name, table in answers.items()},
             sessions={name: sessions.shown(one) for name, one in told.items()},
             elsewhere=sorted({result["study"] for result in results} - set(studies)),
             questions={name: book.questions(name) for name in {result["study"] for result in results}},

@@ -1,20 +1,24 @@
 """How a given time is spent where it decides most: blocks for each cell, from what findings need and what runs cost. Pure.
 
-The findings that cost least are bought first, each at what it costs beyond what others have bought already: cells are shared
-between findings, and a launch between the cells of a deployment. That is the usual approximation for such a knapsack.
+The ratios of an answer are bought in their order (`in_order`). The claims that cost least are bought first (`allocate`), each
+at what it costs beyond what others have bought already: cells are shared between claims, and a launch between the cells of a
+deployment. That is the usual approximation for such a knapsack.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 # What is left of the time when no further finding can be paid for goes to those that are, as their needs are estimates: at most
 # this many times what they need.
 MOST_TIMES = 3.0
 STEP = 1.1
+# Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
+GROWTH = 1.5
 
 
 class Need(NamedTuple):
-    """What decides a finding: how many `blocks` each of its cells takes, by path."""
+    """What decides a claim or a ratio of an answer (`finding`): how many `blocks` each of its cells takes, by path."""
 
     finding: str
     blocks: Mapping[str, int]
@@ -69,6 +73,32 @@ def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget
         bought.append(need)
         left.remove(need)
     return _stretched(now, blocks, bought, costs, costs.seconds(now) + budget), [need.finding for need in bought]
+
+
+def in_order(
+    now: Mapping[str, int], needs: Sequence[Need], costs: Costs, budget: float, least: int
+) -> tuple[dict[str, int], list[str]]:
+    """Return (blocks by cell, needs that got more, by name): at least what there is `now`, and more within `budget` seconds.
+
+    Each need gets the `least` blocks before any gets more. Then all get evenly more, round by round and in their order, until
+    each has what it needs. In a round that the time does not suffice for, it is spent on those that it does suffice for.
+    """
+    blocks, spent, number = dict(now), 0.0, least
+    most = max((count for need in needs for count in need.blocks.values()), default=0)
+    while needs:
+        launches, short = costs.launches(blocks), False
+        for need in needs:
+            wanted = {cell: min(number, count) for cell, count in need.blocks.items()}
+            price = costs.beyond(blocks, launches, wanted)
+            short |= spent + price > budget
+            if 0 < price <= budget - spent:
+                blocks, spent = _with(blocks, wanted), spent + price
+                launches = costs.launches(blocks)
+        if short or number >= most:
+            break
+        number = math.ceil(GROWTH * number)
+    answered = (need for need in needs if all(blocks.get(cell, 0) >= least for cell in need.blocks))
+    return blocks, [need.finding for need in answered if any(blocks[cell] > now.get(cell, 0) for cell in need.blocks)]
 
 
 def _with(blocks: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:

@@ -5,7 +5,7 @@ A forecast is kept, and later held against what came.
 
 import time
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents
 from plimsoll.measuring import record
@@ -22,6 +22,14 @@ class Settled(TypedDict):
     settled: int
 
 
+class Answered(TypedDict):
+    """How many of the `ratios` of a study's answer are `known`, and after how many `hours` in all every one should be."""
+
+    known: int
+    ratios: int
+    hours: float
+
+
 class Forecast(TypedDict):
     """What was foretold at a moment (`read`)."""
 
@@ -32,6 +40,23 @@ class Forecast(TypedDict):
     forecasts: list[Settled]
     never: list[str]
     unknown: NotRequired[list[str]]
+    answer: NotRequired[Answered]
+
+
+class Given(NamedTuple):
+    """The `hours` that a study was measured for, and the command that goes on until its whole answer is `known`."""
+
+    hours: float
+    command: str
+
+
+def given(study: str, folder: Path) -> Given | None:
+    """Return the time that was given to the study whose results lie in a folder; None where nobody gave one."""
+    if not (made := read(folder)):
+        return None
+    hours, answered = made[-1]["hours"], made[-1].get("answer")
+    more = answered["hours"] if answered else 2 * hours
+    return Given(hours, f"make reproduce STUDIES={study} HOURS={more:g}")
 
 
 def read(folder: Path) -> list[Forecast]:

@@ -19,7 +19,8 @@ class Stages(TypedDict):
     stage: str
     given: list[float]  # hours of each time
     before: float  # seconds that were measured before the last one
-    chosen: NotRequired[list[str]]  # findings of the second stage
+    chosen: NotRequired[list[str]]  # claims of the second stage
+    ratios: NotRequired[int]  # how many of the answer's ratios are measured more often in the second stage
 
 
 class Noted(TypedDict):

@@ -15,6 +15,7 @@ from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
 from plimsoll.config.studies import Study
 from plimsoll.pages import wording
 from plimsoll.pages.formats import interval
+from plimsoll.planning import forecasts
 
 TOLD = 5
 # So many conditional ones are told besides, the first in the paper.
@@ -189,12 +190,12 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
 
 
 def _answers(path: Path, study: Study) -> list[str]:
-    """Each answer to the question of a study in a sentence, from the file that the stage `claims` left; none without it."""
+    """Each answer to the question of a study as the pages say it, from the file that the stage `claims` left; none without
+    it."""
     from plimsoll.claims import answer
     from plimsoll.pages import answer as answer_page
-    from plimsoll.pages import answer_words
 
     if not path.is_file():
         return []
-    shown = answer_page.shown(answer.read(path), study)
-    return [f"{' '.join(filter(None, ['The answer', one['name']]))}: {answer_words.told(one)}" for one in shown]
+    shown = answer_page.shown(answer.read(path), study, forecasts.given(study["id"], path.parent))
+    return [f"{' '.join(filter(None, ['The answer', one['name']]))}: {one['said']}" for one in shown]
