@@ -49,8 +49,8 @@ ROUNDED = 0.05
 
 
 class Judged(NamedTuple):
-    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable finding, the `ratios` of
-    its answer, the `noise` of both, and which findings are `clear`."""
+    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable claim, the `ratios` of
+    its answer, the `noise` of both, and which claims are `clear`."""
 
     plan: Plan
     results: list[dict]

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll.planning.allocation import Costs, Need, allocate
+from plimsoll.planning.allocation import Costs, Need, allocate, in_order
 
 # Two deployments of two sections each; a launch takes a second, and a section half of one.
 CELLS = ("a/x", "a/y", "b/x", "b/y")
@@ -49,3 +49,30 @@ def test_no_more_is_spent_than_there_is_and_nothing_is_taken_away(wanted, budget
     for need in needs:
         enough = all(blocks[cell] >= number for cell, number in need.blocks.items())
         assert enough or need.finding not in bought
+
+
+def test_ratios_are_bought_in_their_order_each_a_little_before_any_gets_more():
+    """The dear one comes first, as the order says; then all get evenly more, up to what each needs."""
+    needs = [Need("dear", {"a/x": 9, "a/y": 9}), Need("cheap", {"b/x": 4})]
+    assert in_order({}, needs, COSTS, 8.0, 4) == ({"a/x": 4, "a/y": 4}, ["dear"])
+    assert in_order({}, needs, COSTS, 14.0, 4) == ({"a/x": 4, "a/y": 4, "b/x": 4}, ["dear", "cheap"])
+    assert in_order({}, needs, COSTS, 18.0, 4)[0] == {"a/x": 6, "a/y": 6, "b/x": 4}
+    assert in_order({}, needs, COSTS, 500.0, 4)[0] == {"a/x": 9, "a/y": 9, "b/x": 4}
+
+
+def test_time_that_does_not_suffice_for_a_ratio_is_for_the_next():
+    needs = [Need("dear", {"a/x": 4, "a/y": 4}), Need("cheap", {"b/x": 400})]
+    # Then it ends: the cheap one does not take what the dear one may have when there is more time.
+    assert in_order({}, needs, COSTS, 7.0, 4) == ({"b/x": 4}, ["cheap"])
+    assert in_order({"b/x": 4}, needs, COSTS, 5.0, 4) == ({"b/x": 4}, [])
+    assert in_order({}, [], COSTS, 5.0, 4) == ({}, [])
+
+
+@given(st.lists(amounts, max_size=6), st.floats(0, 500))
+def test_in_order_no_more_is_spent_than_there_is_and_nothing_is_taken_away(wanted, budget):
+    needs = [Need(str(number), blocks) for number, blocks in enumerate(wanted)]
+    blocks, served = in_order(NOW, needs, COSTS, budget, 4)
+    assert COSTS.seconds(blocks) <= COSTS.seconds(NOW) + budget + 1e-9
+    assert all(blocks[cell] >= NOW[cell] for cell in CELLS)
+    for need in needs:
+        assert need.finding not in served or all(blocks[cell] >= min(4, number) for cell, number in need.blocks.items())

@@ -87,7 +87,7 @@ def test_without_a_loss_nothing_is_called_one_and_without_precision_nothing_is_r
 def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
     (shown,) = answer_page.shown(answered([], repetitions=2), liu2020)
     assert shown["parts"] == []
-    assert answer_words.told(shown) == "nothing that was measured answers it."
+    assert answer_words.told(shown) == shown["said"] == "Nothing that was measured answers it."
     assert shown["not_here"][0]["reason"] == "none: too few blocks"
 
 

@@ -1,13 +1,17 @@
 """What would decide an inconclusive claim: repetitions, runs and time, or why nothing would."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 from plimsoll.claims import deciding
 from plimsoll.claims.measured import Measured
+from plimsoll.pages import wording
 
 PLAN = {
     "factors": ["case", "pair"],
     "profile": "quick",
+    "repetitions": 5,
     "cells": {f"{case}/x": {"reason": None, "repetitions": 5, "expected_seconds": 7.0} for case in ("1", "2", "3a")},
 }
 STUDY = {"metrics": {}}
@@ -97,3 +101,18 @@ def test_decided_parts_and_comparisons_are_not_asked_again():
     rows = [row(part=1), row(part=2), row(part=2, verdict="reproduced")]
     assert deciding.still_open(claim(parts=parts), rows) == [rows[1]]
     assert deciding.still_open(claim(holds="average", whole={"n": 5}), rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("planned", "stages", "said"), [(0, True, "the time that was given is too short"), (2, False, "fewer than 3")]
+)
+def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, planned, stages, said):
+    measured.plan = {**PLAN, "cells": {**PLAN["cells"], "2/x": {**PLAN["cells"]["2/x"], "repetitions": planned}}}
+    measured.study = SimpleNamespace(design=SimpleNamespace(factors=SimpleNamespace(STAGES=stages)))
+    found = deciding.of(claim(), [row(n=0)], measured)
+    assert said in found["undecidable"]
+    if stages:
+        (_, told) = wording.undecided(
+            {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
+        )
+        assert told.endswith("more of it goes on (make reproduce STUDIES=liu2020 HOURS=...).")

@@ -130,7 +130,7 @@ def test_a_row_of_one_metric_is_told_by_its_ratio(answered, amaral2015):
     assert "where less is better" in told
     program = next(one for one in answer_page.shown(table, amaral2015) if one["name"] == PROGRAM)
     assert answer_words.told(program).startswith(
-        "a loss of more than 5 % is ruled out in all 9 ratios to Docker; 95 % intervals end"
+        "A loss of more than 5 % is ruled out in all 9 ratios to Docker; 95 % intervals end"
     )
 
 

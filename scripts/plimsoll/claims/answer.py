@@ -20,14 +20,13 @@ from plimsoll.claims.needs import Part
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config import answers
 from plimsoll.planning.allocation import Need
+from plimsoll.planning.availability import TOO_SHORT
 
 # What a row is set against: the answer's baseline, or the first level of the factor of `steps` (one container, where the row
 # has several).
 BASELINE, FIRST = "baseline", "first"
 # What tells an answer's rows from those of others.
 NAME = "answer"
-# Why there is no ratio where a given time was too short for its blocks.
-NO_TIME = "the given time was too short for it"
 COLUMNS = (
     *("against", "arrangement", "lacks", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
     *("ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"),
@@ -205,7 +204,7 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
         if measured.short_of_time(needs.cells_of_rows(rows)):
-            return {**begun, "reason": NO_TIME}
+            return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
     beyond, no_loss = _shown(whole)
     return {

@@ -6,6 +6,7 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.planning import precision
+from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
@@ -26,7 +27,7 @@ def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
     if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
         return None
     rows = still_open(result, rows)
-    if reason := _undecidable(result, rows):
+    if reason := _undecidable(result, rows, measured):
         return {"undecidable": reason}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
@@ -51,10 +52,11 @@ def still_open(result: dict, rows: list[dict]) -> list[dict]:
     return [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row["part"] not in decided]
 
 
-def _undecidable(result: dict, rows: list[dict]) -> str:
+def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
     needed = result.get("needed")
-    if any(row["n"] < blocks.SMALLEST for row in rows):
-        return TOO_FEW
+    if few := [row for row in rows if row["n"] < blocks.SMALLEST]:
+        cells = {row.get(column) for row in few for column in CELL_COLUMNS}
+        return TOO_SHORT if measured.short_of_time(cells) else TOO_FEW
     if needed is None or math.isnan(needed):
         return NO_ESTIMATE
     if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):

@@ -1,6 +1,6 @@
 """Groups of bars, which most charts are made of: a mean with its interval, the single runs, and how a cell compares."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +118,7 @@ def _room(axis: Axes, layout: Layout) -> float:
 def _text(axis: Axes, x: float, row: dict, highest: float, turned: bool, small: bool) -> None:
     words = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST}
     if not row["n"]:
-        axis.text(x, highest * 0.02, "no valid run", rotation=90, **words)
+        axis.text(x, highest * 0.02, without_runs(row), rotation=90, **words)
     elif small:
         return
     elif row["mean"] == 0:
@@ -126,6 +126,11 @@ def _text(axis: Axes, x: float, row: dict, highest: float, turned: bool, small: 
     elif excludes_one(row):
         height = max(np.nan_to_num(row["mean_high"]), row["maximum"]) + 0.045 * highest
         axis.text(x, height, factor(row["ratio"]), rotation=90 if turned else 0, bbox=BOX, zorder=6, **words)
+
+
+def without_runs(row: Mapping) -> str:
+    """Return what stands in the place of a cell of which no run counts. Where none is planned, there was no time for it."""
+    return "no valid run" if row.get("planned", 1) else "not in the given time"
 
 
 def how_many_differ(telling: int, of: str, reference: str) -> str:

@@ -12,6 +12,7 @@ from plimsoll.config.studies import Study
 from plimsoll.pages import answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
 from plimsoll.pages.formats import capital, missing
+from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
 
 
@@ -38,7 +39,7 @@ def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None)
         "not_here": [part for part in parts if part["reason"]],
         "columns": [f"{metric['label']}{'' if metric['better'] == 'higher' else ' (less is better)'}" for metric in columns],
         "several": any(row["comparisons"] > 1 for row in rows),
-        "no_time": sum(row["reason"] == answer.NO_TIME for row in rows if row["against"] == answer.BASELINE),
+        "no_time": sum(row["reason"] == TOO_SHORT for row in rows if row["against"] == answer.BASELINE),
         "margin": MARGIN,
     }
 
@@ -74,7 +75,7 @@ def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> d
     known = [row for row in table if _known(row)]
     lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
     # What there was no time for is said of the answer as a whole.
-    lacking = [reason for reason in lacking if reason != answer.NO_TIME]
+    lacking = [reason for reason in lacking if reason != TOO_SHORT]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
     steps = _steps(against[answer.FIRST], named, study, given)
@@ -140,7 +141,7 @@ def _cell(row: dict, study: Study, given: Given | None) -> dict:
 
 def _none(row: dict, given: Given | None) -> str:
     """Why there is no ratio, in a few words."""
-    if row["reason"] == answer.NO_TIME:
+    if row["reason"] == TOO_SHORT:
         return answer_words.not_in(given)
     return "too few runs" if row["comparisons"] else "not measured"
 

@@ -9,6 +9,7 @@ from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, percent, significant
 from plimsoll.planning import precision
+from plimsoll.planning.availability import TOO_SHORT
 
 # The profile that make takes if none is named.
 USUAL_PROFILE = "quick"
@@ -203,6 +204,8 @@ def _between(claim: dict, sizes: list[float]) -> str:
 def _would_take(claim: dict, rows: list[dict]) -> str:
     """Whether more repetitions would decide it, and what they would take (plimsoll.claims.deciding)."""
     decide = claim["decide"]
+    if decide["undecidable"] == TOO_SHORT:
+        return f"{capital(TOO_SHORT)}; more of it goes on (make reproduce STUDIES={claim['study']} HOURS=...)."
     if decide["undecidable"]:
         within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
         some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""

@@ -18,6 +18,8 @@ class Unmeasurable:
 
 NOTHING_LEFT = "the configuration leaves out every cell of it"
 NO_TIME = "the time that was given is too short for every cell of it"
+# The same of a comparison, or of a claim, that lacks blocks of some of its cells.
+TOO_SHORT = "the time that was given is too short for it"
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[Cell]:

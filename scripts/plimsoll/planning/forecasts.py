@@ -89,10 +89,12 @@ def rows(made: list[dict]) -> list[dict]:
 def sentence(study: str, made: list[dict]) -> str:
     """The newest forecast in words, for the terminal."""
     one = made[-1]
+    known = one.get("answer")
+    answered = f"{known['known']} of {known['ratios']} ratios of the answer are known, and " if known else ""
     more = ", ".join(f"{each['settled']} after {each['hours']:g}" for each in one["forecasts"])
     never = f"; {len(one['never'])} not in {one['forecasts'][-1]['hours']:g}" if one["never"] else ""
     unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
-        f"{study}: {one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} hours of "
-        f"measuring; forecast: {more or 'none'}{never}{unknown} (make reproduce HOURS=... goes on)"
+        f"{study}: {answered}{one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} "
+        f"hours of measuring; forecast: {more or 'none'}{never}{unknown} (make reproduce HOURS=... goes on)"
     )

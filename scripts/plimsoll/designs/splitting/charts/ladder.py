@@ -117,7 +117,8 @@ def _panel(axis: Axes, part: pd.DataFrame, steps: list[str], told: dict) -> None
     for place, name in enumerate(reversed(steps)):
         if name not in part.index or not part.loc[name, "n"]:
             words = {"ha": "center", "va": "center", "fontsize": style.SMALLEST}
-            axis.text(0.5, place, "no valid run", transform=axis.get_yaxis_transform(), **words)
+            said = bars.without_runs(part.loc[name] if name in part.index else {})
+            axis.text(0.5, place, said, transform=axis.get_yaxis_transform(), **words)
             continue
         row = part.loc[name]
         ratio, low, high = (row[column] for column in TO_BARE)
