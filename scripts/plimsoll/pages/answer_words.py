@@ -10,10 +10,10 @@ PERCENT = percent(MARGIN).removeprefix("+").replace(".0 ", " ")
 
 
 def steps(rows: list[dict]) -> dict:
-    """`rows` are what splits (or is separated): a `headline` that counts them where there are several, and `items`."""
+    """`rows` are what splits (or is separated): a `headline` where they have names, and `items`."""
     losing, others = ([row["name"] for row in rows if _has(row, LOSS) is lost] for lost in (True, False))
     headline = ""
-    if len(rows) > 1:
+    if rows[0]["name"]:
         headline = (
             f"is shown to cost more than {PERCENT} with {listed(losing)}"
             if losing
