@@ -234,6 +234,13 @@ def test_a_cell_without_valid_runs_is_shown_as_such():
     assert "n = 0 to 6" in found.caption
 
 
+def test_a_cell_that_there_was_no_time_for_is_told_from_one_without_valid_runs():
+    told = shown(missing=[("E2", "docker")])
+    told = replace(told, cells=[{**cell, "repetitions": 6 * (cell["scheme"] != "E2")} for cell in told.cells])
+    words = printed(drawn(told).figure)
+    assert "not in the given time" in words and "no valid run" not in words
+
+
 def test_the_caption_states_n_whiskers_and_what_is_missing():
     caption = drawn(shown()).caption
     for part in ("n = 6", "95 % interval of the mean", "6 planned", "numa: there is one socket", "quick"):

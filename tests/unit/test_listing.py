@@ -63,6 +63,16 @@ def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu202
     assert numbers == {name.strip("[]") for name in rows(sections, "why")}
 
 
+def test_what_there_was_no_time_for_is_counted_with_its_reason(plan, liu2020):
+    cells = {path: {**cell, "repetitions": 0} if cell["scheme"] == "E2" else cell for path, cell in plan["cells"].items()}
+    there = [run for run in plan["order"] if cells[run[0]]["repetitions"]]
+    sections = listing.of_study(liu2020, {**plan, "cells": cells, "order": there}, {}, set())
+    reasons = rows(sections, "why")
+    (number,) = [mark.strip("[]") for mark, (reason,) in reasons.items() if reason == availability.TOO_SHORT]
+    _, mark, _ = rows(sections, "figures")["fig09"]
+    assert number in mark.partition("[")[2].rstrip("]").split(",")
+
+
 def pairs(sections, kind: str):
     return [(name, *row) for name, row in rows(sections, kind).items()]
 

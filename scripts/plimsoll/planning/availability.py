@@ -17,8 +17,6 @@ class Unmeasurable:
 
 
 NOTHING_LEFT = "the configuration leaves out every cell of it"
-NO_TIME = "the time that was given is too short for every cell of it"
-# The same of a comparison, or of a claim, that lacks blocks of some of its cells.
 TOO_SHORT = "the time that was given is too short for it"
 
 
@@ -60,8 +58,13 @@ def table(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
 
 
 def _of_cells(what: str, cells: list[Cell]) -> Unmeasurable | None:
-    reasons = {cell["reason"] or (None if cell["repetitions"] else NO_TIME) for cell in cells}
+    reasons = set(map(left_out, cells))
     return None if None in reasons else Unmeasurable(what, "; ".join(sorted(reasons)))
+
+
+def left_out(cell: Cell) -> str | None:
+    """Return why nothing is measured of a cell: it cannot be, or the time that was given is too short; None if it is."""
+    return cell["reason"] or (None if cell["repetitions"] else TOO_SHORT)
 
 
 def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:

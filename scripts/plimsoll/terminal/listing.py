@@ -49,8 +49,8 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def mark(self, cells: Iterable[dict]) -> str:
-        """Number of the cells that cannot be measured here, with the numbers of the reasons; empty if all can."""
-        lacking = [cell["reason"] for cell in cells if cell["reason"]]
+        """Number of the cells of which nothing is measured here, with the numbers of the reasons; empty if all are."""
+        lacking = [reason for cell in cells if (reason := availability.left_out(cell))]
         return f"{len(lacking)} {self.of(lacking)}" if lacking else ""
 
     def of(self, reasons: Iterable[str]) -> str:
