@@ -202,7 +202,7 @@ def first_stage(
     """Return blocks by cell of the first stage of a time, beside what is `there` (in `own`, the study's results).
 
     Of everything there are as many of FIRST_BLOCKS as fit. Where none does, the ratios of the answer come first, and then what
-    other measurements decided soonest. There are none where the time is too short for that.
+    other measurements decided soonest. The result is empty if the time is too short for that.
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
     asked = set(needs.cells_of(nothing.rows))

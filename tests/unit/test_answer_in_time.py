@@ -56,7 +56,7 @@ def test_the_answer_comes_first_in_every_time(name, least, large_cache_plan):
         blocks = hours.first_stage(study, plan, given * 3600)
         there, first = answered(study, plan, blocks)
         assert len(there) >= number, given
-        # In the order of the study: what is answered begins with what is asked first.
+        # In the order of the study: the first question has the first ratio.
         assert there[0] == first[0].finding
         assert usual.seconds(blocks) <= hours.FOR_MEASURING * given * 3600
 

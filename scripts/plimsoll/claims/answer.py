@@ -85,7 +85,7 @@ def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
 def wanted(
     ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.Elsewhere | None = None
 ) -> list[Need]:
-    """Return what each of the ratios (`parts`) needs to be told from a loss of the MARGIN, in their order.
+    """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of the MARGIN, in their order.
 
     p is adjusted for their number. None needs fewer blocks than the `least`. Ratios that are clear already need no more than
     these, and neither do those of which it is not known what they need.

@@ -17,7 +17,7 @@ from plimsoll.planning.forecasts import Given
 
 
 def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list[dict]:
-    """Return what the template is told of each of a study's answers.
+    """Return what the template shows of each of a study's answers.
 
     That is its `name`; the answer as it is `said` in a few sentences; `parts`, one per level of `each`, and those that are
     `not_here`; `columns` with the metrics' labels, and whether a ratio is of `several` comparisons. `table` is that of

@@ -51,7 +51,7 @@ class Given(NamedTuple):
 
 
 def given(study: str, folder: Path) -> Given | None:
-    """Return the time that was given to the study whose results lie in a folder; None where nobody gave one."""
+    """Return the time that was given to the study whose results lie in a folder; None if no time was given."""
     if not (made := read(folder)):
         return None
     hours, answered = made[-1]["hours"], made[-1].get("answer")
@@ -95,6 +95,6 @@ def sentence(study: str, made: list[dict]) -> str:
     never = f"; {len(one['never'])} not in {one['forecasts'][-1]['hours']:g}" if one["never"] else ""
     unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
-        f"{study}: {answered}{one['settled']} of {one['testable']} testable findings are settled after {one['hours']:g} "
+        f"{study}: {answered}{one['settled']} of {one['testable']} testable claims are decided after {one['hours']:g} "
         f"hours of measuring; forecast: {more or 'none'}{never}{unknown} (make reproduce HOURS=... goes on)"
     )
