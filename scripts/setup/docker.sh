@@ -12,6 +12,13 @@ engine_answers() {
         *) return 1 ;;
     esac
 }
+# Podman's client under Docker's name (the package podman-docker), or its service behind Docker's client. Docker's package would
+# take that package's place.
+if have docker; then
+    case "$(timeout "$answers" docker --version 2>&1; timeout "$answers" docker version --format '{{.Server.Components}}' 2>&1)" in
+        *[Pp]odman*) die "this \`docker\` is Podman: use the runtime podman, or podman-rootless without root (make without RUNTIMES='docker docker-ptrace', make with RUNTIMES=podman)." ;;
+    esac
+fi
 if engine_answers; then
     # What is in its containers would look like others' (environments/docker.py).
     case "$(timeout "$answers" docker info --format '{{.SecurityOptions}}')" in

@@ -30,6 +30,8 @@ case " $* " in
 *" run "*)
     if [ -e {folder}/broken ]; then echo "no such image" >&2; exit 125; fi
     echo id ;;
+# The number of the first process of a container that has ended.
+*" inspect "*) echo 0 ;;
 esac
 """
 
@@ -136,7 +138,7 @@ def test_on_the_host_s_network_ranks_are_told_one_interface(engines, tmp_path):
 
 def test_a_node_may_ask_for_another_network_than_its_environment_s(engines, tmp_path):
     environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path, network=networks.HostNetwork())])
-    (line,) = engines()
+    (line,) = (line for line in engines() if " run " in line)
     assert "--network host" in line
 
 
@@ -276,7 +278,8 @@ def test_every_environment_can_be_named_shown_and_planned(liu2020):
 
 def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing_else(engines, tmp_path):
     nodes = environments.find("docker-shared").start([Spec("x", "c0", IMAGE, tmp_path, temporary=tmp_path / "short")])
-    assert f"--volume {tmp_path}/short:{tmp_path}/short" in engines()[-1] and "--ipc host --pid host" in engines()[-1]
+    (line,) = (line for line in engines() if " run " in line)
+    assert f"--volume {tmp_path}/short:{tmp_path}/short" in line and "--ipc host --pid host" in line
     command = nodes[0].enter(["/bin/rank", "two words"], without=["OPAL_PREFIX"])
     told = {"OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "a b", "OPAL_PREFIX": "/x", "SECRET": "1"}
     subprocess.run(command, env={**os.environ, **told}, check=True)

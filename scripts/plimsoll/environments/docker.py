@@ -27,8 +27,8 @@ END_SECONDS = 30.0
 SHIMS = Path("/tmp")
 # What supervises a container, and how long it may take to end when that has been removed (s).
 SHIM, SHIM_SECONDS = "containerd-shim", 3.0
-# The part of an engine that starts containers.
-STARTS = "containerd"
+# The part of an engine that starts containers, and what the engine is asked for its parts' versions.
+STARTS, COMPONENTS = "containerd", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"
 
 
 class Docker(Engine):
@@ -43,22 +43,26 @@ class Docker(Engine):
     steps = ("docker.sh",)
     daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
     facts = "{{.CgroupDriver}} {{.DockerRootDir}}"
-    parents = ("docker", "system.slice")
-    scopes = ("{}", "docker-{}.scope")
+    # With an engine that maps users (userns-remap) root of a container could neither write into the run's folder nor have the
+    # host's network. Other engines do this anyway.
+    options = ("--userns", "host")
 
     def check(self) -> str:
         """Version of the engine; Unavailable if it is not root's: then nobody counts what is in its containers, and each of its
         runs would look disturbed."""
         version = self.check_building()
-        if "name=rootless" in output([*self.command, "info", "--format", "{{.SecurityOptions}}"], 30):
+        security = output([*self.command, "info", "--format", "{{.SecurityOptions}}"], 30)
+        if "name=rootless" in security:
             raise Unavailable(
                 "this Docker engine runs without root, so that the time of its containers cannot be told apart from others' "
                 "(podman-rootless can measure without root)"
             )
-        return version
+        return f"{version} (userns-remap, its containers with --userns=host)" if "name=userns" in security else version
 
     def check_building(self) -> str:
-        """Version of the engine, root's or not."""
+        """Version of the engine, root's or not; Unavailable if it is Podman's."""
+        if is_podman(self.command):
+            raise Unavailable(f"this `docker` is Podman; use the runtime podman{'-rootless' * bool(os.geteuid())}")
         return f"Docker {self._version(30)}"
 
     def versions(self) -> dict[str, str]:
@@ -166,8 +170,7 @@ class Docker(Engine):
 
     def _parts(self, seconds: float) -> dict[str, str]:
         """The version of each part of the engine; Unavailable if one does not answer."""
-        asked = "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"
-        said = output([*self.command, "version", "--format", asked], seconds)
+        said = output([*self.command, "version", "--format", COMPONENTS], seconds)
         parts = dict(line.split("=", 1) for line in said.splitlines() if line)
         if STARTS not in parts:
             raise Unavailable(f"its {STARTS} does not answer")
@@ -194,9 +197,19 @@ class DockerPtrace(Docker):
     variant_of = "docker"
 
 
+def is_podman(command: Sequence[str]) -> bool:
+    """Whether what is called docker is Podman: its client, as of the package podman-docker, or its service behind Docker's."""
+    told = output([*command, "--version"], ANSWER_SECONDS)
+    with contextlib.suppress(Unavailable):
+        told += output([*command, "version", "--format", COMPONENTS], ANSWER_SECONDS)
+    return "podman" in told.lower()
+
+
 def is_ours() -> bool:
-    """Whether the engine of this machine is ours to start: root's, and no other one is named."""
-    return not os.geteuid() and bool(shutil.which("dockerd")) and "DOCKER_HOST" not in os.environ
+    """Whether the engine of this machine is ours to start: root's and Docker's, and no other one is named."""
+    if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
+        return False
+    return not is_podman(Docker.command)
 
 
 def start_engine() -> None:

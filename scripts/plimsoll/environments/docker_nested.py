@@ -23,6 +23,8 @@ from plimsoll.interchange import Image
 PARENT = "/opt/plimsoll/bin/parent.sh"
 # The file of the child's image in a parent.
 ARCHIVE = "/opt/plimsoll/child.tar"
+# The cgroup in which children's are made, where the run has none of its own.
+CHILDREN_GROUP = "/docker"
 # What the engine of a parent keeps.
 ENGINE = "/var/lib/docker"
 # Where the engine of a parent looks for its settings.
@@ -58,6 +60,7 @@ class Parents(Docker):
 
     capabilities = ("SYS_ADMIN", "NET_ADMIN")
     options = (
+        *Docker.options,
         *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
         *("--volume", ENGINE, "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
     )
@@ -176,7 +179,7 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     """The parent of a child. With `children` it runs as many at once, each by the spec's command, until all have ended, and
     ends; NUMBER in the spec's words becomes the child's, counted from 1. Without children it stays up. Unless it `loads` the
     child's image, its engine must have it."""
-    group = spec.group or f"/{PARENTS.parents[0]}"
+    group = spec.group or CHILDREN_GROUP
     child = INNER.words(_inner(spec._replace(name=f"{spec.name}-NUMBER"))) if children else []
     name = f"{spec.name}-parent"
     words = (PARENT, str(notes_of(spec)), ARCHIVE if loads else "", str(children), group, "--", *child)

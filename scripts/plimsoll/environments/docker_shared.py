@@ -35,7 +35,7 @@ class DockerSharedDaemon(Docker):
     label = "Docker sharing IPC/PID/net, daemons"
     colour, hatch = "#2f6f9f", "--"
     network = HostNetwork()
-    options = ("--ipc", "host", "--pid", "host")
+    options = (*Docker.options, "--ipc", "host", "--pid", "host")
     variant_of = "docker"
 
     def stop(self, nodes) -> None:
@@ -55,7 +55,7 @@ class DockerSharedProcesses(DockerSharedDaemon):
     name = "docker-shared-processes"
     label = "Docker sharing PID/net, daemons"
     colour, hatch = "#16507a", "xx"
-    options = ("--pid", "host")
+    options = (*Docker.options, "--pid", "host")
     variant_of = "docker-shared-daemon"
 
 

@@ -38,12 +38,11 @@ class EngineNode(Node):
 class Engine(Environment):
     """`command` begins every command to the engine. Every container is started with `options` and removed with those of
     `removal`; `capabilities` are added to the default ones. `network` is that of the nodes that ask for none. `facts` is what
-    `info` is asked for: who manages the engine's cgroups (`systemd` or not), and the engine's folder. A container's cgroup is
-    one of `scopes` below one of `parents`, as engines call it differently with and without systemd. `remedy` says what to do
+    `info` is asked for: who manages the engine's cgroups (`systemd` or not), and the engine's folder. `remedy` says what to do
     about an engine that does not answer, and `called` is what that is called, if not by the label."""
 
     own_places = services = True
-    # Whether it may be that no group counts its containers. Otherwise one whose group is not found is taken for a neighbour.
+    # Whether it may be that no group counts its containers. Otherwise one that has no group is no container of this host.
     uncountable = False
     remedy, called = "install it again (make setup does)", ""
     command: tuple[str, ...]
@@ -52,8 +51,6 @@ class Engine(Environment):
     removal: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     facts: str
-    parents: tuple[str, ...]
-    scopes: tuple[str, ...]
 
     def check_building(self) -> str:
         """As `check`, of what building an image needs."""
@@ -68,8 +65,8 @@ class Engine(Environment):
         try:
             identities = [text.strip() for text in all_of(commands)]
             nodes = [
-                EngineNode(spec, on, self._groups(spec, identity), self.command, network.interface)
-                for spec, identity, network in zip(specs, identities, networks, strict=True)
+                EngineNode(spec, on, groups, self.command, network.interface)
+                for spec, groups, network in zip(specs, self._groups(identities, on), networks, strict=True)
             ]
             for node, network in zip(nodes, networks, strict=True):
                 network.connect(node)
@@ -84,10 +81,9 @@ class Engine(Environment):
         names = [spec.name for spec in specs]
         identities = [number for number, name in self.listed() if name in names] if on is HOST else []
         self.remove(names, on)
-        parents = list(dict.fromkeys(spec.group.strip("/") for spec in specs if spec.group)) or self.parents
         # One that comes up after all is swept.
         with contextlib.suppress(Unavailable):
-            self._remove_rest(parents, identities)
+            self._remove_rest(identities)
 
     def listed(self) -> list[tuple[str, str]]:
         """(identity, name) of each container of the workflow; none if the engine does not answer in time."""
@@ -100,12 +96,12 @@ class Engine(Environment):
         rows = output([*self.command, "ps", "--all", "--no-trunc", *ours], *seconds).splitlines()
         return [(identity, name) for identity, _, name in (row.partition(" ") for row in rows)]
 
-    def _remove_rest(self, parents: Sequence[str], identities: Sequence[str]) -> None:
+    def _remove_rest(self, identities: Sequence[str]) -> None:
         """Remove what is left of containers that have been removed: their shims, and their groups, which a shim removes unless
         somebody has killed it."""
         self.end_shims(identities)
-        for place in (place for identity in identities for place in self._places(parents, identity)):
-            cgroup.remove(place)
+        for identity in identities:
+            cgroup.remove_named(identity)
 
     def image_of(self, spec: Spec) -> str:
         """What the engine calls the node's image."""
@@ -142,15 +138,21 @@ class Engine(Environment):
         folders = [f"{spec.folder}:{spec.folder}", *(f"{folder}:{inside}:ro" for folder, inside in spec.mounts)]
         return [word for folder in folders for word in ("--volume", folder)]
 
-    def _groups(self, spec: Spec, identity: str) -> list[Path]:
-        root = cgroup.accounting_folder(cgroup.mounts())
-        parents = (spec.group.strip("/"),) if spec.group else self.parents
-        places = self._places(parents, identity)
-        return [root / place for place in places if (root / place).is_dir()] if root else []
-
-    def _places(self, parents: Sequence[str], identity: str) -> list[str]:
-        """Where the group of a container may be, below each hierarchy's root."""
-        return [f"{parent}/{scope.format(identity)}" for parent in parents for scope in self.scopes]
+    def _groups(self, identities: Sequence[str], on: Node) -> list[list[Path]]:
+        """Return the cgroups of each container that has just been started. Unavailable if one runs and has none here."""
+        # Numbers of processes that an engine in a container tells are not this host's.
+        numbers = ["0"] * len(identities)
+        if on is HOST:
+            numbers = output([*self.command, "inspect", "--format", "{{.State.Pid}}", *identities]).split()
+        mounted = cgroup.mounts()
+        found = [cgroup.of_container(*one, mounted) for one in zip(identities, map(int, numbers), strict=True)]
+        for identity, number, group in zip(identities, numbers, found, strict=True):
+            if number != "0" and group is None and not self.uncountable:
+                raise Unavailable(
+                    f"no cgroup of this host is that of its container {identity[:12]}, so that nobody counts the container's "
+                    "time: its engine runs on another machine, or in a virtual one, or makes no cgroups"
+                )
+        return [[group] if group else [] for group in found]
 
     def stop(self, nodes) -> None:
         """Kill and remove containers with what they wrote; the network stays for the next run."""
@@ -277,7 +279,7 @@ class Engine(Environment):
         self.refuse_hanging()
         if identities := self.left():
             self.remove(identities)
-            self._remove_rest(self.parents, identities)
+            self._remove_rest(identities)
         if shutil.which(self.command[0]):
             self.network.sweep()
 

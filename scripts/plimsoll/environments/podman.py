@@ -37,8 +37,8 @@ class Podman(Engine):
     # The paper's findings are about other engines: no claim of it is about this one.
     variant_of = "docker"
     facts = "{{.Host.CgroupManager}} {{.Store.GraphRoot}}"
-    parents = ("libpod_parent", "machine.slice")
-    scopes = ("libpod-{}", "libpod-{}.scope")
+    # The host's, whatever the user's containers.conf says: root of another one could not write into the run's folder.
+    user_namespace = "host"
 
     def check(self) -> str:
         """Version of Podman and what runs its containers; only root's have networks that mpirun on the host reaches."""
@@ -61,7 +61,7 @@ class Podman(Engine):
     @cached_property
     def options(self) -> tuple[str, ...]:
         """Podman's own limits of processes and open files where they can be set, and this process's where they cannot."""
-        words = ["--pull", "never"]
+        words = ["--pull", "never", "--userns", self.user_namespace]
         if not _may_raise_limits():
             files, processes = resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_NPROC)
             # There are no more processes than numbers for them, and conmon has lowered the limit to that.

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from plimsoll import paths
@@ -16,7 +15,7 @@ from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.environments.podman import Podman
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, private, processes
+from plimsoll.host import private, processes
 
 TUN = Path("/dev/net/tun")
 # Of paths: those of sockets must be short.
@@ -49,6 +48,8 @@ class PodmanRootless(Podman):
     variant_of = "podman"
     own_places = False
     uncountable = True
+    # Files that a container writes are this user's on the host.
+    user_namespace = "keep-id"
 
     def check(self) -> str:
         """Version of Podman and what runs its containers; Unavailable with what it lacks for this user."""
@@ -91,11 +92,6 @@ class PodmanRootless(Podman):
         """What a command prints in the user's own network, which is there while a container is up."""
         return output([*self.command, "unshare", "--rootless-netns", *words])
 
-    def _groups(self, spec, identity) -> list[Path]:
-        """The group of a container's first process, unless it is that of whoever started it: then nobody counts it."""
-        process = output([*self.command, "inspect", "--format", "{{.State.Pid}}", spec.name]).strip()
-        return cgroup.apart(int(process), cgroup.mounts())
-
     def start(self, specs, on=HOST) -> list[Node]:
         """As every engine, from a folder that is this user's alone."""
         private.make(RUNROOT)
@@ -104,11 +100,6 @@ class PodmanRootless(Podman):
     def for_this_user(self) -> bool:
         """Another user than root who has ever had one."""
         return bool(os.geteuid()) and STORAGE.is_dir()
-
-    @cached_property
-    def options(self) -> tuple[str, ...]:
-        """Files that it writes are this user's on the host."""
-        return (*super().options, "--userns", "keep-id")
 
 
 def _refuse_missing(wanted: Sequence[Mapping[str, str]]) -> None:

@@ -12,6 +12,8 @@ from plimsoll.errors import Unavailable
 COUNTING = "plimsoll-engine"
 # The group that counts what a measuring process and its children use.
 ACCOUNT = "plimsoll-account"
+# How long processes that have just been killed may take to leave a group that is to be removed (s).
+REMOVAL_SECONDS = 5.0
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
@@ -193,6 +195,31 @@ def of_process(pid: int, mounted: dict[str, Path], controller: str = "cpuacct") 
     return None
 
 
+def of_container(identity: str, pid: int, mounted: dict[str, Path]) -> Path | None:
+    """Return the cgroup of a container in the hierarchy that accounts processor time.
+
+    It is the one that the kernel names for the container's first process `pid`, or the one above that which has the
+    container's `identity` in its name: a first process may have moved into a group below. Where the kernel does not tell, or
+    the number belongs to another container's or another kernel's process, the group is looked for by that name. None if there
+    is no such group here.
+    """
+    group = of_process(pid, mounted)
+    for above in (group, *group.parents) if group else ():
+        if identity in above.name:
+            return above
+    root = accounting_folder(mounted)
+    return next(named(identity, root), None) if root else None
+
+
+def named(identity: str, root: Path) -> Iterator[Path]:
+    """Yield the groups of a hierarchy that have a container's identity in their name, wherever they are, without those below
+    them."""
+    for place, folders, _ in os.walk(root):
+        for name in [name for name in folders if identity in name]:
+            folders.remove(name)
+            yield Path(place, name)
+
+
 def apart(pid: int, mounted: dict[str, Path]) -> list[Path]:
     """The group of a process, unless it is this process's: that counts others too."""
     group = of_process(pid, mounted)
@@ -314,7 +341,7 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
     return groups
 
 
-def remove(parent: str, seconds: float = 5) -> None:
+def remove(parent: str, seconds: float = REMOVAL_SECONDS) -> None:
     """Remove a group and those below it, waiting a while for processes that have just been killed to leave them. What this user
     may not remove is left.
 
@@ -322,6 +349,13 @@ def remove(parent: str, seconds: float = 5) -> None:
     """
     for root in hierarchies():
         _remove(root, parent, seconds)
+
+
+def remove_named(identity: str) -> None:
+    """Remove a container's groups from every hierarchy, as `remove` does: an engine may have them under any parent."""
+    for root in hierarchies():
+        for group in list(named(identity, root)):
+            _remove(root, str(group.relative_to(root)), REMOVAL_SECONDS)
 
 
 def hierarchies() -> list[Path]:

@@ -7,7 +7,7 @@ from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 
 # In the order in which they are asked.
-ENGINES = ("docker", "podman-rootless")
+ENGINES = ("docker", "podman-rootless", "podman")
 
 
 @cache
