@@ -5,6 +5,7 @@ only to the host's address on the link between them.
 """
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll.environments.base import output
+from plimsoll.environments.networks import subnets
 
 NAME, NAMESPACE, NEAR = "another", "plimsoll-test", "plimsoll-test"
-HERE, THERE, PORT = "10.213.0.1", "10.213.0.2", 2022
+# The link's subnet is the first of these that is free here: 10.FIRST.0.0.
+FIRST, PORT = 213, 2022
 # The server looks for keys in root's own folder: it has another one there, a lock of its own, and its own engine if it has one.
 SERVED = """
 mount --bind "$1" /root/.ssh && mount -t tmpfs -o mode=1777 none /run/lock || exit 1
@@ -52,25 +55,27 @@ def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
     output(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", str(folder / "key")])
     (folder / "authorized_keys").write_text((folder / "key.pub").read_text())
     output(["dropbearkey", "-t", "ed25519", "-f", str(folder / "host")])
-    (folder / "config").write_text(CONFIGURATION.format(name=NAME, address=THERE, port=PORT, folder=folder))
+    take_away()
+    here, there = itertools.islice(subnets.free_subnet("a link of a test's", FIRST).hosts(), 2)
+    (folder / "config").write_text(CONFIGURATION.format(name=NAME, address=there, port=PORT, folder=folder))
     for path in (folder, folder / "authorized_keys"):
         os.chown(path, 0, 0)
         path.chmod(0o700)
     output(["ip", "netns", "add", NAMESPACE])
     try:
         output(["ip", "link", "add", NEAR, "type", "veth", "peer", "name", "eth0", "netns", NAMESPACE])
-        output(["ip", "address", "add", f"{HERE}/30", "dev", NEAR])
+        output(["ip", "address", "add", f"{here}/30", "dev", NEAR])
         output(["ip", "link", "set", NEAR, "up"])
         # What comes from another machine has its checksums, and is in packets.
         output(["ethtool", "--offload", NEAR, "tx", "off"])
         output(["nsenter", f"--net=/run/netns/{NAMESPACE}", "ethtool", "--offload", "eth0", "tx", "off"])
         for words in (
-            ["address", "add", f"{THERE}/30", "dev", "eth0"],
+            ["address", "add", f"{there}/30", "dev", "eth0"],
             ["link", "set", "eth0", "up"],
             ["link", "set", "lo", "up"],
         ):
             output(["ip", "-n", NAMESPACE, *words])
-        with _engine(folder) if engine else contextlib.nullcontext(), _served(folder):
+        with _engine(folder) if engine else contextlib.nullcontext(), _served(folder, f"{there}:{PORT}"):
             yield ("ssh", "-F", str(folder / "config"))
     finally:
         take_away()
@@ -110,8 +115,8 @@ def _engine(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _served(folder: Path) -> Iterator[None]:
-    words = ["unshare", "--mount", "sh", "-c", SERVED, "sh", str(folder), f"/run/netns/{NAMESPACE}", f"{THERE}:{PORT}"]
+def _served(folder: Path, address: str) -> Iterator[None]:
+    words = ["unshare", "--mount", "sh", "-c", SERVED, "sh", str(folder), f"/run/netns/{NAMESPACE}", address]
     with open(folder / "server.log", "w") as log:
         server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     try:

@@ -329,7 +329,7 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
     with alone():
         acts = {"stop": environment.stop, "give up": lambda nodes: environment._give_up([one.spec for one in nodes], HOST)}
         environment.sweep() if how == "sweep" else acts[how]([node])
-    assert [path for root in cgroup.hierarchies() for path in root.glob(f"docker/*{identity}*")] == []
+    assert [path for root in cgroup.hierarchies() for path in cgroup.named(identity, root)] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root ends a shim")

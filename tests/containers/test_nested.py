@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from plimsoll.environments import docker_nested
 from plimsoll.environments.base import HOST, LABEL, Spec, output
 from plimsoll.environments.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
 from plimsoll.environments.nested import engine_folders
+from plimsoll.environments.networks import subnets
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 from plimsoll.images import builder
@@ -26,8 +28,8 @@ from tests.containers.conftest import alike, alone, leftovers
 
 # How long what a run has ended may take to be gone (s).
 SETTLES = 10.0
-# Containers' cgroups of version 1 and of version 2, without systemd and with it.
-GROUPS = ("*/docker/*", "docker/*", "system.slice/docker-*")
+# What every engine's cgroup of a container has in its name, whoever makes it and wherever.
+CONTAINER = re.compile("[0-9a-f]{64}")
 FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
 # A profile of Podman's that allows `pivot_root` and keys, and the rest by capabilities.
 ALLOWING = Path("/usr/share/containers/seccomp.json")
@@ -56,14 +58,14 @@ def unchanged():
     another workflow measures."""
     with alone():
         swept()
-        before = of_host()
+        before, known = of_host(), leftovers()
     yield
     end = time.monotonic() + SETTLES
     with alone():
         # The kernel and the engine may still be at it.
         while (after := of_host()) != before and time.monotonic() < end:
             time.sleep(0.1)
-        assert after == before and leftovers() == []
+        assert (after - before, before - after) == (Counter(), Counter()) and leftovers() == known
 
 
 def swept() -> None:
@@ -73,32 +75,53 @@ def swept() -> None:
         environment.sweep()
 
 
-def of_host() -> dict[str, list]:
-    """What runs may make on this host, or change. The engine's network for runs stays from one to the next, and a sweep removes
-    it: here it is always there, whatever its number."""
+def of_host() -> Counter[str]:
+    """Return what runs may make on this host, or change, and how often it is there: `kind: name`. No order counts: the kernel
+    has its own, and a new network comes after the others. The engine's network for runs stays from one to the next, and a
+    sweep removes it: here it is always there, and called by its name for its number."""
     network = environments.find("docker").network
     network.set_up(HOST)
     number = output(["docker", "network", "inspect", "--format", "{{slice .Id 0 12}}", network.name]).strip()
-    return json.loads(json.dumps(_of_host()).replace(number, network.name))
+    return Counter(f"{kind}: {name}".replace(number, network.name) for kind, names in _of_host().items() for name in names)
 
 
-def _of_host() -> dict[str, list]:
+def _of_host() -> dict[str, list[str]]:
     rules = [line for tool in ("iptables-save", "ip6tables-save") for line in output([tool]).splitlines()]
     interfaces = json.loads(output(["ip", "-json", "address"]))
     return {
-        "containers": output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split(),
-        "volumes": output(["docker", "volume", "ls", "--quiet"]).split(),
+        "container": output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split(),
+        "volume": output(["docker", "volume", "ls", "--quiet"]).split(),
         # Counters of packets are in brackets, and what has no rule of its own is in comments.
-        "rules": [line.partition(" [")[0] for line in rules if not line.startswith("#")],
-        "forwarding": [Path(f"/proc/sys/net/{one}").read_text() for one in FORWARDING if Path(f"/proc/sys/net/{one}").exists()],
-        "interfaces": sorted(
-            [each["ifname"], each.get("master"), *(a["local"] for a in each["addr_info"] if a["family"] == "inet")]
-            for each in interfaces
-        ),
-        "namespaces": sorted(output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split()),
-        "mounts": sorted(line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()),
-        "cgroups": sorted(str(path) for form in GROUPS for path in Path("/sys/fs/cgroup").glob(form) if path.is_dir()),
+        "rule": [line.partition(" [")[0] for line in rules if not line.startswith("#")],
+        "forwarding": [f"{one} {path.read_text()}" for one in FORWARDING if (path := Path("/proc/sys/net", one)).exists()],
+        "interface": [
+            " ".join([one["ifname"], one.get("master", ""), *(a["local"] for a in one["addr_info"] if a["family"] == "inet")])
+            for one in interfaces
+        ],
+        "network namespace": output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split(),
+        "mount": [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()],
+        "cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if CONTAINER.search(path.name) and path.is_dir()],
     }
+
+
+def test_a_network_that_is_made_anew_beside_others_is_no_change():
+    """Its bridge has another number then, and another place among those of others."""
+    others = [f"plimsoll-test-{number}" for number in range(3)]
+    network = environments.find("docker").network
+    try:
+        for number, name in enumerate(others):
+            subnet = subnets.free_subnet("a test's network", 227 + number)
+            output(["docker", "network", "create", "--subnet", str(subnet), name])
+        before = of_host()
+        for _ in range(4):
+            network.sweep()
+            assert of_host() == before
+        output(["docker", "network", "rm", others[0]])
+        gone = before - of_host()
+        assert {name.partition(":")[0] for name in gone} == {"interface", "rule"}
+    finally:
+        for name in others:
+            subprocess.run(["docker", "network", "rm", name], capture_output=True)
 
 
 @pytest.fixture

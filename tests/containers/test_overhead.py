@@ -22,7 +22,7 @@ from plimsoll.environments.base import LABEL, Scratch, Spec, output
 from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.environments.networks import far_host
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup
+from plimsoll.host import cgroup, processes
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
@@ -320,9 +320,10 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
 
 def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_next(workspace, python):
     words = [python, "-c", KILLED, str(workspace.folder), "bonnie_with_bytes/bare/own"]
+    before = set(processes.named(["bonnie++"]))
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
-    while time.monotonic() < end and "bonnie++" not in output(["ps", "-eo", "comm"]):
+    while time.monotonic() < end and set(processes.named(["bonnie++"])) <= before:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -331,7 +332,7 @@ def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_n
     assert volumes() == []
     # It was killed; what it had written to its file may keep it a while.
     end = time.monotonic() + 20
-    while "bonnie++" in output(["ps", "-eo", "comm"]):
+    while not set(processes.named(["bonnie++"])) <= before:
         assert time.monotonic() < end
         time.sleep(0.1)
     root = cgroup.mounts().get("memory") or cgroup.mounts().get("unified")

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from plimsoll.host import cgroup
+from plimsoll.images import builder
 
 from tests import disks, few
+from tests.containers import engines
 from tests.project import RUNS, Project
 from tests.workflow import machine
 from tests.workflow.conftest import SETTINGS
@@ -22,7 +25,8 @@ from tests.workflow.test_means import said
 pytestmark = pytest.mark.long
 # Of ours. Snakemake has one of its own where it cannot write a log.
 TRACEBACK = re.compile(r"Traceback (?s:.*)scripts/plimsoll/")
-MEMORY = Path("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes")
+# The cgroup of all containers of an engine of the test's own: limits there are no other containers'.
+GROUP = "plimsoll-test-engine"
 
 
 class Running:
@@ -132,19 +136,35 @@ def test_a_full_disk_of_the_engine_s_stops_the_study_with_a_sentence(fresh, tmp_
     assert "is full" in sentence and "free some of it" in sentence
 
 
-def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh):
+@pytest.fixture
+def apart(tmp_path_factory):
+    """A machine with an engine of its own, whose containers are all below GROUP."""
+    if reason := machine.missing():
+        pytest.skip(reason)
+    host = engines.Machine(tmp_path_factory.mktemp("machine"))
+    try:
+        with host.engine(builder.build("hpcc", "bootstrap"), **{"cgroup-parent": f"/{GROUP}"}):
+            yield host
+    finally:
+        host.remove()
+        cgroup.remove(GROUP)
+
+
+def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh, apart):
     """The memory of all containers together is less than they take."""
-    if not MEMORY.exists():
-        pytest.skip("this needs version 1's controller memory, with a group of the Docker engine")
-    usual = MEMORY.read_text()
+    memory = cgroup.mounts().get("memory", Path("/none")) / GROUP / "memory.limit_in_bytes"
+    if not memory.parents[1].is_dir():
+        pytest.skip("this needs version 1's controller memory")
+    memory.parent.mkdir(exist_ok=True)
+    usual = memory.read_text()
 
     def limit(size: str) -> bool:
         with contextlib.suppress(OSError):
-            return bool(MEMORY.write_text(size))
+            return bool(memory.write_text(size))
         return False
 
-    sentence = Running(fresh).breaks_and_completes(
-        lambda: again_and_again(lambda: limit("16M"), "a limit of memory"), lambda: MEMORY.write_text(usual)
+    sentence = Running(fresh, apart).breaks_and_completes(
+        lambda: again_and_again(lambda: limit("16M"), "a limit of memory"), lambda: memory.write_text(usual)
     )
     assert "The kernel killed programs because this host had no memory left" in sentence
     assert "free some of it, or take a smaller profile" in sentence
@@ -159,11 +179,10 @@ def test_a_workflow_that_may_start_no_more_processes_ends_with_a_sentence(fresh)
     assert "This host starts no more processes" in sentence and "end some" in sentence
 
 
-def test_containers_that_may_start_no_more_processes_stop_the_study_with_a_sentence(fresh):
-    most = few.folder_of_pids() / "docker/pids.max"
-    if not most.exists():
-        pytest.skip("this needs a group of the Docker engine")
-    sentence = Running(fresh).breaks_and_completes(lambda: most.write_text("1"), lambda: most.write_text("max"))
+def test_containers_that_may_start_no_more_processes_stop_the_study_with_a_sentence(fresh, apart):
+    most = few.folder_of_pids() / GROUP / "pids.max"
+    most.parent.mkdir(exist_ok=True)
+    sentence = Running(fresh, apart).breaks_and_completes(lambda: most.write_text("1"), lambda: most.write_text("max"))
     assert "The Docker engine starts no container" in sentence
 
 

@@ -43,9 +43,9 @@ class Docker(Engine):
     steps = ("docker.sh",)
     daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
     facts = "{{.CgroupDriver}} {{.DockerRootDir}}"
-    # With an engine that maps users (userns-remap) root of a container could neither write into the run's folder nor have the
-    # host's network. Other engines do this anyway.
-    options = ("--userns", "host")
+    # Docker's defaults, whatever its daemon.json says. Where that maps users (userns-remap) root of a container could neither
+    # write into the run's folder nor have the host's network; and not every driver of logs gives back what was said.
+    options = ("--userns", "host", "--log-driver", "json-file")
 
     def check(self) -> str:
         """Version of the engine; Unavailable if it is not root's: then nobody counts what is in its containers, and each of its
