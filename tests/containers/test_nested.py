@@ -28,7 +28,7 @@ from tests.containers.conftest import alike, alone, leftovers
 
 # How long what a run has ended may take to be gone (s).
 SETTLES = 10.0
-# What every engine's cgroup of a container has in its name, whoever makes it and wherever.
+# Part of the name of a container's cgroup, with every engine.
 CONTAINER = re.compile("[0-9a-f]{64}")
 FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
 # A profile of Podman's that allows `pivot_root` and keys, and the rest by capabilities.

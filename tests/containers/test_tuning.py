@@ -75,7 +75,7 @@ def workspace(tmp_path, image, config, working, here):
 
 
 def there() -> set[str]:
-    """What a cluster may leave: containers of ours, and volumes and Java of anybody."""
+    """What a cluster may leave: containers of ours, and volumes and Java of every user."""
     volumes = output(["docker", "volume", "ls", "--quiet"]).split()
     java = subprocess.run(["pgrep", "-f", "opt/hadoop/lib"], capture_output=True, text=True).stdout.split()
     return {*output(LISTED).split(), *volumes, *java}

@@ -27,7 +27,7 @@ END_SECONDS = 30.0
 SHIMS = Path("/tmp")
 # What supervises a container, and how long it may take to end when that has been removed (s).
 SHIM, SHIM_SECONDS = "containerd-shim", 3.0
-# The part of an engine that starts containers, and what the engine is asked for its parts' versions.
+# The part of an engine that starts containers, and the template of all parts' versions.
 STARTS, COMPONENTS = "containerd", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"
 
 

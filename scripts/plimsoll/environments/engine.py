@@ -149,8 +149,8 @@ class Engine(Environment):
         for identity, number, group in zip(identities, numbers, found, strict=True):
             if number != "0" and group is None and not self.uncountable:
                 raise Unavailable(
-                    f"no cgroup of this host is that of its container {identity[:12]}, so that nobody counts the container's "
-                    "time: its engine runs on another machine, or in a virtual one, or makes no cgroups"
+                    f"no cgroup of this host is that of its container {identity[:12]}: its engine runs on another machine, or "
+                    "in a virtual one, or makes no cgroups. The processor time of its runs could not be told from others'"
                 )
         return [[group] if group else [] for group in found]
 

@@ -205,7 +205,7 @@ def of_container(identity: str, pid: int, mounted: dict[str, Path]) -> Path | No
     """
     group = of_process(pid, mounted)
     for above in (group, *group.parents) if group else ():
-        if identity in above.name:
+        if identity in above.name and above.is_dir():
             return above
     root = accounting_folder(mounted)
     return next(named(identity, root), None) if root else None
