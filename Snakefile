@@ -53,6 +53,7 @@ onstart:
 
 
 onsuccess:
+    at_end()
     if ENDS_WITH_FINDINGS:
         lines.tell_at_exit(SELECTED)
 

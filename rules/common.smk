@@ -15,9 +15,9 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
-from plimsoll.measuring import lock, stop
-from plimsoll.planning import planner
-from plimsoll.terminal import again, lines, requested
+from plimsoll.measuring import given_up, lock, stop
+from plimsoll.planning import planner, tries
+from plimsoll.terminal import again, counting, lines, requested
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
@@ -26,6 +26,7 @@ paths.use_this_python()
 # itself takes a twelfth of the start.
 gc.set_threshold(200_000, 50, 100)
 
+given_up.begin()
 try:
     REQUEST = requested.of(sys.argv[1:])
     # Whoever has this workflow as a module gives what is different, and the files of the project have the rest.
@@ -33,11 +34,12 @@ try:
     WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
+    tries.assume(WORKFLOW.unavailable)
 except PlimsollError as problem:
     refuse(problem)
 
 ENDS_WITH_FINDINGS = lines.asked_for_all(REQUEST.targets, REQUEST.dry)
-logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED))
+logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED, lambda: REQUEST.dry or at_end()))
 
 # What was put in an image's place meanwhile is described anew.
 if not REQUEST.dry:
@@ -118,13 +120,29 @@ def note_runs():
     workflow if it is not the system that their studies were measured on."""
     runs = [run_of(wildcards) for wildcards in needed("measure")]
     try:
+        if WORKFLOW.forget_other_tries(runs):
+            again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
         WORKFLOW.note_systems(runs)
     except PlimsollError as problem:
         refuse(problem)
     WORKFLOW.note_queue(runs)
 
 
+def at_end():
+    """End with another exit status than 0 if what was asked for by name has no runs that count."""
+    try:
+        counting.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
+    except PlimsollError as problem:
+        refuse(problem)
+
+
 def say_last():
-    """Say why a run ended the whole workflow, below all that Snakemake says about it."""
+    """Say why a run ended the whole workflow, below all that Snakemake says about it; or begin anew, if the plan has changed."""
+    if stop.begins_anew(Path("results")):
+        stop.forget(Path("results"))
+        try:
+            again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
+        except PlimsollError as problem:
+            refuse(problem)
     for reason in stop.words(Path("results")):
         print(f"plimsoll: {reason}", file=sys.stderr, flush=True)

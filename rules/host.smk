@@ -1,9 +1,9 @@
-"""What this machine is, and which runtimes work on it: tried, not just found."""
+"""What this machine is, and which runtimes work on it: tried by what runs do, not just found."""
 
 
 rule host:
     input:
-        [f"results/images/{image}.runtimes.json" for image in WORKFLOW.tried_images()],
+        [f"results/images/{image}.runtimes.json" for image in WORKFLOW.observed_images()],
     output:
         json="results/host.json",
         table="results/host.txt",
@@ -12,7 +12,7 @@ rule host:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        images=WORKFLOW.tried_images(),
+        images=WORKFLOW.observed_images(),
         designs=sorted(designs.known()),
     shell:
         "python -m plimsoll host --runtimes {input} --json {output.json} --table {output.table} 2> >(tee {log} >&2)"
@@ -29,6 +29,7 @@ rule runtimes:
     conda:
         "../envs/plimsoll.yaml"
     params:
+        plans=lambda wildcards: WORKFLOW.plans_on(wildcards.image),
         wishes=lambda wildcards: " ".join(f"{name}={wish}" for name, wish in sorted(WORKFLOW.wishes(wildcards.image).items())),
     shell:
-        "python -m plimsoll runtimes --image {input.image} --output {output} {params.wishes} 2> >(tee {log} >&2)"
+        "python -m plimsoll runtimes --image {input.image} --output {output} --plans {params.plans} --wishes {params.wishes} 2> >(tee {log} >&2)"

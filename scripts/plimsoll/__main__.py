@@ -79,7 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     taken = stage(_take_images, paths=("file",))
     taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
     tried = stage(_runtimes, paths=("image", "output"), says="runtimes: trying each of them")
-    tried.add_argument("wishes", nargs="+", help="runtime=required, optional or off")
+    tried.add_argument("--plans", nargs="+", type=Path, required=True, help="of the studies that run the image")
+    tried.add_argument("--wishes", nargs="+", required=True, help="runtime=required, optional or off")
     stage(_plan, "study", "config", "unavailable", paths=("output",))
     stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
     stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
@@ -243,13 +244,27 @@ def _take_images(options: argparse.Namespace) -> None:
 
 
 def _runtimes(options: argparse.Namespace) -> None:
-    """try every runtime and look at it from inside"""
+    """try every runtime by what runs do"""
+    from functools import partial
+
+    from plimsoll import designs, probing
     from plimsoll.environments import isolation
     from plimsoll.images import restore
     from plimsoll.measuring import planned
+    from plimsoll.planning import tries
 
-    wishes = dict(wish.split("=") for wish in options.wishes)
-    isolation.write(isolation.try_all(wishes, planned.image(options.image), restore.restore), options.output)
+    wishes, image = dict(wish.split("=") for wish in options.wishes), planned.image(options.image)
+    plans = {path.parent: planned.read(path) for path in options.plans}
+    observed = any(designs.find(plan["design"]).factors.OBSERVES_ENVIRONMENTS for plan in plans.values())
+    look = partial(tries.look, results=options.plans[0].parent.parent)
+    trying = isolation.Trying(image, restore.restore, partial(probing.trials, plans, image), look, observed)
+    found = isolation.try_all(wishes, trying)
+    isolation.write(found, options.output)
+    reasons = tries.of_image(options.image.stem, found, wishes)
+    if reasons != tries.assumed(options.image.stem, found):
+        for name, reason in reasons.items():
+            print(f"plimsoll: {name.partition('/')[2]} does not work here, and is not measured: {reason}.", file=sys.stderr)
+        stop.begin_anew(options.plans[0].parent)
 
 
 def _plan(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ measuring does not wait for what planning or analysing imports. A study carries 
 it, and imports none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +30,7 @@ class Factors(Protocol):
     CELL: type  # what a cell has, a plan, and a record, as TypedDicts
     PLAN: type
     RECORD: type
-    TRIES_ENVIRONMENTS: bool  # each environment is tried, and looked at from inside, before anything is measured
+    OBSERVES_ENVIRONMENTS: bool  # each environment is looked at from inside too, when it is tried
     STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
     USUAL_HOURS: float | None  # the time where nobody gives one; None where the profile then says how often all is repeated
     OF_NOISE: tuple[str, ...]  # keys of a cell by which its noise differs most (plimsoll.claims.needs)
@@ -61,6 +61,13 @@ class Cells(Protocol):
 
     def fingerprint(self, cell: Cell) -> str:
         """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+
+    def kind(self, cell: Cell) -> str:
+        """What a cell needs of its runtime, in words (`several nodes`). Of the cells of one runtime and kind, all work or none."""
+
+    def trial(self, plan: Plan, cells: Sequence[Cell]) -> Cell:
+        """The cheapest of the cells, all of one runtime and kind, with the smallest problem: whether it runs says whether they
+        do. It is measured by nobody."""
 
     def described(self, study: dict, host: Topology) -> dict:
         """What the plan holds besides its cells."""

@@ -176,6 +176,7 @@ class PlanHead(TypedDict):
     repetitions: int
     profile: str
     limits: Limits
+    given_up: NotRequired[dict[str, str]]  # groups of required runtimes that this start has given up, with the reason
 
 
 class Plan(PlanHead):

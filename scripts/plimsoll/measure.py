@@ -112,6 +112,8 @@ def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets:
             _write(targets[path], written[path])
             seconds = (begun - since) / len(settled)
             progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
+        if not any(one["status"] in status.COUNTED for one in settled.values()):
+            _give_up_failing(runs[next(iter(settled))])
     return written
 
 
@@ -122,7 +124,7 @@ def _system(run: Run) -> str:
     try:
         return system.identity(run.study_folder, environment)
     except Unavailable as problem:
-        _restore(run, Outage(f"{environment.label} does not answer ({problem})", "install it again (make setup does)"))
+        repair(run, Outage(f"{environment.label} does not answer ({problem})", "install it again (make setup does)"))
         return system.identity(run.study_folder, environment)
 
 
@@ -137,7 +139,7 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
     earlier = {path: staleness.attempts_of(before) if before else [] for path, before in tried.items()}
     made, interrupted = dict.fromkeys(runs, 0), 0
     while earlier:
-        attempts, problem = _attempt([runs[path] for path in earlier])
+        attempts, problem = make_attempt([runs[path] for path in earlier])
         settled: dict[str, Record] = {}
         for path, attempt in attempts.items():
             made[path] += not problem
@@ -153,7 +155,7 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
             first = runs[next(iter(earlier))]
             if interrupted > INTERRUPTIONS:
                 raise Outage(f"{problem.cause}, in {interrupted} attempts at {first.cell['path']}", problem.remedy)
-            _restore(first, problem)
+            repair(first, problem)
         if settled:
             yield settled
 
@@ -215,7 +217,7 @@ def _own_raw(study_folder: Path, folder: Path, cell: Cell) -> str:
     return str(folder.relative_to(study_folder.resolve()))
 
 
-def _attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
+def make_attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
     """One attempt at the runs of a launch: by cell the part of the record that is the attempt's own, and what interrupted the
     attempt, if the means of measuring failed."""
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
@@ -294,6 +296,26 @@ def _outages() -> Iterator[None]:
 # What follows is done only when something went wrong, and imports what it needs then: a run that ends well does not pay for it.
 
 
+def _give_up_failing(run: Run) -> None:
+    """If the runs of a runtime all fail alike, skip its other runs in this start: the workflow begins anew without them, which
+    a PlimsollError says."""
+    from plimsoll.measuring import given_up
+
+    kind = designs.find(run.plan["design"]).cells.kind
+
+    def group_of(cell: Cell) -> given_up.Group:
+        return given_up.Group(cell["runtime"], kind(cell))
+
+    group = group_of(run.cell)
+    if reason := given_up.reason(run.study_folder, run.plan, group, group_of):
+        given_up.note(run.study_folder, group, reason)
+        stop.begin_anew(run.study_folder)
+        raise PlimsollError(
+            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. To try "
+            f"them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."
+        )
+
+
 def _outage_of(error: OSError) -> Outage:
     """The Outage that an error stands for; raises the error again if it is not the host's."""
     from plimsoll.measuring import means
@@ -324,7 +346,7 @@ def _means(run: Run) -> list:
     return list(dict.fromkeys([environments.find(run.cell["runtime"]), *others]))
 
 
-def _restore(run: Run, problem: Outage) -> None:
+def repair(run: Run, problem: Outage) -> None:
     """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away, or
     comes back as another version."""
     from plimsoll.measuring import means

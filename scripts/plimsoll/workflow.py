@@ -22,7 +22,7 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import supplied
 from plimsoll.interchange import Plan
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, bundles, configured, planner, sessions
+from plimsoll.planning import availability, bundles, configured, planner, sessions, tries
 
 # Snakemake measures what has the highest priority first.
 FIRST = 1_000_000
@@ -140,13 +140,11 @@ class Workflow:
     def prerequisites(self, study: str, cell: str, repetition: int) -> list[str]:
         """What a run needs to be measured; nothing once its record is there and needs no other attempt.
 
-        Where environments are tried before anything is measured, trying them needs the image too.
+        Trying the runtimes needs the image too.
         """
         if not self._open(study, cell, repetition):
             return []
-        loaded = self.studies[study]
-        image = image_of(loaded)
-        needed = [tried(image) if loaded.design.factors.TRIES_ENVIRONMENTS else image]
+        needed = [tried(image_of(self.studies[study]))]
         # Snakemake compares with what was asked for when it last ran the job. A record may come of another job's launch, and
         # the workflow may have been killed then: Snakemake knows nothing of such a one, but that it is older than this.
         return [*needed, _now(study)] if _seen(study, cell, repetition).there else needed
@@ -179,10 +177,19 @@ class Workflow:
         chosen = (self.studies[name] for name in self.wanted if self.studies[name]["image"] == image)
         return studies.wishes_of_all(chosen, self.runtimes)
 
-    def tried_images(self) -> list[str]:
-        """Images of the selected studies whose environments are tried before anything is measured."""
+    def plans_on(self, image: str) -> list[str]:
+        """Paths of the plans of the wanted studies that run an image."""
+        return [f"results/{name}/plan.json" for name in self.wanted if self.studies[name]["image"] == image]
+
+    def observed_images(self) -> list[str]:
+        """Images of the selected studies whose environments are looked at from inside."""
         chosen = (self.studies[name] for name in self.selected)
-        return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.TRIES_ENVIRONMENTS})
+        return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.OBSERVES_ENVIRONMENTS})
+
+    def forget_other_tries(self, runs: Iterable[tuple[str, str, int]]) -> bool:
+        """Forget what trying the runtimes gave on another system or in another folder, where runs (study, cell, repetition)
+        need it; whether there was any."""
+        return tries.forget_others(Path("results"), {self.studies[study]["image"] for study, _, _ in runs})
 
     def write_plans(self) -> None:
         """Put the plan of every wanted study where the jobs read it. Those of other studies stay what their results were made
@@ -243,7 +250,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     wanted = [name for name in loaded if name in {*selected, *named}]
     # Only wanted studies measure, so that only what they ask for is tried.
     wishes = studies.wishes_of_all((loaded[name] for name in wanted), config["runtimes"])
-    unavailable = {} if config.get("host_file") else unavailable_here(wishes)
+    unavailable = {} if config.get("host_file") else unavailable_here(wishes) | tries.found(Path("results"), wanted, wishes)
     claims = book.load_all()
     for name, study in loaded.items():
         book.check_against(study, claims.get(name, []))

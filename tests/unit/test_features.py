@@ -76,6 +76,9 @@ def restored(image):
     raise AssertionError("nothing is wrong with the image")
 
 
+TRYING = isolation.Trying({}, restored, lambda name: {}, lambda environment: {"on": environment.name}, observed=False)
+
+
 class Engine:
     """Finds this wrong with the files of an image, and this with its own of it, each time that it is asked."""
 
@@ -106,13 +109,34 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
     monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
     wishes = {**dict.fromkeys(reasons, "required"), "podman": "optional", "singularity-user": "off"}
     with pytest.raises(PlimsollError) as asked:
-        isolation.try_all(wishes, {}, restored)
+        isolation.try_all(wishes, TRYING)
     assert str(asked.value) == (
         "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Mend that (make "
         "setup installs what it can), or go on without: make without RUNTIMES='docker docker-ptrace singularity'."
     )
-    found = isolation.try_all(dict.fromkeys(reasons, "optional"), {}, restored)
-    assert found == {name: {"works": False, "reason": reason} for name, reason in reasons.items()}
+    found = isolation.try_all(dict.fromkeys(reasons, "optional"), TRYING)
+    assert found == {name: {"works": False, "reason": reason, "look": {"on": name}} for name, reason in reasons.items()}
+
+
+def test_a_required_runtime_of_which_one_kind_of_runs_does_not_work_is_asked_about(monkeypatch):
+    class Works:
+        def __init__(self, name: str):
+            self.name = name
+
+        def wake(self):
+            pass
+
+        def check(self):
+            return "1.0"
+
+    monkeypatch.setattr(isolation.environments, "find", Works)
+    monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
+    kinds = {"one node": None, "several nodes": "mpirun ended with 1: no route"}
+    trying = TRYING._replace(trials=lambda name: kinds)
+    found = isolation.try_all({"docker": "optional"}, trying)
+    assert found == {"docker": {"works": True, "version": "1.0", "kinds": kinds, "look": {"on": "docker"}}}
+    with pytest.raises(PlimsollError, match=r"docker \(several nodes: mpirun ended with 1: no route\)"):
+        isolation.try_all({"docker": "required"}, trying)
 
 
 def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):

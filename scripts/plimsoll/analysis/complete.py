@@ -28,6 +28,16 @@ def _last(made: list[dict[str, str]]) -> str:
     return f"{made[-1]['status']}: {made[-1]['reason']}" if made else "no run of it is in the table of runs"
 
 
+def refuse_given_up(plan: Plan) -> None:
+    """PlimsollError if this start has given up a runtime that the configuration requires."""
+    if groups := plan.get("given_up"):
+        named = "; ".join(f"{group} ({reason})" for group, reason in groups.items())
+        raise PlimsollError(
+            f"{plan['study']}: required runtimes do not work, and their runs were skipped in this start: {named}. What was measured "
+            "is kept. Repair the runtime, and start again."
+        )
+
+
 def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """One sentence on a study whose cells all have a run that counts; PlimsollError with the cells that have none."""
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
@@ -37,6 +47,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
                 f"The table of runs has a run of {path[:LONGEST]}, which the plan has not: delete it, and it is made anew."
             )
         by_cell[path].append(row)
+    refuse_given_up(plan)
     without = {cell: made for cell, made in by_cell.items() if not any(row["status"] in status.COUNTED for row in made)}
     if not without:
         return f"Each of the {len(by_cell)} cells of {plan['study']} that can be measured here has a run that counts."

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from plimsoll import environments
 from plimsoll.environments.base import LABEL, Environment, Node, Spec, gone, output
@@ -21,26 +22,52 @@ PATIENCE, LOOK_SECONDS = 15.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
-def try_all(wishes: dict[str, str], image: Image, restore: Callable[[Image], None]) -> dict[str, dict]:
-    """By environment: `works`, `version`, and `features` or the `reason`. PlimsollError with all required ones that fail.
-    `restore` makes forms of the image again that are gone, or have changed."""
+class Trying(NamedTuple):
+    """What is tried of each environment: `trials` of runs, which gives a reason for each kind of them that does not work, and
+    with `observed` what is seen from inside. `restore` makes forms of the image again that are gone, or have changed, and
+    `look` tells what the environment is tried on."""
+
+    image: Image
+    restore: Callable[[Image], None]
+    trials: Callable[[str], dict[str, str | None]]
+    look: Callable[[Environment], Mapping]
+    observed: bool = True
+
+
+def try_all(wishes: dict[str, str], trying: Trying) -> dict[str, dict]:
+    """By environment: `works`, `version`, `features`, the reason of each of the `kinds` of runs that does not work, and on what
+    it was tried (`look`); of one that does not work the `reason`. PlimsollError with all required ones that fail."""
     results = {}
     with lock.machine(environments.known):
         for name, wish in wishes.items():
-            if wish == "off":
-                continue
-            environment = environments.find(name)
-            try:
-                environment.wake()
-                version, features = environment.check(), _observed(environment, image, restore)
-                put_right(environment)
-                environment.refuse(features)
-                results[name] = {"works": True, "version": version, "features": features}
-            except Unavailable as reason:
-                results[name] = {"works": False, "reason": str(reason)}
-    if lacking := {name: one["reason"] for name, one in results.items() if not one["works"] and wishes[name] == "required"}:
+            if wish != "off":
+                environment = environments.find(name)
+                try:
+                    found = {"works": True, **_try(environment, trying)}
+                except Unavailable as reason:
+                    found = {"works": False, "reason": str(reason)}
+                results[name] = {**found, "look": trying.look(environment)}
+    lacking = {name: reason for name, one in results.items() if wishes[name] == "required" and (reason := _lacking(one))}
+    if lacking:
         raise PlimsollError(_question(lacking))
     return results
+
+
+def _try(environment: Environment, trying: Trying) -> dict:
+    environment.wake()
+    found: dict = {"version": environment.check()}
+    if trying.observed:
+        found["features"] = _observed(environment, trying.image, trying.restore)
+        put_right(environment)
+        environment.refuse(found["features"])
+    return {**found, "kinds": trying.trials(environment.name)}
+
+
+def _lacking(found: dict) -> str | None:
+    """What does not work of an environment that was tried."""
+    if not found["works"]:
+        return found["reason"]
+    return "; ".join(f"{kind}: {reason}" for kind, reason in found["kinds"].items() if reason) or None
 
 
 def put_right(environment: Environment) -> None:

@@ -37,6 +37,11 @@ def waiting(folder: Path) -> set[str]:
     return set(queue) - {row[0] for row in done}
 
 
+def measured(folder: Path) -> list[list]:
+    """What this start of the workflow has measured so far, in order: run, seconds, moment of the end, status, attempts."""
+    return [row for row in _read(folder)[1] if row[1] is not None]
+
+
 def skip(folder: Path, run: str) -> None:
     """Cross off a run that did not have to be measured after all."""
     _cross_off(folder, [run, None, time.time(), None, 0])

@@ -3,6 +3,8 @@
 A night must not be burnt on an engine that is gone. The workflow tells its jobs its process number. A job asks it, by SIGTERM,
 to start nothing more, and leaves the reason in a file, which the workflow prints at its end. And a job ends when its workflow
 does: who starts that again must not find the old one's jobs at work.
+
+What a job has found out may also change the plan: the workflow then ends in the same way, and begins anew.
 """
 
 import contextlib
@@ -15,6 +17,7 @@ from plimsoll.host import threads
 
 VARIABLE = "PLIMSOLL_WORKFLOW"
 WORDS = "progress/stopped.txt"
+ANEW = "progress/anew"
 # So much room is taken beforehand: a full disk may be the reason.
 ROOM_BYTES = 4096
 
@@ -22,13 +25,18 @@ ROOM_BYTES = 4096
 def announce(results: Path) -> None:
     """Tell the jobs of this process who started them; forget why earlier ones ended, and make room for why this one does."""
     os.environ[VARIABLE] = str(os.getpid())
-    for path in results.glob(f"*/{WORDS}"):
-        path.unlink(missing_ok=True)
+    forget(results)
     for plan in results.glob("*/plan.json"):
         path = plan.parent / WORDS
         with contextlib.suppress(OSError):  # without room the next job says so
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(" " * ROOM_BYTES)
+
+
+def forget(results: Path) -> None:
+    """Forget why earlier workflows ended."""
+    for path in (*results.glob(f"*/{WORDS}"), *results.glob(f"*/{ANEW}")):
+        path.unlink(missing_ok=True)
 
 
 def workflow(study_folder: Path, reason: str) -> None:
@@ -41,6 +49,21 @@ def workflow(study_folder: Path, reason: str) -> None:
             file.write(f"{reason}\n")
     if number := _starter():
         os.kill(number, signal.SIGTERM)
+
+
+def begin_anew(study_folder: Path) -> None:
+    """Ask the workflow that started this process, if one did, to start nothing more, and to begin anew with another plan."""
+    if number := _starter():
+        path = study_folder / ANEW
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(str(number))
+        os.kill(number, signal.SIGTERM)
+
+
+def begins_anew(results: Path) -> bool:
+    """Whether this workflow was asked to begin anew, and not to end."""
+    asked = any(path.read_text() == str(os.getpid()) for path in results.glob(f"*/{ANEW}"))
+    return asked and not words(results)
 
 
 def words(results: Path) -> list[str]:

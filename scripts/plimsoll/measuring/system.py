@@ -141,6 +141,11 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
     return record.fingerprint([parts[HOST], parts[runtime]])
 
 
+def look(environment: Asked) -> Seen:
+    """What is quick to look at of this host and an environment."""
+    return _seen(_paths(environment))
+
+
 def _paths(environment: Asked) -> list[str]:
     """Of its programs, and of its settings whether they are there or not: they may come later."""
     found = (name if os.path.isabs(name) else shutil.which(name) for name in environment.programs())

@@ -8,9 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 from plimsoll.config import studies
+from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Cell, Plan, Topology
-from plimsoll.planning import order
+from plimsoll.measuring.given_up import Group
+from plimsoll.planning import order, tries
 from plimsoll.planning.repetitions import NOTHING, Asked
 
 # Years of measuring.
@@ -21,13 +23,16 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
     """The plan: `cells` by path, `order` of the runs, and what they were made from.
 
     `host` is a topology (plimsoll.host.topology.discover), `unavailable` gives the reason for each runtime that does not work
-    here, `asked` other repetitions of cells than the profile's. A cell that cannot be measured is in the plan with a `reason`;
+    here, or that was found not to work in a study or on an image (plimsoll.planning.tries), `asked` other repetitions of cells
+    than the profile's. A cell that cannot be measured is in the plan with a `reason`;
     it has no runs.
     """
     design = study.design
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
     repetitions = config.get("repetitions") or design.cells.repetitions(profile)
-    wanted = design.cells.wanted(study, profile, host, config, unavailable)
+    reasons = tries.of_study(unavailable, study["id"], study["image"])
+    wanted = design.cells.wanted(study, profile, host, config, reasons.runtimes)
+    given_up = _leave_out(design, wanted, reasons, config["runtimes"])
     # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
     # cell is then the other's alone.
     used = {cell["path"] for _, cell in wanted if cell["useful"]}
@@ -56,6 +61,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
         "profile": config["profile"],
         **design.cells.described(study, host),
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
+        **({"given_up": given_up} if given_up else {}),
         "cells": cells,
         "order": order.blocks(
             {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]},
@@ -64,6 +70,20 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
             {path: cell["per_block"] for path, cell in cells.items() if "per_block" in cell},
         ),
     }
+
+
+def _leave_out(design: Design, wanted: list[tuple[str, Cell]], reasons: tries.Reasons, wishes: dict) -> dict[str, str]:
+    """Give a reason to the cells of groups that were found not to work; the groups of required runtimes that this start has
+    given up, with theirs."""
+    given_up = {}
+    for _, cell in wanted:
+        kind = design.cells.kind(cell)
+        if not cell["reason"] and (reason := tries.of_cell(reasons, cell, kind)):
+            cell["reason"] = reason
+            group = Group(cell["runtime"], kind).text
+            if group in reasons.given_up and wishes[cell["runtime"]] == "required":
+                given_up[group] = reason
+    return given_up
 
 
 def _each(plan: Plan) -> str:

@@ -1,5 +1,6 @@
-"""A workflow that finds another one at work in its folder waits for it and starts anew: what it has planned to make may be made
-by then."""
+"""A workflow becomes the same command anew when its plan no longer holds.
+
+Another workflow in its folder may have made what this one has planned to make, or a runtime was found not to work."""
 
 import atexit
 import contextlib
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from plimsoll.errors import PlimsollError
 from plimsoll.measuring import lock
 
 
@@ -25,14 +27,29 @@ def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> Non
                 signal.signal(number, signal.SIG_DFL)
     try:
         busy.wait()
-        unlock()
-        os.chdir(typed_in)
-        sys.stdout.flush()
-        # What goes with a process goes with this one, such as Snakemake's temporary folder.
-        atexit._run_exitfuncs()
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        _become(typed_in, unlock)
     except OSError as problem:
         raise busy from problem
+
+
+def with_another_plan(typed_in: str, unlock: Callable[[], None]) -> None:
+    """Become the same command anew, in the folder in which it was typed, as `when_free` does. PlimsollError where Snakemake was
+    not called by a command, or cannot be called again."""
+    try:
+        if _is_snakemake(Path(sys.argv[0])):
+            _become(typed_in, unlock)
+    except OSError:
+        pass
+    raise PlimsollError("The plan has changed, as a runtime does not work here: start again. What was measured is kept.")
+
+
+def _become(typed_in: str, unlock: Callable[[], None]) -> None:
+    unlock()
+    os.chdir(typed_in)
+    sys.stdout.flush()
+    # What goes with a process goes with this one, such as Snakemake's temporary folder.
+    atexit._run_exitfuncs()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _is_snakemake(program: Path) -> bool:

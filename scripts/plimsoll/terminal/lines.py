@@ -4,10 +4,12 @@ import atexit
 import logging
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from plimsoll.measuring import stop
 from plimsoll.terminal import interruption
 
 # What Snakemake prints for every job, around the line that says which run it was (plimsoll.measuring.progress).
@@ -20,19 +22,22 @@ TELLING = ("all", "results/claims.html")
 
 
 class Filter(logging.Filter):
-    """Lets through what is worth a line; `telling` is whether the findings are told where there was nothing to be done."""
+    """Lets through what is worth a line, and nothing once the workflow begins anew. `telling` is whether the findings are told
+    where there was nothing to be done, and `at_end` is called there."""
 
-    def __init__(self, telling: bool, studies: list[str]):
+    def __init__(self, telling: bool, studies: list[str], at_end: Callable[[], object] = lambda: None):
         super().__init__()
-        self.telling, self.studies = telling, studies
+        self.telling, self.studies, self.at_end = telling, studies, at_end
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line is shown."""
-        if interruption.happened.is_set():
+        if interruption.happened.is_set() or stop.begins_anew(Path("results")):
             return False
         text = record.getMessage()
-        if self.telling and text.startswith(NOTHING):
-            tell_at_exit(self.studies)
+        if text.startswith(NOTHING):
+            self.at_end()
+            if self.telling:
+                tell_at_exit(self.studies)
         return not text.startswith(CHATTER) and BY_ANOTHER not in text and getattr(record, "event", None) != LogEvent.PROGRESS
 
 

@@ -115,7 +115,7 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
     lines, whole = [], []
     for target in targets or ("all",):
         study = _study(target)
-        runs = _runs(target, studies[study], plans[study]) if study else None
+        runs = runs_of(target, studies[study], plans[study]) if study else None
         if runs is None:
             whole += [study] if study else selected
         else:
@@ -126,7 +126,7 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
     return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *foretold, *lines])
 
 
-def _runs(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
+def runs_of(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
     """The runs that a target is made from; None if it is made from all of the study's."""
     output = OUTPUT.fullmatch(target)
     if not output:

@@ -37,12 +37,14 @@ class Workload(ABC):
 class Application(Workload):
     """A program that runs as MPI ranks in a working directory of its own.
 
-    `name` is what a study calls it, `sections` what it can measure in one run, `program` its path in the image.
+    `name` is what a study calls it, `sections` what it can measure in one run, `brief` the same from the one that shows soonest
+    that ranks reach each other, `program` its path in the image.
     """
 
     in_words = "MPI application"
     program: str
     sections: tuple[str, ...]
+    brief: tuple[str, ...]
 
     @abstractmethod
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
@@ -55,6 +57,10 @@ class Application(Workload):
     @abstractmethod
     def of_one_rank(self, parameters: dict, ranks: int) -> dict:
         """The problem of a single rank, as large as one rank's part of the problem of `ranks` ranks."""
+
+    @abstractmethod
+    def smallest(self, parameters: dict) -> dict:
+        """The same with a problem that takes next to no time, at most as large."""
 
     @abstractmethod
     def region(self, parameters: dict) -> str:

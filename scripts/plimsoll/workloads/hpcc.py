@@ -73,6 +73,8 @@ SIX_DIGITS = 1e-5
 # HPL's, whose time is rounded too.
 HPL_RATE, HPL_SHARE = "HPL_Tflops", 1e-3
 
+# Order of a matrix on which every section works, on as many ranks as a host has cores.
+SMALLEST = 1000
 # Core seconds for each word of the N * N, for a plan's estimate.
 SECONDS_A_WORD = {"fft": 1.3e-8, "ptrans": 3.4e-8, "stream": 2.1e-8}
 
@@ -129,6 +131,7 @@ class Hpcc(Application):
     software = "HPCC"
     program = "/opt/plimsoll/bin/hpcc"
     sections = tuple(SECTIONS)
+    brief = ("fft", "randomaccess", "ptrans", "beff", "hpl", "dgemm", "stream")
 
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
         """Order N, block and process grid of a section.
@@ -151,6 +154,10 @@ class Hpcc(Application):
     def of_one_rank(self, parameters: dict, ranks: int) -> dict:
         """A matrix of one rank's part of the words."""
         return {**parameters, "order": math.isqrt(parameters["order"] ** 2 // ranks), "rows": 1, "columns": 1}
+
+    def smallest(self, parameters: dict) -> dict:
+        """A matrix of SMALLEST at most."""
+        return {**parameters, "order": min(SMALLEST, parameters["order"])}
 
     def region(self, parameters: dict) -> str:
         """HPCC's name of the section."""

@@ -49,16 +49,21 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
     return content.decode(errors="replace")
 
 
-def last_lines(path: Path) -> list[str]:
-    """The last lines of a file that have words; none if it cannot be read. A program that fails says why at the end, and what
-    is before that may be long."""
+def lines(path: Path) -> list[str]:
+    """The lines of a file, or of its end, if it is long; none if it cannot be read."""
     try:
         with shared.reading(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
             said = file.read(LAST_BYTES).decode(errors="replace")
     except OSError:
         return []
-    return [line.strip() for line in said.splitlines() if line.strip()]
+    return [line.strip() for line in said.splitlines()]
+
+
+def last_lines(path: Path) -> list[str]:
+    """The last lines of a file that have words; none if it cannot be read. A program that fails says why at the end, and what
+    is before that may be long."""
+    return [line for line in lines(path) if line]
 
 
 def last_line(path: Path, otherwise: str) -> str:

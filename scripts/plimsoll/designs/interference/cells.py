@@ -5,7 +5,7 @@ Case 1 is one container with limits and one microservice, the baseline. In case 
 and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 
 from plimsoll import workloads
@@ -29,6 +29,8 @@ MEMORY_SHARE = 0.7
 # What starting and removing containers takes, with what passes between two runs, for a plan's estimate.
 AROUND_A_RUN = 2.6
 FRESH_CONTAINER = 1.6
+# The window of a run that shows whether a runtime works.
+TRIAL_SECONDS = 0.2
 
 
 def wanted(
@@ -205,6 +207,18 @@ def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
 def repetitions(profile: dict) -> int:
     """The profile's number for studies of interference."""
     return profile["interference"]["repetitions"]
+
+
+def kind(cell: InterferenceCell) -> str:
+    """Whether there is one container or two."""
+    return "one container" if len(cell["containers"]) == 1 else "two containers"
+
+
+def trial(plan: Plan, cells: Sequence[InterferenceCell]) -> InterferenceCell:
+    """The cheapest where the kernel places clients and servers: one iteration, or a window that one of each member fills."""
+    easiest = min(cells, key=lambda cell: (cell["placement"] != FREE, cell["expected_seconds"], cell["path"]))
+    once = {"iterations": 1} if easiest["window_seconds"] is None else {"window_seconds": TRIAL_SECONDS}
+    return {**easiest, **once}
 
 
 def described(study: dict, host: Topology) -> dict:

@@ -3,7 +3,7 @@
 Cells that the profile cuts, or that the host's memory cannot hold, are in the plan with that reason.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plimsoll import environments, workloads
 from plimsoll.designs.nesting.factors import (
@@ -294,6 +294,21 @@ def fingerprint(cell: NestingCell) -> str:
 def repetitions(profile: dict) -> int:
     """The profile's number for studies of nesting."""
     return profile["nesting"]["repetitions"]
+
+
+def kind(cell: NestingCell) -> str:
+    """The task, which makes nodes and networks in its own way."""
+    return cell["task"]
+
+
+def trial(plan: NestingPlan, cells: Sequence[NestingCell]) -> NestingCell:
+    """The cheapest, with a program that ends at once, or with short tests of the network."""
+    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+    parameters = easiest["parameters"]
+    if easiest["task"] == NETWORK:
+        placed = dict(list(easiest["bindings"].items())[:1])
+        return {**easiest, "bindings": placed, "parameters": {**parameters, "seconds": min(1, parameters["seconds"])}}
+    return {**easiest, "parameters": {**parameters, **DUMMY}}
 
 
 def described(study: dict, host: Topology) -> dict:

@@ -1,6 +1,6 @@
 """The cells of a study of overhead on a host: pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plimsoll import environments, workloads
 from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
@@ -125,6 +125,19 @@ def fingerprint(cell: OverheadCell) -> str:
 def repetitions(profile: dict) -> int:
     """The profile's number for studies of overhead."""
     return profile["overhead"]["repetitions"]
+
+
+def kind(cell: OverheadCell) -> str:
+    """Whether the benchmark is one of the network, of the disk, or of neither."""
+    if cell["storage"] != ABSENT:
+        return "disk"
+    return "network" if workloads.find(cell["benchmark"], Microservice).roles else "processor"
+
+
+def trial(plan: Plan, cells: Sequence[OverheadCell]) -> OverheadCell:
+    """The cheapest, without a warm-up and with the fewest iterations."""
+    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+    return {**easiest, "warm_up_seconds": 0, "window_seconds": 0}
 
 
 def described(study: dict, host: Topology) -> dict:

@@ -12,7 +12,7 @@ from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
 from plimsoll.environments import segments
 from plimsoll.environments.base import Environment, Node
-from plimsoll.errors import Unavailable
+from plimsoll.errors import Unavailable, begun
 from plimsoll.host import disk, processes, shared
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
@@ -41,6 +41,9 @@ NOT_COMPARED = (
 )
 # The launcher's own traffic is some 100 kB per rank; what is more than this comes from messages.
 MANY_BYTES = 10_000_000
+# Lines of a runtime that say nothing about a failure, and characters of what is told of one.
+REMARKS = ("INFO:", "WARNING:")
+LONGEST = 200
 
 
 def others(cell) -> list:
@@ -160,7 +163,7 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     if ended.code is None:
         return _out_of_time(ended, cell, during)
     if ended.code:
-        return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {_last_words(folder)}"}
+        return {"status": status.FAILED, "reason": f"mpirun ended with {ended.code}: {first_words(folder)}"}
     if ended.left:
         return {"status": status.INVALID, "reason": strays.reason(ended.left)}
     try:
@@ -252,6 +255,12 @@ def transport(ranks: list[dict]) -> dict:
     }
 
 
-def _last_words(folder: Path) -> str:
-    said = [line for line in printed.last_lines(folder / "stderr.txt") if not line.startswith("---")]
-    return said[-1][:200] if said else "it printed nothing"
+def first_words(folder: Path) -> str:
+    """The first paragraph that says what went wrong: what comes after it often only follows from it."""
+    said = []
+    for line in printed.lines(folder / "stderr.txt"):
+        if line and not line.startswith(("---", *REMARKS)):
+            said.append(line)
+        elif said:
+            break
+    return begun(" ".join(said), LONGEST) or "it printed nothing"

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 
 from plimsoll import environments, instruments, workloads
@@ -282,6 +283,24 @@ def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
 def repetitions(profile: dict) -> int:
     """The profile's number."""
     return profile["repetitions"]
+
+
+def kind(cell: SplittingCell) -> str:
+    """Whether the ranks are in one node or in several, which the launcher starts and joins in other ways."""
+    return "one node" if cell["containers"] == 1 else "several nodes"
+
+
+def trial(plan: SplittingPlan, cells: Sequence[SplittingCell]) -> SplittingCell:
+    """The one that shows soonest that ranks reach each other, without an instrument, without affinity where there is such a
+    cell, and on a small problem."""
+    benchmark = workloads.find(plan["benchmark"], Application)
+
+    def ease(cell: SplittingCell) -> tuple:
+        special = cell["instrument"] != Instrument.name, cell["affinity"] != "any", benchmark.brief.index(cell["section"])
+        return (*special, cell["expected_seconds"], cell["path"])
+
+    easiest = min(cells, key=ease)
+    return {**easiest, "parameters": benchmark.smallest(easiest["parameters"])}
 
 
 def described(study: dict, host: Topology) -> dict:

@@ -1,6 +1,6 @@
 """The cells of a study of tuning on a host: pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plimsoll.designs.tuning import strategies
 from plimsoll.designs.tuning.factors import AND, SMALL, TuningCell
@@ -15,6 +15,8 @@ MASTER_BYTES, WORKER_BYTES = 1536 * 2**20, 640 * 2**20
 # For a plan's estimate on two processors (s): starting and removing a cluster of two workers, each worker more, a job, and a
 # gigabyte of a job's data.
 CLUSTER, WORKER, JOB, GIGABYTE = 13.0, 5.0, 16.5, 36.0
+# Data of a job that shows whether a cluster works.
+TRIAL_BYTES = 2**20
 
 
 def wanted(
@@ -107,6 +109,17 @@ def fingerprint(cell: TuningCell) -> str:
 def repetitions(profile: dict) -> int:
     """The profile's number for studies of tuning."""
     return profile["tuning"]["repetitions"]
+
+
+def kind(cell: TuningCell) -> str:
+    """All clusters need the same."""
+    return ""
+
+
+def trial(plan: Plan, cells: Sequence[TuningCell]) -> TuningCell:
+    """The cheapest, with one job on little data."""
+    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+    return {**easiest, "sizes": {SMALL: TRIAL_BYTES}}
 
 
 def described(study: dict, host: Topology) -> dict:

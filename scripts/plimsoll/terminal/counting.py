@@ -1,0 +1,72 @@
+"""Whether what a command has asked for by name is there: runs that count, and not only files."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from plimsoll.analysis import complete
+from plimsoll.config.studies import Study
+from plimsoll.errors import Damaged, PlimsollError, first_of
+from plimsoll.interchange import Plan
+from plimsoll.measuring import given_up, record, status
+from plimsoll.planning import availability
+from plimsoll.terminal import requested, standing
+
+MEASUREMENTS = "measurements"
+NOT_MEASURED = "not measured"
+Run = tuple[str, int]
+
+
+def refuse_missing(
+    targets: Iterable[str], selected: Iterable[str], studies: Mapping[str, Study], plans: Mapping[str, Plan]
+) -> None:
+    """PlimsollError if a record that was asked for by name does not count, or if a cell of a figure, of a table, or of the
+    `selected` studies' measurements has no run that counts."""
+    problems = []
+    for target in targets:
+        for name in selected if target == MEASUREMENTS else requested.studies_of([target]):
+            if runs := _runs(target, studies[name], plans[name]):
+                problems += [f"{target}: {problem}" for problem in _problems(plans[name], runs)]
+            if _is_given_up(target, studies[name], plans[name]):
+                complete.refuse_given_up(plans[name])
+    if problems:
+        raise PlimsollError("; ".join(problems) + ". docs/statuses.md says which are tried again at the next start.")
+
+
+def _runs(target: str, study: Study, plan: Plan) -> list[Run]:
+    """The runs that a target names, or that it is made from; none if it is made from the whole study."""
+    return plan["order"] if target == MEASUREMENTS else requested.runs_of(target, study, plan) or []
+
+
+def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
+    """Whether a target shows cells of what this start has given up."""
+    if target == MEASUREMENTS:
+        return True
+    name = Path(target).name.partition(".")[0]
+    shown = availability.shown(plan, study, name) if name in {**study["figures"], **study.get("tables", {})} else []
+    return bool({cell["reason"] for cell in shown} & set(plan.get("given_up", {}).values()))
+
+
+def _problems(plan: Plan, runs: list[Run]) -> list[str]:
+    """In words, how many of the runs count and why others do not, if a cell has none that counts."""
+    folder = Path("results", plan["study"])
+    there = standing.of_runs(folder, plan, runs)
+    counted = [run for run in runs if there.get(run) in status.COUNTED]
+    if {cell for cell, _ in runs} <= {cell for cell, _ in counted}:
+        return []
+    others = [_reason(folder, run, there.get(run)) for run in runs if run not in set(counted)]
+    numbers = Counter(alike for alike, _ in others)
+    words = dict(reversed(others))
+    why = first_of([f"{words[alike]} ({number})" for alike, number in numbers.most_common()], between="; ")
+    return [f"{len(counted)} of {len(runs)} runs asked for count; the others do not: {why}"]
+
+
+def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
+    """Why a run does not count: a key that is the same for runs that fail alike, and the words."""
+    if stands in (None, standing.STALE, standing.DAMAGED):
+        return stands, stands or NOT_MEASURED
+    try:
+        found = record.read(record.path_of(folder / "runs", *run))
+    except Damaged:
+        return standing.DAMAGED, standing.DAMAGED
+    return given_up.alike(found), f"{found['status']}: {found['reason']}"

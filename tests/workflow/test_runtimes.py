@@ -1,0 +1,128 @@
+"""Runtimes that do not work, or no longer, and what was asked for and is not there: with a Docker client that fails on purpose."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from tests.project import RUNS
+
+FIGURE = "results/liu2020/figures/fig11.pdf"
+ONE_NODE, TWO_NODES = "uma/exact/E1/docker", "uma/exact/E2/docker"
+# Where Open MPI starts its daemon in a container.
+DAEMON = "*exec*orted*"
+TRIED = "results/images/hpcc.runtimes.json"
+
+
+@pytest.fixture
+def study(fresh):
+    """liu2020 with G-FFT on bare metal, in one Docker container and in two, and its figure."""
+    kept = {}
+    with fresh.edited("config/studies/liu2020.yaml") as content:
+        kept = content["figures"]["fig11"]
+    levels = {"hardware": ["uma"], "mode": ["exact"], "runtime": ["bare", "docker"], "affinity": ["any"]}
+    fresh.keep_experiment("granularity", "fft", **levels)
+    with fresh.edited("config/studies/liu2020.yaml") as content:
+        content["figures"] = {"fig11": kept}
+    return fresh
+
+
+def failing(project, what: str, when: str = "true") -> dict[str, str]:
+    """Variables with a Docker client that ends with an error where its arguments match `what`, `when` a command ends well."""
+    folder = project.folder / "clients"
+    folder.mkdir(exist_ok=True)
+    script = f'#!/bin/sh\ncase "$*" in {what}) if {when}; then echo "it was made to fail" >&2; exit 9; fi ;; esac\n'
+    (folder / "docker").write_text(f'{script}exec {shutil.which("docker")} "$@"\n')
+    (folder / "docker").chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def settings(docker: str, repetitions: int) -> tuple[str, ...]:
+    others = "docker-ptrace: off, singularity: off, singularity-instance: off, singularity-cgroup: off"
+    return ("profile=ci", f"repetitions={repetitions}", f"runtimes={{docker: {docker}, {others}}}")
+
+
+def records(project) -> list[dict]:
+    return [json.loads((project.folder / path).read_text()) for path in project.files(RUNS)]
+
+
+def cells(project) -> dict[str, dict]:
+    return json.loads((project.folder / "results/liu2020/plan.json").read_text())["cells"]
+
+
+def reasons(project) -> dict[str, str | None]:
+    """Reason by hardware, mode, scheme and runtime."""
+    return {"/".join(path.split("/")[:4]): cell["reason"] for path, cell in cells(project).items()}
+
+
+def test_a_runtime_that_works_in_one_node_alone_is_measured_there_and_no_run_fails(study):
+    client = failing(study, DAEMON)
+    done = study.snakemake("all", config=settings("optional", 1), **client)
+    assert done.returncode == 0, done.stderr
+    assert "docker, several nodes does not work here, and is not measured: mpirun ended with" in done.stderr
+    assert [one["status"] for one in records(study)] == ["valid"] * 2
+    assert reasons(study) == {"uma/exact/E1/bare": None, ONE_NODE: None, TWO_NODES: reasons(study)[TWO_NODES]}
+    assert "it was made to fail" in reasons(study)[TWO_NODES]
+    assert "it was made to fail" in (study.folder / "results/liu2020/report.html").read_text()
+    # It is remembered, and nobody tries it again.
+    assert "Nothing to be done" in study.snakemake("all", config=settings("optional", 1), **client).stderr
+    # Another client is another system.
+    failing(study, "nothing")
+    done = study.snakemake("all", config=settings("optional", 1), **client)
+    assert done.returncode == 0, done.stderr
+    assert [one["status"] for one in records(study)] == ["valid"] * 3 and not any(reasons(study).values())
+
+
+def test_a_required_runtime_that_does_not_work_in_several_nodes_stops_the_workflow_before_a_run(study):
+    done = study.snakemake("measurements", config=settings("required", 1), **failing(study, DAEMON))
+    assert done.returncode != 0 and not records(study)
+    assert "Required runtimes do not work here: docker (several nodes: mpirun ended with" in done.stderr
+    assert "it was made to fail" in done.stderr
+
+
+def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_the_others_go_on(study):
+    client = failing(study, "run*", f"[ -e {TRIED} ]")
+    done = study.snakemake("all", config=settings("optional", 5), **client)
+    assert done.returncode == 0, done.stderr
+    for kind in ("one node", "several nodes"):
+        said = f"plimsoll: liu2020: docker, {kind}: the first runs all failed alike: failed, the containers could not be"
+        assert done.stderr.count(said) == 1, done.stderr
+    statuses = [one["status"] for one in records(study)]
+    assert statuses.count("failed") == 6 and statuses.count("valid") == len(statuses) - 6 >= 5
+    assert "Traceback" not in done.stderr and "RuleException" not in done.stderr
+    for scheme in (ONE_NODE, TWO_NODES):
+        assert "the first runs all failed alike" in reasons(study)[scheme]
+    assert "the first runs all failed alike" in (study.folder / "results/liu2020/report.html").read_text()
+    # The next start tries it again. It is required now.
+    done = study.snakemake("all", config=settings("required", 5), **client)
+    assert done.returncode != 0
+    assert "required runtimes do not work, and their runs were skipped in this start: docker, " in done.stderr
+    failing(study, "nothing")
+    done = study.snakemake("all", config=settings("required", 5), **client)
+    assert done.returncode == 0, done.stderr
+    assert not any(reasons(study).values())
+
+
+def test_a_record_and_a_figure_whose_runs_all_fail_are_no_success(study):
+    client, asked = failing(study, "run*", f"[ -e {TRIED} ]"), settings("required", 1)
+    path = next(path for path in _planned(study, asked) if path.startswith(ONE_NODE))
+    done = study.snakemake(f"results/liu2020/runs/{path}/1.json", config=asked, **client)
+    said = "0 of 1 runs asked for count; the others do not: failed: the containers could not be started"
+    assert done.returncode != 0 and said in done.stderr.splitlines()[-1], done.stderr
+    assert [one["status"] for one in records(study)] == ["failed"]
+    # The runs on bare metal count, and the picture is there.
+    for _ in range(3):
+        done = study.snakemake(FIGURE, config=asked, **client)
+        last = done.stderr.splitlines()[-1]
+        assert done.returncode != 0 and "runs asked for count; the others do not: failed: " in last, done.stderr
+        assert (study.folder / FIGURE).is_file()
+    # Every start that the profile allows has tried them by now.
+    assert {one.get("starts", 1) for one in records(study) if one["status"] == "failed"} == {2}
+    bare = next(path for path in cells(study) if "/bare/" in path)
+    assert study.snakemake(f"results/liu2020/runs/{bare}/1.json", config=asked, **client).returncode == 0
+
+
+def _planned(project, asked: tuple[str, ...]) -> dict[str, dict]:
+    assert project.snakemake("plan", config=asked).returncode == 0
+    return cells(project)
