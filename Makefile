@@ -99,6 +99,8 @@ LONG ?= 0
 # has a default gets it before: a variable that is exported is defined, and `?=` leaves it as it is.)
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
+# What belongs to one start of the workflow: docs/statuses.md.
+export PLIMSOLL_START := $(shell date +%s%N)
 
 .PHONY: help clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
 	test-of-units test-of-users setup lint bench

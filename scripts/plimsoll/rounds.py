@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll import paths
 from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import planned
+from plimsoll.measuring import given_up, planned
 from plimsoll.planning import precision, repetitions
 from plimsoll.terminal import interruption
 
@@ -16,6 +16,7 @@ from plimsoll.terminal import interruption
 def make(targets: list[str], settings: list[str]) -> None:
     """Start the workflow in the working directory for some targets, with settings as after --config. PlimsollError if it
     fails."""
+    given_up.begin()
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
     if interruption.run([*command, "--config", *settings] if settings else command):
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
