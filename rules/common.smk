@@ -17,7 +17,7 @@ from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
 from plimsoll.planning import planner, tries
-from plimsoll.terminal import again, counting, lines, requested
+from plimsoll.terminal import again, counting, interruption, lines, requested
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
@@ -138,7 +138,7 @@ def at_end():
 
 def say_last():
     """Say why a run ended the whole workflow, below all that Snakemake says about it; or begin anew, if the plan has changed."""
-    if stop.begins_anew(Path("results")):
+    if stop.begins_anew(Path("results")) and not interruption.happened.is_set():
         stop.forget(Path("results"))
         try:
             again.with_another_plan(workflow.rundir, workflow.persistence.unlock)

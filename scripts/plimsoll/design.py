@@ -63,7 +63,7 @@ class Cells(Protocol):
         """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
 
     def kind(self, cell: Cell) -> str:
-        """What a cell needs of its runtime, in words (`several nodes`). Of the cells of one runtime and kind, all work or none."""
+        """What a cell needs of its runtime, in words (`several nodes`): one cell of a kind works if another one does."""
 
     def trial(self, plan: Plan, cells: Sequence[Cell]) -> Cell:
         """The cheapest of the cells, all of one runtime and kind, with the smallest problem: whether it runs says whether they

@@ -311,8 +311,8 @@ def _give_up_failing(run: Run) -> None:
         given_up.note(run.study_folder, group, reason)
         stop.begin_anew(run.study_folder)
         raise PlimsollError(
-            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. To try "
-            f"them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."
+            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
+            f"To try them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Runtimes that do not work, or no longer, and what was asked for and is not there: with a Docker client that fails on purpose."""
+"""Runtimes that do not work, or no longer, and what was asked for and is not there: a Docker client fails on purpose."""
 
 import json
 import os

@@ -33,8 +33,8 @@ def refuse_given_up(plan: Plan) -> None:
     if groups := plan.get("given_up"):
         named = "; ".join(f"{group} ({reason})" for group, reason in groups.items())
         raise PlimsollError(
-            f"{plan['study']}: required runtimes do not work, and their runs were skipped in this start: {named}. What was measured "
-            "is kept. Repair the runtime, and start again."
+            f"{plan['study']}: required runtimes do not work, and their runs were skipped in this start: {named}. What was "
+            "measured is kept. Repair the runtime, and start again."
         )
 
 
