@@ -42,7 +42,9 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
             "mounts": {name: str(path) for name, path in mounted.items()},
         },
         "virtualisation": _virtualisation(),
-        "runtimes": tried or {},
+        "runtimes": {
+            name: {key: value for key, value in one.items() if key != "look"} for name, one in (tried or {}).items()
+        },
         **_among_many(),
     }
 
@@ -100,7 +102,10 @@ def _placed(host: Host) -> list[tuple[str, str]]:
 
 
 def _runtime(result: dict) -> str:
-    return f"works: {result['version']}" if result["works"] else f"does not work: {result['reason']}"
+    if not result["works"]:
+        return f"does not work: {result['reason']}"
+    failing = [f"; {kind} does not: {reason}" for kind, reason in result.get("kinds", {}).items() if reason]
+    return f"works: {result['version']}{''.join(failing)}"
 
 
 def _node(node: dict) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 from plimsoll import documents, environments
 from plimsoll.environments.base import Environment
 from plimsoll.interchange import Cell
-from plimsoll.measuring import given_up, system
+from plimsoll.measuring import given_up, record, system
 from plimsoll.measuring.given_up import Group
 
 ENDING = ".runtimes.json"
@@ -59,7 +59,8 @@ def look(environment: Environment, results: Path) -> Look:
 
 
 def _place(results: Path) -> list[str | int]:
-    return [str(results.resolve()), os.statvfs(results).f_flag, os.geteuid()]
+    # No path: it may travel in an archive.
+    return [record.fingerprint(str(results.resolve())), os.statvfs(results).f_flag, os.geteuid()]
 
 
 def of_image(image: str, tried: Mapping[str, Tried], wishes: Mapping[str, str]) -> dict[str, str]:

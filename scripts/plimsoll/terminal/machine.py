@@ -12,7 +12,7 @@ from plimsoll.config import configuration, studies
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
-from plimsoll.planning import configured
+from plimsoll.planning import configured, tries
 from plimsoll.terminal import listing, standing
 
 PATIENCE_SECONDS = 1.5
@@ -22,9 +22,10 @@ def text(designs: Mapping[str, Design], settings: list[str], only: str | None, w
     """The listing of the studies that the configuration selects, or of `only` those named, in lines of at most `width`."""
     config = configuration.read(settings)
     loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
-    runtimes = look(studies.wishes_of_all(loaded.values(), config["runtimes"]))
+    wishes, results = studies.wishes_of_all(loaded.values(), config["runtimes"]), Path("results")
+    runtimes = look(wishes)
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
-    unavailable, results = {} if config.get("host_file") else silent, Path("results")
+    unavailable = {} if config.get("host_file") else silent | tries.found(results, loaded, wishes)
     plans = configured.plans(loaded, config, configured.host(config), unavailable, results)
     there = {name: standing.of_runs(results / name, plan, plan["order"]) for name, plan in plans.items()}
     whole = [listing.of_studies(plans, there, config["profile"]), listing.of_runtimes(plans, there, runtimes)]
