@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from plimsoll.instruments.events import COUNTERS as COUNTED
 from plimsoll.instruments.mpi_profile import GROUPS, PATTERNS
 from plimsoll.measuring import record, status
 from plimsoll.planning import planner, sessions
+from plimsoll.planning.repetitions import NOTHING, Asked
 
 BLOCKS = 3
 BEGUN = 1_790_000_000.0
@@ -53,19 +54,26 @@ def image_of(study: Study) -> dict:
     }
 
 
-def plan_of(study: Study, host: dict, blocks: int = BLOCKS) -> dict:
-    """A plan on the ci profile in which every runtime of the configuration works."""
+def plan_of(study: Study, host: dict, blocks: int = BLOCKS, off: Iterable[str] = (), asked: Asked = NOTHING) -> dict:
+    """A plan on the ci profile in which every runtime of the configuration works but those that are `off`."""
     config = yaml.safe_load((paths.PROJECT / "config/config.yaml").read_text())
-    return planner.make(study, studies.profile("ci"), host, {**config, "profile": "ci", "repetitions": blocks}, {})
+    config |= {"profile": "ci", "repetitions": None if asked.exact else blocks}
+    config["runtimes"] |= dict.fromkeys(off, "off")
+    return planner.make(study, studies.profile("ci"), host, config, {}, asked)
 
 
-def write(folder: Path, study: Study, plan: dict, session: int = 1) -> None:
-    """A study's plan, the records of a session, and what describes its system, in its folder of results; host and image beside
-    it."""
+# From a record to the one that is kept; None where there is none.
+Kept = Callable[[dict], dict | None]
+
+
+def write(folder: Path, study: Study, plan: dict, session: int = 1, kept: Kept = lambda told: told) -> None:
+    """A study's plan, the records of a session that are `kept`, and what describes its system, in its folder of results; host
+    and image beside it."""
     results = folder.parent
     planner.write(plan, folder / "plan.json")
     for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text()), session):
-        record.keep(record.path_of(folder / "runs", path, repetition), told)
+        if found := kept(told):
+            record.keep(record.path_of(folder / "runs", path, repetition), found)
     seen = {"boot": f"of session {session}", "settings": {}, "programs": {}}
     (folder / "system.json").write_text(json.dumps({"identities": {}, "parts": {}, "seen": seen}))
     tried = {name: {"works": True, "version": "1.0", "features": SEEN} for name in ("bare", "docker", "singularity")}
@@ -186,7 +194,25 @@ FOUND = {
 }
 
 
-def make(study: Study) -> None:
+# Draws the figure of a study, by its names.
+Drawing = Callable[[Study, str], None]
+
+
+def by_stage(study: Study, figure: str) -> None:
+    """Draw a figure as the workflow does."""
+    folder, notebook = f"results/{study['id']}", str(sources.notebook(chart_of(study, figure)))
+    drawn = {"output": f"{folder}/figures/{figure}", "executed": f"{folder}/notebooks/{figure}.ipynb"}
+    given = {"study": f"config/studies/{study['id']}.yaml", "plan": f"{folder}/plan.json", "results": folder}
+    _stage("figure", figure=figure, **given, notebook=notebook, **drawn)
+
+
+def chart_of(study: Study, figure: str) -> sources.Source:
+    """The chart of a study's figure, as its source has it."""
+    charts = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
+    return charts[study["figures"][figure]["chart"]]
+
+
+def make(study: Study, draw: Drawing = by_stage) -> None:
     """All that the workflow makes of a study's records, in results/ of the working directory."""
     name, folder = study["id"], f"results/{study['id']}"
     for place in ("tables", "figures", "notebooks"):
@@ -207,12 +233,8 @@ def make(study: Study) -> None:
     _stage("claims", study=name, plan=plan, **observed, **judged)
     together = f"{folder}/sessions.json"
     _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv")
-    charts = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
-    for figure, content in study["figures"].items():
-        notebook = str(sources.notebook(charts[content["chart"]]))
-        drawn = {"output": f"{folder}/figures/{figure}", "executed": f"{folder}/notebooks/{figure}.ipynb"}
-        given = {"study": f"config/studies/{name}.yaml", "plan": plan, "results": folder, "notebook": notebook}
-        _stage("figure", figure=figure, **given, **drawn)
+    for figure in study["figures"]:
+        draw(study, figure)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
     made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, "sessions": together}
     _stage("report", study=name, **made, **observed, **judged, **folders, output=f"{folder}/report.html")

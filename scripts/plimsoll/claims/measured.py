@@ -90,7 +90,9 @@ def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
     """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds), of those that are its
     launch's the run's share."""
     phases = [column for column in runs if column.endswith("_seconds")]
-    if not phases or runs.empty:
+    # Where there is no record, nothing is known of a run.
+    runs = runs[runs[phases].notna().any(axis=1)]
+    if runs.empty:
         return {}
     shared = [column for column in phases if column != OWN]
     own = runs[OWN].fillna(0) if OWN in runs else 0

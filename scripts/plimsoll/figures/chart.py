@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 from plimsoll.figures import style
 from plimsoll.figures.data import FigureData
 
+# Why a figure shows nothing that was planned and measured: a comparison of two settings where only one is there, say.
+NOTHING_OF_IT = "of what it compares nothing was planned and measured on this machine"
+
 
 class Chart(ABC):
     """A kind of chart. A study's figure names it; it lies in the `charts` folder of a design, listed there in CHARTS.
@@ -62,10 +65,17 @@ class Drawn:
 
 
 def drawn(chart: Chart, data: FigureData) -> Drawn:
-    """A figure by its chart; where nothing of it can be measured here, a statement of the reason in its place."""
+    """A figure by its chart; where it has nothing to show, a statement of the reason in its place."""
     summary = chart.summarise(data)
-    if data.reason:
-        words = f"Not measured here: {data.reason}."
-        return Drawn(data, summary, style.statement(data.title, data.reason), words, f"{data.title}. {words}")
+    if reason := data.reason or (NOTHING_OF_IT if summary.empty else None):
+        words = f"Not measured here: {reason}."
+        return Drawn(data, summary, style.statement(data.title, reason), words, f"{data.title}. {words}")
     caption, alternative = (words(data, summary) for words in (chart.caption, chart.alternative))
-    return Drawn(data, summary, chart.draw(data, summary), caption, alternative)
+    return Drawn(data, summary, chart.draw(data, summary), f"{caption}{_without_values(data)}", alternative)
+
+
+def _without_values(data: FigureData) -> str:
+    """For the end of a caption: the metrics of which no run has a value, although the host can measure them."""
+    observed = set(data.observations["metric"]) if len(data.observations) else set()
+    silent = [metric["label"] for name, metric in data.metrics.items() if name not in observed and name not in data.unseen]
+    return f" No run that counts has a value of: {', '.join(silent)}." if silent else ""

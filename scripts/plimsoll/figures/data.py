@@ -16,8 +16,9 @@ class FigureData:
 
     `metrics` describes each metric that is shown (label, unit, better). `cells` are those that were planned and can be measured
     here, each with its factors and the runs that were planned of it (`repetitions`; the profile's number is that of the whole
-    figure). `missing` says which cannot be measured, and why; `unseen` says why single metrics cannot;
-    `reason` says why nothing can (None if something can). `options` is what the study's figure and its design add.
+    figure). `missing` says which cannot be measured, and why; `unseen` says why single metrics cannot. `reason` says why
+    nothing is shown: nothing can be measured here, or no run counts (None if something is). `options` is what the study's
+    figure and its design add.
     `observations` has one row per metric of a run that counts; `tables` has what else the design gathered, by name.
     """
 

@@ -2,7 +2,11 @@
 
 import os
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from plimsoll.analysis import collect
 from plimsoll.config.studies import Study
@@ -10,6 +14,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures.data import FigureData
 from plimsoll.host import private
 from plimsoll.interchange import Plan
+from plimsoll.measuring import status
 from plimsoll.planning import availability
 
 # Of a metric, what charts are told.
@@ -22,10 +27,25 @@ REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] ")
 
 def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
     """A figure's data from the records below `results`, the study's folder."""
-    runs = availability.figure_runs(plan, study, name)
-    observations, _ = collect.collect(results / "runs", plan, study, runs)
-    tables = study.design.readings.gather(study, plan, name, results, runs)
-    return described(study, plan, name, observations, tables)
+    wanted = availability.figure_runs(plan, study, name)
+    observations, runs = collect.collect(results / "runs", plan, study, wanted)
+    tables = study.design.readings.gather(study, plan, name, results, wanted)
+    told = described(study, plan, name, observations, tables)
+    return replace(told, reason=told.reason or nothing_counts(told, runs))
+
+
+def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
+    """Why a figure has nothing to show although its `runs` were planned; None if it has something, or needs no run."""
+    if runs.empty or data.observations["metric"].isin(data.metrics).any():
+        return None
+    if len(data.observations):
+        return "its runs have no value of what it shows"
+    none = f"none of its {len(runs)} run{'s' if len(runs) > 1 else ''} counts"
+    tried = runs[~runs["status"].isin((status.DAMAGED, status.STALE))]
+    if tried.empty:
+        return f"{none}, as there is no record of them that can be used"
+    (ended, reason), number = Counter(zip(tried["status"], tried["reason"], strict=True)).most_common(1)[0]
+    return f"{none} ({number} {ended}: {reason})"
 
 
 def described(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:

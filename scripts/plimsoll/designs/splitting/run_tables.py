@@ -11,26 +11,29 @@ from plimsoll.planning.availability import Unmeasurable
 
 # The paper's name of a section of HPCC where it is not ours.
 PRINTED_SECTION = {"beff": "b_eff"}
+NO_RUN = "no run that it is made from counts"
 KEYS = ["hardware", "mode", "section"]
 
 
 def profiled(asked: Asked) -> pd.DataFrame:
-    """Table 1 from the records; where nothing of it can be measured here, the paper's values and a column `not_here` with the
+    """Table 1 from the records; where nothing of it was measured, the paper's values and a column `not_here` with the
     reason."""
     if none := availability.table(asked.plan, asked.study, asked.name):
         return asked.printed().assign(not_here=str(none))
     runs = availability.runs(asked.plan, asked.study, asked.name)
-    return mpi_profile(profile.summarise(profiles.gather(asked.folder, asked.plan, runs)), asked.printed())
+    ours = profile.summarise(profiles.gather(asked.folder, asked.plan, runs))
+    return asked.printed().assign(not_here=NO_RUN) if ours.empty else mpi_profile(ours, asked.printed())
 
 
 def located(asked: Asked) -> pd.DataFrame:
-    """Table 6 from the records; where nothing of it can be measured here, the paper's values and a column `not_here` with the
+    """Table 6 from the records; where nothing of it was measured, the paper's values and a column `not_here` with the
     reason."""
     if none := availability.table(asked.plan, asked.study, asked.name):
         return asked.printed().assign(not_here=str(none))
-    return locality(
-        asked.observations(), asked.printed(), availability.metrics(asked.plan, asked.study, list(asked.study["metrics"]))
-    )
+    observations = asked.observations()
+    if observations.empty:
+        return asked.printed().assign(not_here=NO_RUN)
+    return locality(observations, asked.printed(), availability.metrics(asked.plan, asked.study, list(asked.study["metrics"])))
 
 
 def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from plimsoll.host import cpulist
 
 CONTAINERS = plt.get_cmap("cividis")
 PANEL = ["hardware", "affinity", "scheme"]
+COLUMNS = ("hardware", "scheme", "affinity", "mode", "container", "ranks", "cpus", "nodes", "core_of_rank")
 
 
 class Scenarios(Chart):
@@ -39,7 +40,8 @@ class Scenarios(Chart):
                 row = {"hardware": key[0], "scheme": key[1], "affinity": key[2], "mode": cell["mode"], "container": number + 1}
                 ranks = f"{number * each}-{(number + 1) * each - 1}" if each > 1 else str(number)
                 rows.append({**row, "ranks": ranks, "cpus": place["cpus"], "nodes": place["nodes"], "core_of_rank": cores})
-        return pd.DataFrame(rows).sort_values(["hardware", "affinity", "scheme", "container"], ignore_index=True)
+        table = pd.DataFrame(rows, columns=list(COLUMNS))
+        return table.sort_values(["hardware", "affinity", "scheme", "container"], ignore_index=True)
 
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
         style.apply()

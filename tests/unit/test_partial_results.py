@@ -1,0 +1,192 @@
+"""Whatever part of a study was measured, every table, figure and page can be made of it, and says what it lacks."""
+
+import contextlib
+import io
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from IPython.core.interactiveshell import InteractiveShell
+from plimsoll import __main__ as stages
+from plimsoll import environments, paths
+from plimsoll.config import studies
+from plimsoll.config.studies import Study
+from plimsoll.figures import chart, notebook, render, sources, style
+from plimsoll.measuring import planned, status
+from plimsoll.planning import availability
+from plimsoll.planning.repetitions import Asked
+from plimsoll.terminal import closing
+
+from tests import made_up, pages
+from tests.conftest import built, small
+
+STUDIES = studies.names(studies.STUDIES)
+# What a page shows beside it and the test does not make.
+NOT_MADE = (".pdf", ".ipynb", ".observations.csv", "raw/", "runs/")
+# One in so many cells, where some were measured.
+SOME = 3
+# Of a user who has no other engine.
+NOT_APPTAINER = tuple(name for name in environments.known() if name not in ("bare", "singularity", "singularity-user"))
+
+
+def number_of(cell: str) -> int:
+    """A number that is the same for a cell in every process."""
+    return zlib.crc32(cell.encode())
+
+
+def failed(told: dict) -> dict:
+    """The record of a run that failed."""
+    left = {key: value for key, value in told.items() if key not in ("bits", "values", "iterations", "jobs", "lost")}
+    return {**left, "status": status.FAILED, "reason": "it ended with 1"}
+
+
+def of_runtime(*names: str) -> made_up.Kept:
+    return lambda told: told if told["cell"]["runtime"] in names else None
+
+
+def of_one_cell(least: int) -> made_up.Kept:
+    """The first cell that is met, and the runs of it from the first to `least`."""
+    chosen: list[str] = []
+
+    def kept(told: dict) -> dict | None:
+        chosen[:] = chosen or [told["cell"]["path"]]
+        return told if chosen == [told["cell"]["path"]] and told["repetition"] <= least else None
+
+    return kept
+
+
+def of_one_benchmark() -> made_up.Kept:
+    """The records of the benchmark, or of the set of them, that is met first: the others' metrics have no value."""
+    chosen: list[object] = []
+
+    def kept(told: dict) -> dict | None:
+        own = [told["cell"].get(key) for key in ("section", "task", "benchmark", "members", "strategy")]
+        chosen[:] = chosen or own
+        return told if own == chosen else None
+
+    return kept
+
+
+class Shape(NamedTuple):
+    """What was measured of a study: the records that are `kept`, without runtimes that are `off`, in a time that is enough for
+    so many `cells`."""
+
+    kept: Callable[[], made_up.Kept]
+    off: tuple[str, ...] = ()
+    cells: int | None = None
+
+    def plan(self, study: Study) -> dict:
+        """The plan of a study."""
+        whole = made_up.plan_of(study, small(), off=self.off)
+        if self.cells is None:
+            return whole
+        asked = dict.fromkeys(list(dict.fromkeys(cell for cell, _ in whole["order"]))[: self.cells], 1)
+        return made_up.plan_of(study, small(), off=self.off, asked=Asked(asked, exact=True))
+
+
+SHAPES = {
+    "nothing": Shape(lambda: lambda told: None),
+    "some cells": Shape(lambda: lambda told: told if number_of(told["cell"]["path"]) % SOME == 0 else None),
+    "Apptainer alone, and little time": Shape(lambda: lambda told: told, NOT_APPTAINER, 3),
+}
+# Those of which every figure is drawn, and not one of each chart.
+WHOLE = ("nothing", "Apptainer alone, and little time")
+MORE = {
+    "one cell": Shape(lambda: of_one_cell(made_up.BLOCKS)),
+    "bare metal only": Shape(lambda: of_runtime("bare", "any")),
+    "failures only": Shape(lambda: failed),
+    "Docker only": Shape(lambda: of_runtime("docker")),
+    "Apptainer only": Shape(lambda: of_runtime("singularity", "singularity-instance")),
+    "one benchmark": Shape(of_one_benchmark),
+    "one run": Shape(lambda: of_one_cell(1)),
+    "one block": Shape(lambda: lambda told: told if told["repetition"] == 1 else None),
+}
+
+
+@cache
+def code_of(name: str) -> tuple[str, ...]:
+    """The cells of a notebook that hold code, but for its parameters."""
+    cells = nbformat.read(sources.NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    return tuple(code[1:])
+
+
+def run(name: str, figure: str, results: Path) -> None:
+    """Run a notebook's code here, as a kernel takes a second to start."""
+    shell = InteractiveShell.instance()
+    shell.reset(new_session=False)
+    shell.push({"results": str(results), "figure": figure, "output": ""})
+    with contextlib.redirect_stdout(io.StringIO()):
+        for code in code_of(name):
+            done = shell.run_cell(code)
+            done.raise_error()
+
+
+def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.Drawn]:
+    """All that the workflow makes of the records that are kept, in the working directory; the figures that were drawn: one for
+    each chart, or every one."""
+    study, folder = built(name), Path("results", name)
+    folder.mkdir(parents=True)
+    made_up.write(folder, study, plan, kept=kept)
+    drawn: list[chart.Drawn] = []
+    opened: set[str] = set()
+
+    def draw(study: Study, figure: str) -> None:
+        source = made_up.chart_of(study, figure)
+        data = render.gather(study, planned.read(folder / "plan.json", study.design.factors), figure, folder)
+        if source.name not in opened or every:
+            drawn.append(chart.drawn(study.design.chart(source.name), data))
+            drawn[-1].save(folder / "figures" / figure)
+            data.write(folder / "figures")
+            if source.name not in opened:
+                run(source.notebook, figure, folder)
+            plt.close("all")
+        else:
+            for ending in (".png", ".csv", ".txt", ".alt.txt"):
+                (folder / f"figures/{figure}{ending}").write_text("a figure that is drawn like another one\n")
+        opened.add(source.name)
+
+    made_up.make(study, draw)
+    return drawn
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the project's configuration, in which pictures are quickly made."""
+    (tmp_path / "config").symlink_to(paths.PROJECT / "config")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(style, "save", lambda figure, stem: figure.savefig(f"{stem}.png", dpi=30))
+    monkeypatch.setattr(notebook, "picture", lambda figure, alternative="": alternative)
+    return tmp_path
+
+
+def check_pages(name: str) -> BeautifulSoup:
+    """The report and the page of verdicts can be read by everyone; the report."""
+    folder = Path("results", name)
+    given = {"verdicts": "claims.json", "comparisons": "comparisons.csv", "answers": "answer.csv", "sessions": "sessions.json"}
+    words = [word for option, file in given.items() for word in (f"--{option}", str(folder / file))]
+    assert stages.main(["verdicts", *words, "--page", "results/claims.html", "--table", "results/claims.csv"]) == 0
+    pages.check(Path("results/claims.html").read_text(), Path("results"), NOT_MADE)
+    assert name in closing.of_studies(Path("results"), {name: built(name)}, 80)
+    return pages.check((folder / "report.html").read_text(), folder, NOT_MADE)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("shape", [*SHAPES, *(pytest.param(name, marks=pytest.mark.long) for name in MORE)])
+def test_everything_is_made_of_what_was_measured(place, name, shape):
+    described = {**SHAPES, **MORE}[shape]
+    plan = described.plan(built(name))
+    if not plan["cells"]:
+        # The workflow says that no cell is left of the study (plimsoll.workflow.prepare), and makes nothing.
+        return
+    for one in make(name, described.kept(), plan, every=shape in WHOLE):
+        assert one.caption.endswith(".") and one.alternative
+        if shape == "nothing" and availability.figure_runs(plan, built(name), one.data.name):
+            assert "Not measured here: none of its " in one.caption
+    check_pages(name)
