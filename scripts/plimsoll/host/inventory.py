@@ -42,9 +42,7 @@ def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = (
             "mounts": {name: str(path) for name, path in mounted.items()},
         },
         "virtualisation": _virtualisation(),
-        "runtimes": {
-            name: {key: value for key, value in one.items() if key != "look"} for name, one in (tried or {}).items()
-        },
+        "runtimes": {name: {key: value for key, value in one.items() if key != "look"} for name, one in (tried or {}).items()},
         **_among_many(),
     }
 
