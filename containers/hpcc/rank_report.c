@@ -8,6 +8,7 @@
  * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
  * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed),
  * whether Open MPI yields the processor while it waits, and how often the kernel switched and migrated the rank meanwhile.
+ * Which kernels OpenBLAS chose for this processor, on how many threads, and which vector instructions the processor has.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,12 +22,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_INTERFACES 64
+
+extern char *openblas_get_corename(void);
+extern int openblas_get_num_threads(void);
 
 struct traffic { char name[32]; unsigned long long bytes; };
 
@@ -117,6 +122,18 @@ static const char *single_copy(void) {
   return errno == EPERM ? "refused" : "unavailable";
 }
 
+/* The widest vector instructions that this process may use, as OpenBLAS asks for them: its AVX-512 kernels need AVX512VL. Asked
+ * here, since a virtual machine may have another processor than its host. */
+static const char *vector_instructions(void) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512vl")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+  return __builtin_cpu_supports("avx") ? "AVX" : "SSE";
+#else
+  return getauxval(AT_HWCAP) & HWCAP_SVE ? "SVE" : "NEON";
+#endif
+}
+
 static int write_object(struct dl_phdr_info *info, size_t size, void *out) {
   /* The main program has no name here; /proc/self/exe would be the loader on bare metal. */
   const char *name = info->dlpi_name[0] ? info->dlpi_name : program_invocation_name;
@@ -195,6 +212,8 @@ static void report(double benchmark_seconds, struct scheduling ended) {
   fprintf(out, "\"init_seconds\": %.6f, \"benchmark_seconds\": %.6f, \"cpu_seconds\": %.6f,\n", init_seconds, benchmark_seconds,
           usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
   fprintf(out, "\"yields_when_idle\": \"%s\",\n", yields_when_idle());
+  fprintf(out, "\"blas\": {\"kernels\": \"%s\", \"threads\": %d, \"processor\": \"%s\"},\n", openblas_get_corename(),
+          openblas_get_num_threads(), vector_instructions());
   fprintf(out, "\"context_switches\": {\"voluntary\": %lld, \"involuntary\": %lld}, \"migrations\": ",
           ended.voluntary - scheduled.voluntary, ended.involuntary - scheduled.involuntary);
   if (ended.migrations < 0) fprintf(out, "null,\n");

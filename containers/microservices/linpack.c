@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <time.h>
 
 extern void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *pivots, double *b, const int *ldb, int *info);
@@ -27,6 +28,20 @@ static double next(uint64_t *state)
 {
     *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
     return (double)(*state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+/* The widest vector instructions that this process may use, as OpenBLAS asks for them: its AVX-512 kernels need AVX512VL. */
+static const char *vector_instructions(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512vl"))
+        return "AVX-512";
+    if (__builtin_cpu_supports("avx2"))
+        return "AVX2";
+    return __builtin_cpu_supports("avx") ? "AVX" : "SSE";
+#else
+    return getauxval(AT_HWCAP) & HWCAP_SVE ? "SVE" : "NEON";
+#endif
 }
 
 static double residual(int n, const double *x)
@@ -80,7 +95,8 @@ int main(int argc, char **argv)
         return 1;
     }
     double operations = 2.0 / 3.0 * n * (double)n * n + 2.0 * n * (double)n;
-    printf("order=%d\nthreads=%d\nkernel=%s\nseconds=%.6f\ngflops=%.6f\nresidual=%.6g\n", n, openblas_get_num_threads(),
-           openblas_get_corename(), seconds, operations / seconds / 1e9, residual(n, b));
+    printf("order=%d\nthreads=%d\nkernel=%s\nprocessor=%s\nseconds=%.6f\ngflops=%.6f\nresidual=%.6g\n", n,
+           openblas_get_num_threads(), openblas_get_corename(), vector_instructions(), seconds, operations / seconds / 1e9,
+           residual(n, b));
     return 0;
 }

@@ -28,6 +28,10 @@ class Outage(PlimsollError):
         self.cause, self.remedy = cause, remedy
 
 
+class Lasting(Outage):
+    """An Outage that every further attempt would meet: the workflow stops at once."""
+
+
 class ImageGone(Outage):
     """An image, or a form of it, was removed after it had been built."""
 

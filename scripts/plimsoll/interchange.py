@@ -255,5 +255,6 @@ class Record(Tried):
     attempts: int
     invalid_attempts: list[Tried]
     starts: NotRequired[int]  # how many starts of the workflow have tried it, if more than one
+    kernels: NotRequired[dict[str, str]]  # that each library chose for the processor; records of older versions have none
     checksum: NotRequired[str]  # of the file, which reading it takes away; records of older versions have none
     system: NotRequired[str]  # identity of the system; records of older versions have none

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import designs, environments
-from plimsoll.errors import ImageGone, Outage, PlimsollError, Unavailable, guarded
+from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system, watch
@@ -140,6 +140,8 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
     made, interrupted = dict.fromkeys(runs, 0), 0
     while earlier:
         attempts, problem = make_attempt([runs[path] for path in earlier])
+        if isinstance(problem, Lasting):
+            raise problem
         settled: dict[str, Record] = {}
         for path, attempt in attempts.items():
             made[path] += not problem

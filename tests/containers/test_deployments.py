@@ -1,11 +1,17 @@
 """The five deployments do what their names say: seen from inside, with real messages between real ranks."""
 
 import itertools
+import json
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from plimsoll import environments
 from plimsoll.environments import base, isolation
+from plimsoll.measuring import record
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
 from plimsoll.workloads import hpcc
@@ -23,6 +29,7 @@ ISOLATED = {"docker", "singularity-instance", "podman", *ON_HOST, "docker-shared
 # Those whose containers have host names, and those whose ranks are in the host's cgroup.
 NAMED = ISOLATED | set(SHARING)
 UNGROUPED = {"singularity", *UNPACKED}
+FLAGS = Path("/proc/cpuinfo").read_text().split()
 
 
 # Records of cells that no test changes.
@@ -114,6 +121,8 @@ def test_every_runtime_runs_the_same_bits_and_they_are_the_image_s(once, working
     assert {"hpcc", "libmpi.so.40", "libopenblas.so.0", "libc.so.6"} <= set(first)
     for name, found in records.items():
         assert found["bits"] == first, name
+        assert found["kernels"] == records["bare"]["kernels"], name
+        assert {rank["blas"]["threads"] for rank in found["ranks"]} == {1}, name
     assert set(first.values()) <= {file["build_id"] for file in image["files"].values()}
 
 
@@ -123,6 +132,29 @@ def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
     # The reference BLAS reaches some 3 to 6 GFLOP/s per core.
     assert found["values"]["StarDGEMM_Gflops"] > 10
     assert "libopenblas.so.0" in found["bits"]
+
+
+@pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
+@pytest.mark.parametrize("path", ["E1/bare", "E2/docker", "E2/singularity"])
+def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, working, path):
+    """As where OpenBLAS does not know a processor: named kernels reach the ranks of every runtime."""
+    working(path.rpartition("/")[2])
+    path = f"uma/exact/{path}/any/default/standard/plain/beff"
+    (workspace.folder / "plan.json").write_text(json.dumps(workspace.plan))
+    target = record.path_of(workspace.folder / "runs", path, 1)
+    fingerprint = workspace.plan["cells"][path]["fingerprint"]
+    words = [workspace.folder / "plan.json", workspace.image_path, path, 1, fingerprint, target]
+    told = subprocess.run(
+        [sys.executable, "-m", "plimsoll.measure", *map(str, words)],
+        env={**os.environ, "PLIMSOLL_BLAS_KERNELS": "Prescott"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert told.returncode == 1 and not target.exists()
+    assert re.search(r"chosen its Prescott kernels, which use SSE, and this processor has AVX", told.stderr)
+    assert re.search(r"set PLIMSOLL_BLAS_KERNELS=\w+, which all runtimes are then given, then start again", told.stderr)
+    assert len(list((workspace.folder / "raw" / path).iterdir())) == 1, "it is not tried again"
 
 
 @pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])

@@ -75,7 +75,7 @@ def test_every_image_holds_the_same_programs_and_no_other_benchmark_s(image):
     )
     assert inside.stdout.split() == ["iterate", "stream"]
     programs = {Path(path).name for path in image["bits"]}
-    assert programs == {"bonnie++", "iterate", "linpack", "netperf", "netserver", "pi", "stream"}
+    assert programs == {"bonnie++", "iterate", "libopenblas.so.0", "linpack", "netperf", "netserver", "pi", "stream"}
 
 
 @pytest.mark.parametrize("name", ["linpack", "y_cruncher", "stream", "bonnie", "netperf_tcp_stream", "netperf_tcp_rr"])
@@ -89,6 +89,7 @@ def test_each_microservice_runs_alone_with_its_limits(workspace, name):
         assert cpulist.parse(seen["cpus"]) == cpulist.parse(wanted["cpus"]) and len(cpulist.parse(seen["cpus"])) == 1
         assert seen["memory_bytes"] == wanted["memory_bytes"]
     values = found["iterations"][0]["iterations"][0]["values"]
+    assert set(found["kernels"]) == ({"OpenBLAS"} if name == "linpack" else set())
     sources = {m["source"] for m in workspace.loaded["metrics"].values() if m["benchmark"] == name and "why" not in m}
     assert sources <= set(values) and all(values[source] > 0 for source in sources)
 

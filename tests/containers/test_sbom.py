@@ -19,3 +19,6 @@ def test_a_bill_of_materials_has_what_the_image_holds(image, tmp_path):
     checksums = {one["name"]: one["hashes"][0]["content"] for one in bill["components"] if one["type"] == "file"}
     assert checksums["/opt/plimsoll/bin/hpcc"] == image["files"]["opt/plimsoll/bin/hpcc"]["sha256"]
     assert {"HPC Challenge", "debian"} <= {one["name"] for one in bill["components"]}
+    (blas,) = (one for one in bill["components"] if one["name"] == "OpenBLAS")
+    assert image["versions"]["BLAS"] == f"OpenBLAS {blas['version']}"
+    assert blas["evidence"]["occurrences"][0]["location"] == "/opt/plimsoll/lib/libopenblas.so.0"

@@ -77,6 +77,15 @@ def test_other_bits_stop_the_analysis(gather):
         gather(found(CELLS[0]), found(CELLS[1], bits={"hpcc": "aa", "libmpi.so.40": "cc"}))
 
 
+def test_other_kernels_stop_the_analysis(gather):
+    zen, haswell = ({"OpenBLAS": name} for name in ("Zen", "Haswell"))
+    with pytest.raises(PlimsollError, match="docker ran OpenBLAS's Haswell kernels, and bare its Zen kernels in "):
+        gather(found(CELLS[0], kernels=zen), found(CELLS[1], kernels=haswell))
+    # Records of older versions do not say.
+    _, runs = gather(found(CELLS[0], kernels=zen), found(CELLS[1]))
+    assert list(runs["kernels"].dropna()) == ["OpenBLAS Zen"]
+
+
 def test_another_image_stops_the_analysis(gather):
     with pytest.raises(PlimsollError, match="the image is sha256:2"):
         gather(found(CELLS[0]), found(CELLS[1], image={"tag": "plimsoll/x:1", "id": "sha256:2"}))

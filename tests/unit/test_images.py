@@ -60,7 +60,7 @@ def test_an_image_follows_the_one_that_it_is_built_from(project):
 
 
 def test_an_image_has_every_form_unless_its_file_says_which(project):
-    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None}
+    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
     assert settings.of("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
     (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
     with pytest.raises(PlimsollError, match="image.yaml"):
@@ -68,8 +68,8 @@ def test_an_image_has_every_form_unless_its_file_says_which(project):
 
 
 def test_versions_are_what_the_build_noted_or_debian_s(rootfs):
-    named = {"Thing": {"noted": "Thing"}, "library": {"package": "libthing", "called": "LibThing"}}
-    assert contents.versions(rootfs, named) == {"Thing": "1.5, patched", "library": "LibThing 0.3-1"}
+    named = {"Thing": {"noted": "Thing"}, "library": {"package": "libthing"}}
+    assert contents.versions(rootfs, named) == {"Thing": "1.5, patched", "library": "0.3-1"}
 
 
 @pytest.mark.parametrize("source", [{"noted": "Nothing"}, {"package": "nothing"}])

@@ -9,8 +9,9 @@ import time
 import pytest
 from plimsoll import designs, measure
 from plimsoll.designs.splitting import attempt, ranks
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Lasting, PlimsollError
 from plimsoll.measuring import lock, planned, process, record
+from plimsoll.workloads import kernels
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import DATA, recorded
@@ -50,6 +51,50 @@ def test_bits_leave_out_what_is_no_part_of_the_benchmark():
 def test_ranks_with_other_bits_are_refused():
     with pytest.raises(InvalidOutput, match="did not all run the same libmpi"):
         attempt.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
+
+
+def blas(kernels="Zen", processor="AVX2", threads=1):
+    return {"blas": {"kernels": kernels, "threads": threads, "processor": processor}}
+
+
+def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
+    assert attempt.chosen([blas(), blas()]) == {"OpenBLAS": "Zen"}
+    with pytest.raises(InvalidOutput, match="did not all run the same kernels of OpenBLAS, but Haswell, Zen"):
+        attempt.chosen([blas(), blas("Haswell")])
+    with pytest.raises(InvalidOutput, match="OpenBLAS had 4 threads in a rank, not one"):
+        attempt.chosen([blas(), blas(threads=4)])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "processor", "remedy"),
+    [
+        ("Prescott", "AVX2", "Haswell"),
+        # What Debian 12's OpenBLAS took on an Emerald Rapids.
+        ("Prescott", "AVX-512", "SkylakeX"),
+        ("Sandybridge", "AVX2", "Haswell"),
+        ("Haswell", "AVX-512", "SkylakeX"),
+        ("neoversen1", "SVE", "armv8sve"),
+        ("Prescott", "SSE", None),
+        ("Sandybridge", "AVX", None),
+        ("Zen", "AVX2", None),
+        # It is chosen for a processor with AVX2.
+        ("Excavator", "AVX2", None),
+        ("Cooperlake", "AVX-512", None),
+        ("armv8", "NEON", None),
+        ("a64fx", "SVE", None),
+    ],
+)
+def test_kernels_that_are_narrower_than_the_processor_stop_the_study(chosen, processor, remedy):
+    if remedy is None:
+        return kernels.refuse_narrow(chosen, processor)
+    with pytest.raises(Lasting, match=f"its {chosen} kernels, .* has {processor}.*: set PLIMSOLL_BLAS_KERNELS={remedy},"):
+        kernels.refuse_narrow(chosen, processor)
+
+
+@pytest.mark.parametrize(("chosen", "processor"), [("Zen", "AVX3"), ("Zen", "NEON"), ("Zon", "AVX2"), ("", "SSE")])
+def test_kernels_that_nobody_knows_are_no_measurement(chosen, processor):
+    with pytest.raises(InvalidOutput, match="has no kernels"):
+        kernels.refuse_narrow(chosen, processor)
 
 
 @pytest.mark.alone
@@ -138,6 +183,7 @@ REPORT = (DATA / "outputs/rank.json").read_text()
         ('"eth0": 1642436300', '"eth0": 18446744073709551615', "network_bytes.eth0: it is 18446744073709551615, and should be"),
         ('["hpcc", ', '["hpcc", "x", ', "objects.1: it has 3 entries, and should have 2"),
         ('"migrations": 1,', "", "it lacks 'migrations'"),
+        ('"threads": 1,', "", "it lacks 'threads'"),
     ],
 )
 def test_a_rank_s_report_is_whole_or_refused(tmp_path, old, new, words):

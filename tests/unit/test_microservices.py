@@ -2,6 +2,7 @@
 
 import pytest
 from plimsoll import workloads
+from plimsoll.errors import Lasting
 from plimsoll.services import iterations
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import InvalidOutput, Microservice, Room
@@ -40,7 +41,7 @@ def test_each_result_is_found():
     ("name", "text", "parameters", "reason"),
     [
         ("linpack", LINPACK.replace("=0.0017", "=160.0017"), {"order": 3500}, "residual"),
-        ("linpack", LINPACK.replace("0.00171829", "nan"), {"order": 3500}, "line 6 of its output is 'residual=nan'"),
+        ("linpack", LINPACK.replace("0.00171829", "nan"), {"order": 3500}, "line 7 of its output is 'residual=nan'"),
         (
             "linpack",
             LINPACK.replace("=43", "=44"),
@@ -48,9 +49,9 @@ def test_each_result_is_found():
             "44.9045 for its GFLOP/s, and 43.9045 by its other numbers",
         ),
         ("linpack", LINPACK, {"order": 4000}, "3500 equations"),
-        ("linpack", LINPACK[:49], {"order": 3500}, "line 4 of its output is 'seconds=0.651', where it ends"),
-        ("linpack", LINPACK[:-1], {"order": 3500}, "ends before line 7"),
-        ("linpack", LINPACK + LINPACK, {"order": 3500}, "line 7"),
+        ("linpack", LINPACK[:64], {"order": 3500}, "line 5 of its output is 'seconds=0.651', where it ends"),
+        ("linpack", LINPACK[:-1], {"order": 3500}, "ends before line 8"),
+        ("linpack", LINPACK + LINPACK, {"order": 3500}, "line 8"),
         ("linpack", "", {"order": 3500}, "it printed nothing"),
         ("stream", STREAM.replace("error=0", "error=1e-09"), OF_STREAM, "wrong by"),
         ("stream", STREAM.replace("add=29", "add=0").replace("0.310441", "0.000000"), OF_STREAM, "all its kernels"),
@@ -88,6 +89,23 @@ def test_bonnie_s_data_are_twice_all_the_memory_and_must_have_come_from_the_disk
 def test_stream_s_arrays_are_larger_than_the_caches():
     found = workloads.find("stream").parameters({"elements": 1000, "times": 5, "cache_multiple": 4}, ROOM)
     assert 8 * found["elements"] >= 4 * ROOM.cache_bytes
+
+
+def test_the_kernels_of_linpack_are_told_and_narrow_ones_stop_the_study(tmp_path):
+    line = (DATA / "outputs/loop_once.jsonl").read_text()
+    (tmp_path / "log.jsonl").write_text(line)
+    (tmp_path / "1.out").write_text(LINPACK)
+    assert iterations.kernels(workloads.find("linpack"), [tmp_path]) == {"OpenBLAS": "Haswell"}
+    assert iterations.kernels(workloads.find("stream"), [tmp_path]) == {}
+    with pytest.raises(Lasting, match="Nehalem kernels, which use SSE, and this processor has AVX2"):
+        result("linpack", LINPACK.replace("Haswell", "Nehalem"), order=3500)
+
+
+def test_linpack_is_given_the_kernels_that_the_user_names(monkeypatch):
+    linpack = workloads.find("linpack")
+    assert linpack.command({"order": 9}, 0, {}) == ["/opt/plimsoll/bin/linpack", "9"]
+    monkeypatch.setenv("PLIMSOLL_BLAS_KERNELS", "Haswell")
+    assert linpack.command({"order": 9}, 0, {})[:2] == ["/usr/bin/env", "OPENBLAS_CORETYPE=Haswell"]
 
 
 def test_a_substitute_says_so_and_others_do_not():

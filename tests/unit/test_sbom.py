@@ -152,6 +152,27 @@ def test_jars_are_known_by_their_checksums(made, monkeypatch):
     assert "/opt/plimsoll/bin/prices.jar" in found and "/opt/hadoop/lib/any-name.jar" not in found
 
 
+def test_a_library_that_was_unpacked_from_a_jar_names_it_and_another_one_at_its_place_does_not(made, monkeypatch):
+    jar = "org/bytedeco/openblas/0.3-1.5/openblas-0.3-1.5-linux-x86_64.jar"
+    path = "opt/plimsoll/lib/libopenblas.so.0"
+    files = {path: hashlib.sha256(b"a library").hexdigest()}
+    stated = {"OpenBLAS": {"version": "0.3", "jars": "org/bytedeco/openblas/0.3-1.5/", "files": files}}
+    monkeypatch.setattr(jars, "listed", lambda lock: {jar: "1" * 64})
+    monkeypatch.setattr(contents, "stated", lambda name: {**contents.NOTHING, "unpacked": stated})
+    found = by_name(made.bill(made.add("plimsoll/hpcc:1", DEBIAN, {**OURS, path: "a library"})))
+    assert found["OpenBLAS"]["purl"] == "pkg:maven/org.bytedeco/openblas@0.3-1.5"
+    (place,) = found["OpenBLAS"]["externalReferences"]
+    assert place["url"].endswith(jar) and place["hashes"][0]["content"] == "1" * 64
+    # On another architecture it is Debian's.
+    assert "OpenBLAS" not in by_name(made.bill(made.add("plimsoll/hpcc:2", DEBIAN, {**OURS, path: "another"})))
+
+
+def test_what_is_unpacked_has_a_jar_in_the_list():
+    for name in ("hpcc", "microservices"):
+        (given,) = contents.stated(name)["unpacked"].values()
+        assert any(path.startswith(given["jars"]) for path in jars.listed(PROJECT / f"containers/{name}/jars.lock"))
+
+
 def test_stages_are_told_apart_by_what_they_depend_on(made):
     image = made.add("plimsoll/nesting:1", DEBIAN, {"var/lib/dpkg/status": STATUS})
     more = f"{STATUS}\nPackage: docker.io\nStatus: install ok installed\nArchitecture: amd64\nVersion: 20.10\n"

@@ -19,11 +19,11 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
     """(observations, runs) of the wanted runs, from the records below the folder `records`.
 
     `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
-    the runs did not all run the same bits, or not on the same system.
+    the runs did not all run the same bits or kernels, or not on the same system.
     """
     columns_of = study.design.factors
     described = [*columns_of.FACTORS, *columns_of.SIZES]
-    observations, runs, bits, systems = [], [], Bits(), Systems()
+    observations, runs, bits, systems, kernels = [], [], Bits(), Systems(), Kernels()
     for cell_path, repetition in wanted:
         path = record.path_of(records, cell_path, repetition)
         cell = plan["cells"][cell_path]
@@ -41,6 +41,7 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
         systems.add(path, recorded)
         if recorded["status"] == status.VALID:
             bits.add(path, recorded)
+            kernels.add(path, recorded)
         runs.append(run)
         observations.extend(observed)
     columns = ["study", *described, *columns_of.OF_OBSERVATION, *MEASURED, *RUN]
@@ -87,6 +88,24 @@ class Bits:
                 )
 
 
+class Kernels:
+    """The kernels seen so far that libraries chose for the processor; others of the same library are refused."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[str, str, Path]] = {}
+
+    def add(self, path: Path, recorded: Record) -> None:
+        """Compare a record's kernels with those of the records before it."""
+        runtime = recorded["cell"]["runtime"]
+        for library, kernels in recorded.get("kernels", {}).items():
+            first, other, where = self.seen.setdefault(library, (kernels, runtime, path))
+            if first != kernels:
+                raise PlimsollError(
+                    f"{path}: {runtime} ran {library}'s {kernels} kernels, and {other} its {first} kernels in {where}: "
+                    "delete the records with kernels that you do not want, and they are measured again."
+                )
+
+
 class Systems:
     """The system of each runtime's records seen so far; a second one is refused."""
 
@@ -120,6 +139,7 @@ def _run(recorded: Record) -> dict:
         "place_in_order": recorded["place_in_order"],
         "started": recorded["started"],
         "raw": recorded["raw"],
+        **({"kernels": named} if (named := ", ".join(map(" ".join, recorded.get("kernels", {}).items()))) else {}),
     }
 
 

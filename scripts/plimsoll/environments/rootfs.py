@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+# Where recipes put libraries that are none of Debian's.
+OWN_LIBRARIES = "opt/plimsoll/lib"
+
 
 def libraries(rootfs: Path) -> Path:
     """Folder of the image's libraries, on any architecture."""
@@ -16,7 +19,6 @@ def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = No
     folder = libraries(rootfs)
     # Where the kernel looks for it Debian has an absolute link, which would lead out of the image.
     loader = next(path for place in (folder, rootfs / "usr/lib", rootfs / "lib64") for path in place.glob("ld-linux*"))
-    # Debian chooses the BLAS by an absolute link, which would lead out of the image.
-    path = f"{folder / 'openblas-serial'}:{folder}"
+    path = f"{rootfs / OWN_LIBRARIES}:{folder}"
     first = ["--preload", str(rootfs / preload.lstrip("/"))] if preload else []
     return [str(loader), *first, "--library-path", path, str(rootfs / program.lstrip("/")), *arguments]

@@ -3,7 +3,7 @@
 containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
 of their own, which other image it is built `from`, and which file lists the `jars` that it needs.
 containers/<image>/contents.yaml says what is in one: `programs` whose checksums are recorded beside the libraries', `versions`
-of what reports name, and what is `built` of sources that the recipe fetches.
+of what reports name, what is `built` of sources that the recipe fetches, and what is `unpacked` from jars.
 
 The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
 there is complete, because it is built aside and moved into place.
@@ -154,8 +154,8 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
 
 
 def _programs(tag: str) -> dict[str, str]:
-    """sha256 of each of our programs in an image, by its path."""
-    told = client.asked(*LOOK, tag, "sh", "-c", "sha256sum /opt/plimsoll/bin/*")
+    """sha256 of each of our programs and libraries in an image, by its path."""
+    told = client.asked(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
     rows = (line.split() for line in told.splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
 

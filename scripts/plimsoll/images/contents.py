@@ -12,15 +12,18 @@ from plimsoll.images import elf
 
 # No part of what the image is built from.
 FILE = "contents.yaml"
+NOTHING: dict = {"programs": [], "versions": {}, "built": {}, "unpacked": {}}
 # Where an image has what its build noted, and what Debian knows of its packages.
 NOTES, STATUS = "opt/plimsoll/versions.txt", "var/lib/dpkg/status"
 
 
 def stated(name: str) -> dict:
-    """What containers/<name>/ says of what is in its image: `programs`, `versions` and `built`; PlimsollError if it is
-    misspelt."""
+    """Return what containers/<name>/ says of what is in its image: `programs`, `versions`, `built` and `unpacked`.
+
+    PlimsollError if it is misspelt.
+    """
     path = paths.PROJECT / "containers" / name / FILE
-    return {"programs": [], "versions": {}, "built": {}, **(yaml_files.load(path, "contents") if path.is_file() else {})}
+    return {**NOTHING, **(yaml_files.load(path, "contents") if path.is_file() else {})}
 
 
 def noted(text: str) -> dict[str, str]:
@@ -46,7 +49,7 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
         version = by_build.get(source.get("noted")) or packages.get(source.get("package"))
         if version is None:
             raise PlimsollError(f"{FILE} names the version of {name}, and the image does not have it: {source}.")
-        told[name] = f"{source['called']} {version}" if "called" in source else version
+        told[name] = version
     return told
 
 

@@ -51,7 +51,8 @@ def bill(image: Saved, stages: Iterable[Saved]) -> str:
 
 def _parts(image: Saved, name: str) -> list[Component]:
     own, locked = _own(image), _locked(name)
-    return [_system(image), *_packages(image), *_jars(own, locked), *_built(image, name), *_files(own, locked)]
+    fetched = [*_jars(own, locked), *_built(image, name), *_unpacked(image, name)]
+    return [_system(image), *_packages(image), *fetched, *_files(own, locked)]
 
 
 def _component(kind: ComponentType, name: str, **known: object) -> Component:
@@ -133,7 +134,6 @@ def _jars(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
             purl = PackageURL(
                 "maven", group.replace("/", "."), artifact, number, {"classifier": classifier} if classifier else None
             )
-            place = XsUri(f"{jars.CENTRAL}/{locked[checksum]}")
             yield _component(
                 ComponentType.LIBRARY,
                 artifact,
@@ -141,9 +141,33 @@ def _jars(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
                 version=number,
                 purl=purl,
                 hashes=_sha256(checksum),
-                external_references=[ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=place)],
+                external_references=[_of_central(locked[checksum])],
                 evidence=_found([path]),
             )
+
+
+def _of_central(path: str, **known: list[HashType]) -> ExternalReference:
+    """Where a jar can be had, by its path in Maven Central."""
+    return ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=XsUri(f"{jars.CENTRAL}/{path}"), **known)
+
+
+def _unpacked(image: Saved, name: str) -> Iterator[Component]:
+    """Give each library that the recipe of an image unpacks from a jar, or that of an image that it is built on, where it is in
+    the image."""
+    for what, given in contents.stated(name)["unpacked"].items():
+        if there := [path for path, checksum in given["files"].items() if path in image and image.sha256(path) == checksum]:
+            group, artifact, number = given["jars"].rstrip("/").rsplit("/", 2)
+            locked = {path: checksum for checksum, path in _locked(name).items() if path.startswith(given["jars"])}
+            yield _component(
+                ComponentType.LIBRARY,
+                what,
+                version=given["version"],
+                purl=PackageURL("maven", group.replace("/", "."), artifact, number),
+                external_references=[_of_central(path, hashes=_sha256(checksum)) for path, checksum in locked.items()],
+                evidence=_found(there),
+            )
+    if below := settings.of(name)["from"]:
+        yield from _unpacked(image, below["image"])
 
 
 def _found(places: Iterable[str]) -> ComponentEvidence:

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from plimsoll.environments.rootfs import libraries, loaded
 from plimsoll.host import cpulist, shared
+from plimsoll.workloads import kernels
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
 MPIRUN = "/usr/bin/orterun"
 # Copies through shared memory, in place of one from rank to rank. Ranks in two user namespaces may not read each other's
 # memory. Open MPI 4.1 sees it, and falls back on copies that never end between such ranks, unless it is told so.
 TWO_COPIES = {"btl_vader_single_copy_mechanism": "none"}
+# What every rank is given, whatever it runs in: one thread for each.
+OF_RANKS = {"OPENBLAS_NUM_THREADS": "1"}
 RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
 
 
@@ -38,8 +41,11 @@ def environment(rootfs: Path) -> dict[str, str]:
 
 def options(temporary: Path, parameters: dict, where: list[str]) -> list[str]:
     """mpirun's options up to where ranks and programs begin; `where` says which rank goes where (`placement`)."""
-    words = ["--noprefix", *where, "--mca", "orte_tmpdir_base", str(temporary)]
-    for name, value in parameters.items():
+    given = ";".join(f"{name}={value}" for name, value in {**OF_RANKS, **kernels.variables()}.items())
+    # One setting for the ranks in all nodes: `-x` is for those of one specification.
+    own = {"orte_tmpdir_base": temporary, "mca_base_env_list": given}
+    words = ["--noprefix", *where]
+    for name, value in {**own, **parameters}.items():
         words += ["--mca", name, str(value)]
     return words
 

@@ -100,6 +100,7 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,
         "impossible": planner.impossible(plan),
+        "kernels": sorted(set(runs["kernels"].dropna())) if "kernels" in runs else [],
     }
 
 

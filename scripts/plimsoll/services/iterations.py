@@ -1,5 +1,6 @@
 """Iterations of a microservice's loop, each judged by its own output."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,16 @@ def judged(service: Microservice, parameters: dict, limit: float, folders: Seque
         {**_noted(iteration), "iteration": number, **_outcome(service, parameters, limit, folder, iteration)}
         for number, (folder, iteration) in enumerate(logged, start=1)
     ]
+
+
+def kernels(service: Microservice, folders: Sequence[Path]) -> dict[str, str]:
+    """Return the kernels that each library of a microservice chose for the processor, by the outputs of its iterations."""
+    chosen: dict[str, str] = {}
+    for folder in folders:
+        for iteration in loop.all_of(folder):
+            with contextlib.suppress(InvalidOutput):
+                chosen |= service.kernels(printed.text_of(loop.output_of(folder, iteration["iteration"])))
+    return chosen
 
 
 def _noted(iteration: dict) -> dict:

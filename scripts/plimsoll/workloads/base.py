@@ -141,6 +141,10 @@ class Microservice(Workload):
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Values of one iteration's output; InvalidOutput unless it is complete and its own checks passed."""
 
+    def kernels(self, text: str) -> dict[str, str]:
+        """Return the kernels that each library chose for the processor, by an iteration's output."""
+        return {}
+
     def took(self, values: dict[str, float], parameters: dict) -> float:
         """Seconds that an iteration took at least, by the values that it printed: its process cannot have ended sooner."""
         return 0.0

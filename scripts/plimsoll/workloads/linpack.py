@@ -1,17 +1,19 @@
 """Linpack: a dense system solved by dgesv (containers/microservices/linpack.c)."""
 
+import re
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # HPL's threshold for the scaled residual.
 RESIDUAL = 16.0
 PRINTED = (
     printed.named(order=printed.INTEGER, threads=printed.INTEGER)
-    + f"kernel={printed.REST}\n"
+    + f"kernel={printed.REST}\nprocessor={printed.REST}\n"
     + printed.named(seconds=printed.fixed(6), gflops=printed.fixed(6), residual=printed.GENERAL)
 )
+CHOSEN = re.compile(r"^kernel=(?P<kernels>.*)\nprocessor=(?P<processor>.*)$", re.MULTILINE)
 # Seconds are rounded to a millionth.
 ROUNDED = 1e-6
 
@@ -35,11 +37,14 @@ class Linpack(Microservice):
         return int(1.1 * 8 * parameters["order"] ** 2)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        return [f"{FOLDER}/linpack", str(parameters["order"])]
+        given = [f"{name}={value}" for name, value in kernels.variables().items()]
+        return [*(["/usr/bin/env", *given] if given else []), f"{FOLDER}/linpack", str(parameters["order"])]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`gflops`, of a solution whose residual is small enough."""
+        """`gflops`, of a solution whose residual is small enough. Lasting if the processor has wider vector instructions than
+        the kernels use."""
         found = printed.numbers(PRINTED, text)
+        kernels.refuse_narrow(**CHOSEN.search(text).groupdict())
         if found["order"] != parameters["order"] or 0 in (found["gflops"], found["seconds"]):
             raise InvalidOutput(f"it solved {found['order']:.0f} equations at {found['gflops']} GFLOP/s")
         rate = operations(found["order"]) / found["seconds"] / 1e9
@@ -47,6 +52,11 @@ class Linpack(Microservice):
         if found["residual"] > RESIDUAL:
             raise InvalidOutput(f"its scaled residual is {found['residual']:g}, at most {RESIDUAL:g} is allowed")
         return found
+
+    def kernels(self, text: str) -> dict[str, str]:
+        """OpenBLAS's."""
+        chosen = CHOSEN.search(text)
+        return {kernels.LIBRARY: chosen["kernels"]} if chosen else {}
 
     def took(self, values: dict[str, float], parameters: dict) -> float:
         return values["seconds"]

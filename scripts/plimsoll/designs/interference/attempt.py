@@ -254,6 +254,7 @@ class _Run:
                 for place, (name, iterations) in enumerate(zip(self.cell["members"], members, strict=True))
             ],
             "bits": self.attempt.image["bits"],
+            "kernels": self._kernels(),
         }
         problem = self.misplaced or judge.too_few(self.cell, members)
         problem = problem or judge.not_on_disk(self.members, self.cell, members, measured["device"])
@@ -267,6 +268,13 @@ class _Run:
         member = self.members[place]
         given = self.cell["parameters"][member.name], self.cell["iteration_limit_seconds"]
         return iterations.judged(member, *given, self._folders(place))
+
+    def _kernels(self) -> dict[str, str]:
+        return {
+            library: kernels
+            for place, member in enumerate(self.members)
+            for library, kernels in iterations.kernels(member, self._folders(place)).items()
+        }
 
     def _folders(self, place: int) -> list[Path]:
         """Where the output of a member's loops lies, in order: a pair has one loop per member, case 1 one loop per

@@ -19,7 +19,7 @@ from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
-from plimsoll.workloads import printed
+from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Containers have no limits.
@@ -175,6 +175,7 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
         measured["bits"] = bits(measured["ranks"])
+        measured["kernels"] = chosen(measured["ranks"])
     except InvalidOutput as problem:
         return {**measured, "status": status.INVALID, "reason": str(problem)}
     measured["transport"] = transport(measured["ranks"])
@@ -234,6 +235,19 @@ def bits(ranks: list[dict]) -> dict[str, str]:
             if mapped.setdefault(name, build_id) != build_id:
                 raise InvalidOutput(f"the ranks did not all run the same {name}")
     return mapped
+
+
+def chosen(ranks: list[dict]) -> dict[str, str]:
+    """Return the kernels of the ranks' BLAS. InvalidOutput if two ranks had different ones, or one more than one thread.
+    Lasting if the processor has wider vector instructions."""
+    of_ranks = [rank["blas"] for rank in ranks]
+    for one in of_ranks:
+        kernels.refuse_narrow(one["kernels"], one["processor"])
+    if len(named := {one["kernels"] for one in of_ranks}) > 1:
+        raise InvalidOutput(f"the ranks did not all run the same kernels of {kernels.LIBRARY}, but {', '.join(sorted(named))}")
+    if (most := max(one["threads"] for one in of_ranks)) > 1:
+        raise InvalidOutput(f"{kernels.LIBRARY} had {most} threads in a rank, not one")
+    return {kernels.LIBRARY: named.pop()}
 
 
 def transport(ranks: list[dict]) -> dict:

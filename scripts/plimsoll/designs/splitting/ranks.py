@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from plimsoll import documents
 from plimsoll.host import cpulist, shared
-from plimsoll.workloads import printed
+from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import InvalidOutput
 
 # Of each time, after the point.
@@ -27,6 +27,7 @@ class Rank(TypedDict):
     shared_memory_segments: int
     single_copy: str
     network_bytes: dict[str, int]
+    blas: kernels.Chosen
     objects: list[tuple[str, str]]  # that it has mapped, with their build identifiers
 
 
