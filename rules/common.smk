@@ -116,8 +116,8 @@ def keep_quiet():
 
 
 def note_runs():
-    """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system. End the
-    workflow if it is not the system that their studies were measured on."""
+    """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system; say which
+    records they take the place of. End the workflow if it is not the system that their studies were measured on."""
     runs = [run_of(wildcards) for wildcards in needed("measure")]
     try:
         if WORKFLOW.forget_other_tries(runs):
@@ -125,6 +125,7 @@ def note_runs():
         WORKFLOW.note_systems(runs)
     except PlimsollError as problem:
         refuse(problem)
+    WORKFLOW.say_what_changes(runs)
     WORKFLOW.note_queue(runs)
 
 

@@ -271,12 +271,15 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll.planning import configured, planner
+    from plimsoll.planning import configured, planner, sizes
 
     wanted = {options.study: _study(options.study)}
     config, unavailable = json.loads(options.config), json.loads(options.unavailable)
-    made = configured.plans(wanted, config, configured.host(config), unavailable, options.output.parent.parent)
-    planner.write(made[options.study], options.output)
+    host = configured.host(config)
+    made = configured.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
+    for sentence in sizes.note(options.output.parent, made, host):
+        print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
+    planner.write(made, options.output)
 
 
 def _collect(options: argparse.Namespace) -> None:

@@ -59,8 +59,15 @@ class Cells(Protocol):
     ) -> list[tuple[str, Cell]]:
         """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
 
-    def fingerprint(self, cell: Cell) -> str:
-        """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+    def measured(self, cell: Cell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint: two runs of which these are
+        the same are repetitions of each other."""
+
+    def memory_share(self, profile: dict) -> float:
+        """Return the share of the smallest memory node that a problem may have; 0 where no size follows from the memory."""
+
+    def problem_bytes(self, plan: Plan) -> int:
+        """Return the memory of the largest problem of a plan, of those whose size follows from the memory."""
 
     def kind(self, cell: Cell) -> str:
         """What a cell needs of its runtime, in words (`several nodes`): one cell of a kind works if another one does."""

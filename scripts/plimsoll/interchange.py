@@ -68,6 +68,15 @@ class ClusterHost(TypedDict):
     reason: NotRequired[str]
 
 
+class Sizes(TypedDict):
+    """What problem sizes follow from: the host as it was when they were decided (plimsoll.host.sizing)."""
+
+    host: list  # plimsoll.host.topology.identity
+    node_bytes: int  # memory of the smallest memory node
+    cache_bytes: int  # sum of the last-level caches
+    cluster_bytes: dict[str, int]  # memory of each host of a cluster, by name
+
+
 class Topology(TypedDict):
     """A host as a plan needs it: this machine, or one that a file describes."""
 
@@ -87,6 +96,7 @@ class Topology(TypedDict):
     limits: NotRequired[bool]  # and groups with limits of processors and memory; the same
     second_host: NotRequired[SecondHost]  # that the configuration names
     cluster_hosts: NotRequired[list[ClusterHost]]  # that it names
+    sizes: NotRequired[Sizes]  # what a study's problem sizes follow from, where they were decided before
     perf_event_paranoid: NotRequired[str]  # the kernel's setting of who may count what
     # perf's name of each counter, None for one that is not there; a host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
@@ -141,6 +151,7 @@ class Cell(TypedDict):
     parameters: NotRequired[dict]  # problem sizes
     expected_seconds: NotRequired[float]
     fingerprint: NotRequired[str]  # of what is measured
+    short: NotRequired[str]  # why its problem is smaller than the profile asks for; empty if it is not
     # Of a cell that is measured in one launch with others that have the same `launch`:
     launch: NotRequired[str]  # the deployment: the cell's path without its part
     part: NotRequired[str]  # the cell's own folder in that launch
@@ -177,6 +188,7 @@ class PlanHead(TypedDict):
     profile: str
     limits: Limits
     given_up: NotRequired[dict[str, str]]  # groups of required runtimes that this start has given up, with the reason
+    sizes: NotRequired[Sizes]  # plans of older versions have none
 
 
 class Plan(PlanHead):

@@ -5,6 +5,7 @@ The input functions of the rules (rules/common.smk) ask this; no stage imports i
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import supplied
-from plimsoll.interchange import Plan
+from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, bundles, configured, planner, sessions, tries
+from plimsoll.planning import availability, bundles, configured, planner, put_aside, sessions, sizes, tries
 
 # Snakemake measures what has the highest priority first.
 FIRST = 1_000_000
@@ -40,7 +41,8 @@ class Bundle(NamedTuple):
 @dataclass(frozen=True)
 class Workflow:
     """The studies that are `selected`, those that are `wanted` (a target may be a file of another one), every study by name
-    with its plan, the configuration's wish for each of the `runtimes`, and why optional environments are not there."""
+    with its plan, the configuration's wish for each of the `runtimes`, why optional environments are not there, and the `host`
+    that is planned for, if one is."""
 
     selected: list[str]
     wanted: list[str]
@@ -48,6 +50,7 @@ class Workflow:
     plans: dict[str, Plan]
     runtimes: dict[str, str]
     unavailable: dict[str, str]
+    host: Topology | None = None
 
     def records(self, study: str) -> list[str]:
         """Paths of a study's records, in the order of measuring."""
@@ -164,6 +167,13 @@ class Workflow:
         for study, names in wanted.items():
             system.note_answering(Path("results", study), [environments.find(name) for name in sorted(names)])
 
+    def say_what_changes(self, runs: Iterable[tuple[str, str, int]]) -> None:
+        """Say which valid records are put aside, and why, before the runs (study, cell, repetition) are measured."""
+        wanted = list(runs)
+        for study in self.wanted:
+            of_study = [(cell, repetition) for name, cell, repetition in wanted if name == study]
+            _say(put_aside.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
+
     def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> None:
         """Tell the progress lines which runs (study, cell, repetition) are about to be measured."""
         for study in self.studies:
@@ -199,7 +209,10 @@ class Workflow:
         about to be made anew, and the parameters alone say whether a run is still what was asked for.
         """
         for name in self.wanted:
-            planner.write(self.plans[name], Path("results", name, "plan.json"))
+            folder, plan = Path("results", name), self.plans[name]
+            # Before the plan, by which it is known whether they were noted.
+            _say(sizes.note(folder, plan, self.host))
+            planner.write(plan, folder / "plan.json")
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:
         """Whether a run is to be measured, for the first time or again."""
@@ -262,7 +275,12 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
                 f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
                 "config/config.yaml, or choose other studies."
             )
-    return Workflow(selected, wanted, loaded, plans, config["runtimes"], unavailable)
+    return Workflow(selected, wanted, loaded, plans, config["runtimes"], unavailable, host)
+
+
+def _say(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
 
 
 def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:

@@ -107,7 +107,7 @@ def test_problems_do_not_fit_the_caches_in_the_quick_profile(plan_of, small_host
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"), [(host_of(1, 1), "two cores"), (host_of(1, 2, memory=2**28), "GiB of this host's")]
+    ("host", "reason"), [(host_of(1, 1), "two cores"), (host_of(1, 2, memory=2**28), "% of this host's memory")]
 )
 def test_a_host_that_is_too_small_says_so(plan_of, host, reason):
     made = plan_of(host=host)

@@ -74,14 +74,11 @@ def test_what_is_cut_says_why(plan_of):
     assert made["cpu/bare/16/0"]["reason"] == "the profile ends at 8 instances, to save time"
     assert made["creation/docker-nested/2/4"]["reason"] == "the profile ends at 4 nested containers, to save time"
     reason = made["creation/docker-nested/256/1"]["reason"]
-    assert (
-        reason
-        == "256 children in 256 parents would need 26.2 GiB, and runs may have 16.8 GiB of this host's 24.0 GiB of memory"
-    )
+    assert reason == "256 children in 256 parents would need 26.2 GiB, and runs may have 70 % of this host's memory"
     small = plan_of("paper", host_of(1, 2, memory=2 * 2**30))["cells"]
     assert (
         small["creation/docker/64/0"]["reason"]
-        == "64 instances would need 1.6 GiB, and runs may have 1.4 GiB of this host's 2.0 GiB of memory"
+        == "64 instances would need 1.6 GiB, and runs may have 70 % of this host's memory"
     )
     assert small["creation/docker-nested/1/1"]["reason"] is None
 
@@ -248,8 +245,7 @@ def test_machines_that_the_memory_cannot_hold_are_refused(plan_of):
     made = plan_of("paper", host_of(1, 2, memory=24 * 2**30))["cells"]
     assert made["cpu/vm/32/0"]["reason"] is None
     assert (
-        made["cpu/vm/64/0"]["reason"]
-        == "64 virtual machines would need 22.2 GiB, and runs may have 16.8 GiB of this host's 24.0 GiB of memory"
+        made["cpu/vm/64/0"]["reason"] == "64 virtual machines would need 22.2 GiB, and runs may have 70 % of this host's memory"
     )
     assert made["network/vm/bare/bridge/one"]["reason"] is None
 

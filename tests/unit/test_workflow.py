@@ -25,7 +25,7 @@ def made(small_host, config, tmp_path, monkeypatch) -> Workflow:
     staleness.seen_at_start.cache_clear()
     loaded = studies.load(NAME, designs.known())
     plan = planner.make(loaded, studies.profile("quick"), small_host, config, {})
-    yield Workflow([NAME], [NAME], {NAME: loaded}, {NAME: plan}, {}, {})
+    yield Workflow([NAME], [NAME], {NAME: loaded}, {NAME: plan}, {}, {}, small_host)
     staleness.seen_at_start.cache_clear()
 
 
@@ -45,18 +45,18 @@ def test_the_first_run_of_the_order_has_the_highest_priority(made):
     assert made.records(NAME)[0] == f"results/{NAME}/runs/{order[0][0]}/{order[0][1]}.json"
 
 
-def test_the_plan_of_a_study_that_is_not_wanted_stays_what_its_results_were_made_with(made):
+def test_the_plan_of_a_study_that_is_not_wanted_stays_what_its_results_were_made_with(made, small_host):
     plan, there = made.plans[NAME], Path("results/other/plan.json")
     there.parent.mkdir(parents=True)
     there.write_text("what it was")
-    Workflow([NAME], [NAME], {}, {NAME: plan, "other": plan}, {}, {}).write_plans()
+    Workflow([NAME], [NAME], {}, {NAME: plan, "other": plan}, {}, {}, small_host).write_plans()
     assert json.loads(Path(f"results/{NAME}/plan.json").read_text())["study"] == NAME
     assert there.read_text() == "what it was"
 
 
 def test_one_study_comes_after_the_other(made):
     plan = made.plans[NAME]
-    both = Workflow([NAME, "other"], [NAME, "other"], {}, {NAME: plan, "other": plan}, {}, {})
+    both = Workflow([NAME, "other"], [NAME, "other"], {}, {NAME: plan, "other": plan}, {}, {}, made.host)
     order = plan["order"]
     of_each = [both.priority(name, *run) for name in (NAME, "other") for run in order]
     assert of_each == [FIRST - place for place in range(2 * len(order))]
@@ -125,7 +125,7 @@ def test_every_record_is_in_one_bundle_and_a_figure_s_bundles_hold_its_records_a
 
 def test_a_bundle_keeps_its_name_when_runs_are_added(made, small_host, config):
     more = planner.make(made.studies[NAME], studies.profile("quick"), small_host, {**config, "repetitions": 7}, {})
-    longer = Workflow([NAME], [NAME], made.studies, {NAME: more}, {}, {})
+    longer = Workflow([NAME], [NAME], made.studies, {NAME: more}, {}, {}, small_host)
     assert longer.bundles(NAME) == made.bundles(NAME)
     bundle = Path(made.bundles(NAME)[0]).name
     assert set(longer.bundle(NAME, bundle)) > set(made.bundle(NAME, bundle))

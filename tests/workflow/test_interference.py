@@ -98,7 +98,7 @@ def test_where_nothing_can_be_measured_every_output_says_why(fresh):
     done = fresh.snakemake("all", "--cores", "all", config=SETTINGS)
     assert done.returncode == 0, done.stderr
     assert fresh.files("results/jha2021/runs/**/*.json") == []
-    reason = "GiB of this host"
+    reason = "% of this host's memory"
     assert all(reason in (fresh.folder / f"results/jha2021/figures/{name}.txt").read_text() for name in FIGURES)
     # Words that the page explains are links.
     page = BeautifulSoup((fresh.folder / "results/jha2021/report.html").read_text(), "html.parser").get_text()

@@ -10,6 +10,7 @@ from plimsoll import environments
 from plimsoll.comparing.sets import SEVERAL, ResultSet
 from plimsoll.design import Design
 from plimsoll.errors import first_of
+from plimsoll.measuring import record
 
 # Facts that are another at each start of some machines, and say nothing of them.
 PASSING = ("memory node ",)
@@ -99,7 +100,7 @@ def _same_but_for_the_host(cell: str, a: Mapping, b: Mapping, of_a: set[str], of
         return False
     # The plan of an earlier version may lack something.
     with contextlib.suppress(KeyError):
-        return design.cells.fingerprint({**a[cell], "host": b[cell]["host"]}) == b[cell]["fingerprint"]
+        return record.identify(design.cells.measured({**a[cell], "host": b[cell]["host"]})) == b[cell]["fingerprint"]
     return False
 
 

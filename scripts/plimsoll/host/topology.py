@@ -210,13 +210,21 @@ def last_level_cache_bytes(topology: Topology) -> int:
 
 
 def identity(host: Topology) -> list:
-    """What tells one host from another, as measurements made on one do not count on the other: processor, cores, nodes, memory
-    in GiB."""
+    """Return what tells one host from another: processor, sockets, cores, hardware threads, memory nodes with processors.
+
+    Measurements made on one host do not count on the other. Memory is left out, as that of a virtual machine grows and shrinks.
+    """
     return [
         host.get("cpu_model", "unknown"),
         host["sockets"],
         host["cores"],
         len(host["cpus"]),
-        len(host["nodes"]),
-        round(host["memory_bytes"] / 2**30),
+        sum(bool(node["cpus"]) for node in host["nodes"]),
     ]
+
+
+def is_identity(noted: list, host: Topology) -> bool:
+    """Return whether an identity is this host's. Earlier versions noted all memory nodes, and the memory in GiB after them."""
+    *same, _ = identity(host)
+    nodes = [identity(host)[-1], *([len(host["nodes"])] if len(noted) > len(same) + 1 else [])]
+    return noted[: len(same)] == same and noted[len(same)] in nodes

@@ -28,6 +28,11 @@ def fingerprint(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def identify(measured: dict) -> str:
+    """Return the fingerprint of a cell, from what says what is measured in it (a design's `cells.measured`)."""
+    return fingerprint(list(measured.values()))
+
+
 def keep(path: Path, record: Record) -> None:
     """Write a record, with a checksum of all of it, so that damage to the file does not change a number unnoticed."""
     body = json.dumps(record, indent=1).removesuffix("\n}")

@@ -5,6 +5,7 @@ profile's number. Every attempt stays in the record. A record says how many star
 say so was tried by one.
 """
 
+import contextlib
 import os
 import sys
 from functools import cache
@@ -14,6 +15,8 @@ from typing import NamedTuple
 from plimsoll.interchange import Cell, Record, Tried
 from plimsoll.measuring import record, status
 
+# In a study's folder: records of what the plan does not ask for any more, by their fingerprints.
+ARCHIVE = "archive"
 # What is the record's own and not its last attempt's.
 OF_THE_RUN = (
     *("format", "study", "cell", "repetition", "block", "place_in_order", "seed", "profile", "fingerprint", "image", "system"),
@@ -89,7 +92,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
 
     Moves a record of another fingerprint, or a damaged one, out of the way; takes one back from the archive.
     """
-    archive = study_folder / "archive"
+    archive = study_folder / ARCHIVE
     if target.exists():
         try:
             old = record.read(target)
@@ -103,23 +106,30 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
             print(f"plimsoll: {damage}; it is set aside and measured again.", file=sys.stderr, flush=True)
             place = archive / "damaged"
         record.set_aside(target, place)
-    return _taken_back(archive / cell["fingerprint"], repetition, target), None
+    return _taken_back(study_folder, cell, repetition, target), None
 
 
-def _taken_back(archive: Path, repetition: int, target: Path) -> Record | None:
-    """The latest record in the archive that counts: a profile that was measured before is not measured again."""
-    for path in sorted(archive.glob(f"{repetition}-*.json"), reverse=True):
-        try:
+def in_archive(study_folder: Path, cell: Cell, repetition: int) -> tuple[Path, Record] | None:
+    """Return the latest record of a run in the archive that counts, with its path; None if there is none."""
+    for path in sorted((study_folder / ARCHIVE / cell["fingerprint"]).glob(f"{repetition}-*.json"), reverse=True):
+        with contextlib.suppress(record.Damaged):
             old = record.read(path)
-        except record.Damaged:
-            continue
-        if old["status"] in status.COUNTED:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(target)
-            # It is newer than what was made without it.
-            os.utime(target)
-            return old
+            if old["status"] in status.COUNTED:
+                return path, old
     return None
+
+
+def _taken_back(study_folder: Path, cell: Cell, repetition: int, target: Path) -> Record | None:
+    """A record that the archive has: a profile that was measured before is not measured again."""
+    found = in_archive(study_folder, cell, repetition)
+    if not found:
+        return None
+    path, old = found
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path.rename(target)
+    # It is newer than what was made without it.
+    os.utime(target)
+    return old
 
 
 def attempts_of(recorded: Record) -> list[Tried]:

@@ -1,6 +1,7 @@
 """What the configuration says of planning: for which host, and how a study is planned for it."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -8,8 +9,8 @@ from plimsoll import paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import inventory, topology
-from plimsoll.interchange import ClusterHost, Plan, SecondHost, Topology
-from plimsoll.planning import planner, repetitions
+from plimsoll.interchange import ClusterHost, Plan, SecondHost, Sizes, Topology
+from plimsoll.planning import planner, repetitions, sizes
 
 # Linux, as it is usually built.
 MOST_PROCESSORS = 8192
@@ -56,12 +57,27 @@ def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
 def plans(
     wanted: dict[str, studies.Study], config: dict, on: Topology, unavailable: dict[str, str], results: Path
 ) -> dict[str, Plan]:
-    """The plan of each of the studies on a host, with the repetitions that earlier rounds of `make precise` asked for.
+    """The plan of each of the studies on a host, with the repetitions that earlier rounds of `make precise` asked for, and with
+    the problem sizes that were decided before.
 
     `unavailable` says why environments are not there; `results` holds a folder for each study.
     """
     profile = studies.profile(config["profile"])
-    return {
-        name: planner.make(study, profile, on, config, unavailable, repetitions.asked(results / name, config["profile"]))
-        for name, study in wanted.items()
-    }
+    made = {}
+    for name, study in wanted.items():
+        asked = repetitions.asked(results / name, config["profile"])
+        make = partial(_plan, study, on, config, unavailable, asked)
+        made[name] = make(profile, sizes.of(results, study, profile, on, make))
+    return made
+
+
+def _plan(
+    study: studies.Study,
+    on: Topology,
+    config: dict,
+    unavailable: dict[str, str],
+    asked: repetitions.Asked,
+    profile: dict,
+    known: Sizes,
+) -> Plan:
+    return planner.make(study, profile, {**on, "sizes": known}, config, unavailable, asked)

@@ -10,6 +10,7 @@ from pathlib import Path
 from plimsoll.config import studies
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
+from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.measuring.given_up import Group
 from plimsoll.planning import order, tries
@@ -22,12 +23,13 @@ MOST_RUNS = 1_000_000
 def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
     """The plan: `cells` by path, `order` of the runs, and what they were made from.
 
-    `host` is a topology (plimsoll.host.topology.discover), `unavailable` gives the reason for each runtime that does not work
-    here, or that was found not to work in a study or on an image (plimsoll.planning.tries), `asked` other repetitions of cells
-    than the profile's. A cell that cannot be measured is in the plan with a `reason`;
+    `host` is a topology (plimsoll.host.topology.discover); its `sizes` are what problem sizes follow from, where they were
+    decided before. `unavailable` gives the reason for each runtime that does not work here, or that was found not to work in a
+    study or on an image (plimsoll.planning.tries), `asked` other repetitions of cells than the profile's. A cell that cannot be
+    measured is in the plan with a `reason`;
     it has no runs.
     """
-    design = study.design
+    design, host = study.design, {**host, "sizes": sizing.of(host)}
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
     repetitions = config.get("repetitions") or design.cells.repetitions(profile)
     reasons = tries.of_study(unavailable, study["id"], study["image"])
@@ -60,6 +62,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
         "repetitions": repetitions,
         "profile": config["profile"],
         **design.cells.described(study, host),
+        "sizes": sizing.of(host),
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         **({"given_up": given_up} if given_up else {}),
         "cells": cells,
@@ -113,6 +116,13 @@ def summary(plan: Plan) -> str:
 def impossible(plan: Plan) -> dict[str, int]:
     """Reasons for cells that cannot be measured here, with how many cells each concerns."""
     return Counter(cell["reason"] for cell in plan["cells"].values() if cell["reason"])
+
+
+def other_sizes(one: Plan, other: Plan) -> list[str]:
+    """Return the cells that have other problem sizes in one plan than in another."""
+    shared = one["cells"].keys() & other["cells"].keys()
+    both = {path: [plan["cells"][path].get("parameters") for plan in (one, other)] for path in shared}
+    return [path for path, (a, b) in both.items() if a and b and a != b]
 
 
 def settings(values: dict) -> str:

@@ -63,6 +63,14 @@ class Application(Workload):
         """The same with a problem that takes next to no time, at most as large."""
 
     @abstractmethod
+    def short(self, section: str, profile: dict, sizes: str, memory_bytes: int, cache_bytes: int) -> str:
+        """Return why a section's problem is smaller than the profile asks for, in words; empty if it is not."""
+
+    @abstractmethod
+    def memory_bytes(self, parameters: dict) -> int:
+        """Return the memory that the problem of all ranks takes."""
+
+    @abstractmethod
     def region(self, parameters: dict) -> str:
         """What the program calls the part of itself that is measured, where it announces that part by MPI_Pcontrol."""
 

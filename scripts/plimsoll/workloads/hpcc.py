@@ -124,6 +124,27 @@ def grid(ranks: int) -> tuple[int, int]:
     return rows, ranks // rows
 
 
+def _size(section: str, profile: dict, sizes: str) -> dict:
+    """What the profile says of a section's size. PlimsollError if it says nothing."""
+    name = "dgemm" if section == "hpl" else section
+    if name not in profile["hpcc"][sizes]:
+        raise PlimsollError(f"The profile has no {sizes} size of {name}: add hpcc.{sizes}.{name} to it.")
+    return profile["hpcc"][sizes][name]
+
+
+def _wanted(section: str, profile: dict, sizes: str, cache_bytes: int) -> int:
+    """The order that a section should have, by the profile and the caches."""
+    size = _size(section, profile, sizes)
+    # HPCC splits the matrix's memory into STREAM's arrays.
+    arrays = stream.ARRAYS * stream.words(size.get("cache_multiple", 0), cache_bytes)
+    return max(size["order"], math.isqrt(int(arrays)))
+
+
+def _most(profile: dict, memory_bytes: int) -> int:
+    """The largest order that the profile's share of the memory has room for."""
+    return math.isqrt(int(profile["hpcc"]["memory_share"] * memory_bytes / stream.WORD))
+
+
 class Hpcc(Application):
     """HPC Challenge; a section's problem follows from the order N of a matrix of N * N doubles over all ranks."""
 
@@ -139,17 +160,26 @@ class Hpcc(Application):
         N is the profile's, raised for STREAM until each of its arrays is `cache_multiple` times the last-level caches, and
         lowered to the profile's share of the memory.
         """
-        limits = profile["hpcc"]
-        name = "dgemm" if section == "hpl" else section
-        if name not in limits[sizes]:
-            raise PlimsollError(f"The profile has no {sizes} size of {name}: add hpcc.{sizes}.{name} to it.")
-        wanted = limits[sizes][name]
-        # HPCC splits the matrix's memory into STREAM's arrays.
-        arrays = stream.ARRAYS * stream.words(wanted.get("cache_multiple", 0), cache_bytes)
-        order = max(wanted["order"], math.isqrt(int(arrays)))
-        order = min(order, math.isqrt(int(limits["memory_share"] * memory_bytes / 8)))
+        order = min(_wanted(section, profile, sizes, cache_bytes), _most(profile, memory_bytes))
         rows, columns = grid(ranks)
-        return {"section": section, "order": order, "block": limits["block"], "rows": rows, "columns": columns}
+        return {"section": section, "order": order, "block": profile["hpcc"]["block"], "rows": rows, "columns": columns}
+
+    def short(self, section: str, profile: dict, sizes: str, memory_bytes: int, cache_bytes: int) -> str:
+        """Name the order that a section has, and the one that it should have."""
+        wanted, most = _wanted(section, profile, sizes, cache_bytes), _most(profile, memory_bytes)
+        if wanted <= most:
+            return ""
+        multiple = _size(section, profile, sizes).get("cache_multiple")
+        method = f" (arrays of {multiple:g} times the last-level caches)" if multiple else ""
+        share, memory = f"{profile['hpcc']['memory_share'] * 100:g} %", f"{memory_bytes / 2**30:.1f} GiB"
+        return (
+            f"{section} has N = {most} and should have {wanted}{method}: a section may use {share} of the smallest memory "
+            f"node, which had {memory} when problem sizes were decided"
+        )
+
+    def memory_bytes(self, parameters: dict) -> int:
+        """Return the bytes of the matrix."""
+        return stream.WORD * parameters["order"] ** 2
 
     def of_one_rank(self, parameters: dict, ranks: int) -> dict:
         """A matrix of one rank's part of the words."""

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 
 from plimsoll import workloads
 from plimsoll.designs.interference.factors import FREE, SAME_CORE, InterferenceCell
-from plimsoll.host import cpulist, topology
+from plimsoll.host import cpulist, sizing, topology
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Room
@@ -24,8 +24,6 @@ CASES = {
     "3a": {"containers": ((0,), (1,)), "limits": False},
     "3b": {"containers": ((0,), (1,)), "limits": True},
 }
-# No more of the host's memory than this for all containers together.
-MEMORY_SHARE = 0.7
 # What starting and removing containers takes, with what passes between two runs, for a plan's estimate.
 AROUND_A_RUN = 2.6
 FRESH_CONTAINER = 1.6
@@ -48,11 +46,11 @@ def wanted(
                 continue
             for case, members, placement in _levels(experiment):
                 cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
-                cell["host"] = topology.identity(host)
+                cell["host"] = sizing.of(host)["host"]
                 cell["grouped"] = host.get("limits", True)
                 cell["reason"] = of_host["reason"] or unavailable.get(runtime) or _ungrouped(cell)
                 if not of_host["reason"]:
-                    cell["fingerprint"] = fingerprint(cell)
+                    cell["fingerprint"] = record.identify(measured(cell))
                 cells.append((name, cell))
     return cells
 
@@ -82,7 +80,7 @@ def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
 def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[str, dict]) -> dict:
     """Cores, memory and problem sizes that all cells share; `reason` if this host is too small."""
     cores = _two_cores(host)
-    caches = topology.last_level_cache_bytes(host)
+    caches = sizing.of(host)["cache_bytes"]
     each = sizes["memory_megabytes"] * 2**20
 
     def parameters_of(name: str) -> dict:
@@ -93,12 +91,10 @@ def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[
     for name in benchmarks:
         each = max(each, workloads.find(name).memory_bytes(parameters_of(name)))
     each = -(-each // 2**20) * 2**20
-    reason = None
     if len(cores) < 2:
         reason = "two cores of one socket are needed, one for each of two containers"
-    elif 2 * each > MEMORY_SHARE * host["memory_bytes"]:
-        needed, there = 2 * each / 2**30, host["memory_bytes"] / 2**30
-        reason = f"the containers would have {needed:.1f} GiB of this host's {there:.1f} GiB of memory"
+    else:
+        reason = sizing.too_large("the containers", 2 * each, host)
     parameters = {name: parameters_of(name) for name in benchmarks}
     return {"cores": cores, "memory_bytes": each, "parameters": parameters, "reason": reason}
 
@@ -170,11 +166,11 @@ def _limits(cores: list[dict], memory: int) -> dict:
     }
 
 
-def fingerprint(cell: InterferenceCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+def measured(cell: InterferenceCell) -> dict:
+    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
     keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
     keys += ["parameters", "iterations", "window_seconds", *([] if cell["grouped"] else ["grouped"])]
-    return record.fingerprint([cell[key] for key in keys])
+    return {key: cell[key] for key in keys}
 
 
 def parameters(plan: Plan) -> dict[str, dict]:
@@ -202,6 +198,16 @@ def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
     wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
     placements = item.get("placement", [FREE])
     return [cell for cell in plan["cells"].values() if wanted & set(cell["members"]) and cell["placement"] in placements]
+
+
+def memory_share(profile: dict) -> float:
+    """0: no problem's size follows from the memory."""
+    return 0.0
+
+
+def problem_bytes(plan: Plan) -> int:
+    """0: no problem's size follows from the memory."""
+    return 0
 
 
 def repetitions(profile: dict) -> int:

@@ -25,7 +25,7 @@ from plimsoll.designs.nesting.factors import (
     total,
 )
 from plimsoll.environments.base import GUEST_BYTES
-from plimsoll.host import topology
+from plimsoll.host import sizing, topology
 from plimsoll.interchange import ABSENT, Plan, SecondHost, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.netperf import Netperf
@@ -33,8 +33,6 @@ from plimsoll.workloads.sysbench import Sysbench
 
 # Creating containers is measured with a program that ends at once.
 DUMMY = {"primes": 1, "events": 1}
-# No more of the host's memory than this for all containers together.
-MEMORY_SHARE = 0.7
 # What a container needs with its shim and a program, what a parent needs with its engine, page cache left out, and what QEMU
 # needs beside the memory of a virtual machine (bytes).
 CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
@@ -67,11 +65,11 @@ def wanted(
             if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
                 continue  # where virtual machines run on the host's processor nothing is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
-            cell["host"] = topology.identity(host)
+            cell["host"] = sizing.of(host)["host"]
             lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
             cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
             cell["repetitions"] = _repetitions(cell, profile["nesting"])
-            cell["fingerprint"] = fingerprint(cell)
+            cell["fingerprint"] = record.identify(measured(cell))
             cells.append((name, cell))
     return cells
 
@@ -248,13 +246,7 @@ def _too_many(cell: NestingCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold the containers."""
     machines = _machines(cell)
     needed = total(cell) * CONTAINER_BYTES + parents(cell) * PARENT_BYTES if not machines else machines * MACHINE_BYTES
-    there = host["memory_bytes"]
-    if needed <= MEMORY_SHARE * there:
-        return None
-    return (
-        f"{_words(cell)} would need {needed / 2**30:.1f} GiB, and runs may have {MEMORY_SHARE * there / 2**30:.1f} GiB of this "
-        f"host's {there / 2**30:.1f} GiB of memory"
-    )
+    return sizing.too_large(_words(cell), needed, host)
 
 
 def _cut(experiment: dict, cell: NestingCell, sizes: dict, host: Topology) -> str | None:
@@ -286,9 +278,19 @@ def _words(cell: NestingCell) -> str:
     return f"{total(cell)} children in {cell['instances']} parent{'' if cell['instances'] == '1' else 's'}"
 
 
-def fingerprint(cell: NestingCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    return record.fingerprint([cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell])
+def measured(cell: NestingCell) -> dict:
+    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    return {key: cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell}
+
+
+def memory_share(profile: dict) -> float:
+    """0: no problem's size follows from the memory."""
+    return 0.0
+
+
+def problem_bytes(plan: Plan) -> int:
+    """0: no problem's size follows from the memory."""
+    return 0
 
 
 def repetitions(profile: dict) -> int:

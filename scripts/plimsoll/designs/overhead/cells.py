@@ -5,13 +5,11 @@ from collections.abc import Iterator, Sequence
 from plimsoll import environments, workloads
 from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
 from plimsoll.environments.base import GUEST_BYTES
-from plimsoll.host import topology
+from plimsoll.host import sizing
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Microservice, Room
 
-# No more of the host's memory than this for what runs.
-MEMORY_SHARE = 0.7
 # What a virtual machine has beside the memory of a benchmark, for its kernel and its files (bytes).
 GUEST_REST = 112 * 2**20
 # For a plan's estimate (s): starting and removing a node, starting an iteration in it, and how many times as long a benchmark
@@ -31,10 +29,10 @@ def wanted(
             if config["runtimes"].get(runtime, "off") == "off" or _not_both(runtime, config, unavailable):
                 continue
             cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
-            cell["host"] = topology.identity(host)
+            cell["host"] = sizing.of(host)["host"]
             lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
             cell["reason"] = lacking or _too_large(cell, host)
-            cell["fingerprint"] = fingerprint(cell)
+            cell["fingerprint"] = record.identify(measured(cell))
             cells.append((name, cell))
     return cells
 
@@ -57,7 +55,7 @@ def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
 def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topology) -> OverheadCell:
     service, environment = workloads.find(benchmark, Microservice), environments.find(runtime)
     memory = sizes["memory_megabytes"] * 2**20
-    room = Room(memory, memory, topology.last_level_cache_bytes(host))
+    room = Room(memory, memory, sizing.of(host)["cache_bytes"])
     parameters = service.parameters(sizes["sizes"].get(benchmark, {}), room)
     if service.roles and "second_host" in host:
         # Of another machine the same cell is another measurement.
@@ -109,17 +107,23 @@ def _too_large(cell: OverheadCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold what runs."""
     service = workloads.find(cell["benchmark"], Microservice)
     needed = max(cell["memory_bytes"] or 0, service.memory_bytes(cell["parameters"]))
-    if needed <= MEMORY_SHARE * host["memory_bytes"]:
-        return None
-    return (
-        f"{service.label} would need {needed / 2**30:.1f} GiB of this host's {host['memory_bytes'] / 2**30:.1f} GiB of memory"
-    )
+    return sizing.too_large(service.label, needed, host)
 
 
-def fingerprint(cell: OverheadCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
+def measured(cell: OverheadCell) -> dict:
+    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
     keys = ["path", "host", "processors", "memory_bytes", "parameters", "warm_up_seconds", "window_seconds", "interval_seconds"]
-    return record.fingerprint([cell[key] for key in keys])
+    return {key: cell[key] for key in keys}
+
+
+def memory_share(profile: dict) -> float:
+    """0: no problem's size follows from the memory."""
+    return 0.0
+
+
+def problem_bytes(plan: Plan) -> int:
+    """0: no problem's size follows from the memory."""
+    return 0
 
 
 def repetitions(profile: dict) -> int:

@@ -9,7 +9,7 @@ from plimsoll import environments, instruments, workloads
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cpulist, topology
+from plimsoll.host import cpulist, sizing, topology
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Topology
 from plimsoll.measuring import record
@@ -89,7 +89,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
             ):
                 continue
             cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
-            cell["host"] = topology.identity(host)
+            cell["host"] = sizing.of(host)["host"]
             unseen = _unseen(study, experiment, cell, settings)
             cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
             cell["useful"] = not unseen
@@ -105,7 +105,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
                     _refuse_binding(cell["path"], places, row)
                     cell.update(_details(study, profile, host, setting, cell, places, row))
                     cell["reason"] = cell["reason"] or _unplaceable(cell, host)
-                    cell["fingerprint"] = fingerprint(cell)
+                    cell["fingerprint"] = record.identify(measured(cell))
             cells.append(cell)
     return cells
 
@@ -191,7 +191,7 @@ def _details(
     row: scheme.Scheme,
 ) -> dict:
     benchmark = workloads.find(study["benchmark"], Application)
-    memory = min(node["memory_bytes"] or host["memory_bytes"] for node in topology.memory_nodes(host))
+    known = sizing.of(host)
     everything = topology.everything(host)
     logical = {cpu["cpu"]: cpu["core"] for cpu in host["cpus"]}
     if len({place.cpus for place in places}) == 1:
@@ -207,10 +207,10 @@ def _details(
         }
         for place in places
     ]
-    caches = topology.last_level_cache_bytes(host)
     # One rank alone has what each rank has where the cores are all in use.
     ranks = setting.cores if row.alone else row.ranks
-    parameters = benchmark.parameters(cell["section"], profile, cell["sizes"], ranks, memory, caches)
+    wanted, memory = (cell["section"], profile, cell["sizes"]), (known["node_bytes"], known["cache_bytes"])
+    parameters = benchmark.parameters(*wanted, ranks, *memory)
     if row.alone:
         parameters = benchmark.of_one_rank(parameters, ranks)
     return {
@@ -219,6 +219,7 @@ def _details(
         "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
         "everything": everything,
         "parameters": parameters,
+        "short": benchmark.short(*wanted, *memory),
         "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][row.mode],
         "expected_seconds": benchmark.expected_seconds(parameters, row.ranks, row.cores),
     }
@@ -254,15 +255,15 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
             )
 
 
-def fingerprint(cell: SplittingCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other. It does not matter which
-    other sections a launch has (docs/architecture.md)."""
+def measured(cell: SplittingCell) -> dict:
+    """Return the keys that say what is measured in a cell, in the order of its fingerprint. It does not matter which other
+    sections a launch has (docs/architecture.md)."""
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
         keys.append("time_limit_seconds")
     if "events" in cell:
         keys.append("events")
-    return record.fingerprint([cell[key] for key in keys])
+    return {key: cell[key] for key in keys}
 
 
 def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
@@ -278,6 +279,18 @@ def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
         and cell["affinity"] in levels
         and (not sections or cell["section"] in sections)
     ]
+
+
+def memory_share(profile: dict) -> float:
+    """The profile's number."""
+    return profile["hpcc"]["memory_share"]
+
+
+def problem_bytes(plan: SplittingPlan) -> int:
+    """The memory of the largest problem."""
+    benchmark = workloads.find(plan["benchmark"], Application)
+    parameters = (cell["parameters"] for cell in plan["cells"].values() if "parameters" in cell)
+    return max(map(benchmark.memory_bytes, parameters), default=0)
 
 
 def repetitions(profile: dict) -> int:

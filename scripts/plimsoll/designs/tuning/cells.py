@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from plimsoll.designs.tuning import strategies
 from plimsoll.designs.tuning.factors import AND, SMALL, TuningCell
-from plimsoll.host import topology
-from plimsoll.interchange import Plan, Topology
+from plimsoll.host import sizing
+from plimsoll.interchange import ClusterHost, Plan, Topology
 from plimsoll.measuring import record
 
-# No more of the host's memory than this for what runs.
-MEMORY_SHARE = 0.7
 # What daemons need beside the tasks (bytes): those of the master, and those of a worker.
 MASTER_BYTES, WORKER_BYTES = 1536 * 2**20, 640 * 2**20
 # For a plan's estimate on two processors (s): starting and removing a cluster of two workers, each worker more, a job, and a
@@ -30,11 +28,12 @@ def wanted(
                 continue
             for strategy in _strategies(experiment, profile["tuning"]):
                 cell = _cell(study, runtime, strategy, profile["tuning"], config["seed"])
-                if others := host.get("cluster_hosts"):
-                    cell["parameters"]["hosts"] = others[: cell["workers"]]
-                cell["host"] = topology.identity(host)
-                cell["reason"] = unavailable.get(runtime) or _unreachable(cell) or _too_large(cell, host)
-                cell["fingerprint"] = fingerprint(cell)
+                others = host.get("cluster_hosts")
+                if others:
+                    cell["parameters"]["hosts"] = [_as_noted(other, host) for other in others[: cell["workers"]]]
+                cell["host"] = sizing.of(host)["host"]
+                cell["reason"] = unavailable.get(runtime) or _unreachable(cell, others) or _too_large(cell, host)
+                cell["fingerprint"] = record.identify(measured(cell))
                 cells.append((name, cell))
     return cells
 
@@ -79,16 +78,22 @@ def memory_bytes(cell: TuningCell) -> int:
     return MASTER_BYTES + cell["workers"] * worker_bytes(cell)
 
 
-def _unreachable(cell: TuningCell) -> str | None:
+def _as_noted(other: ClusterHost, host: Topology) -> ClusterHost:
+    """Another host with the memory that it had when sizes were decided: a cell is the same with more of it."""
+    noted = sizing.of(host)["cluster_bytes"].get(other["name"])
+    return {**other, "memory_bytes": noted} if noted and "memory_bytes" in other else other
+
+
+def _unreachable(cell: TuningCell, named: list[ClusterHost] | None) -> str | None:
     """Why the machines that the configuration names cannot have the workers, one each."""
-    others = cell["parameters"].get("hosts")
-    if others is None:
+    if not named:
         return None
+    others = named[: cell["workers"]]
     if reason := next((other["reason"] for other in others if "reason" in other), None):
         return reason
     if len(others) < cell["workers"]:
         return f"each of {cell['workers']} workers needs a machine of its own, and cluster_hosts names {len(others)}"
-    small = [other for other in others if worker_bytes(cell) > MEMORY_SHARE * other["memory_bytes"]]
+    small = [other for other in others if worker_bytes(cell) > sizing.MEMORY_SHARE * other["memory_bytes"]]
     return f"a worker would need {worker_bytes(cell) / 2**30:.1f} GiB of the memory of {small[0]['name']}" if small else None
 
 
@@ -96,14 +101,22 @@ def _too_large(cell: TuningCell, host: Topology) -> str | None:
     """Why the host's memory cannot hold the cluster, or its master."""
     apart = "hosts" in cell["parameters"]
     what, needed = ("the master", MASTER_BYTES) if apart else (f"a cluster of {cell['workers']} workers", memory_bytes(cell))
-    if needed <= MEMORY_SHARE * host["memory_bytes"]:
-        return None
-    return f"{what} would need {needed / 2**30:.1f} GiB of this host's {host['memory_bytes'] / 2**30:.1f} GiB of memory"
+    return sizing.too_large(what, needed, host)
 
 
-def fingerprint(cell: TuningCell) -> str:
-    """Identifies what is measured: two runs with the same fingerprint are repetitions of each other."""
-    return record.fingerprint([cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")])
+def measured(cell: TuningCell) -> dict:
+    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    return {key: cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")}
+
+
+def memory_share(profile: dict) -> float:
+    """0: no problem's size follows from the memory."""
+    return 0.0
+
+
+def problem_bytes(plan: Plan) -> int:
+    """0: no problem's size follows from the memory."""
+    return 0
 
 
 def repetitions(profile: dict) -> int:
@@ -124,7 +137,7 @@ def trial(plan: Plan, cells: Sequence[TuningCell]) -> TuningCell:
 
 def described(study: dict, host: Topology) -> dict:
     """The strategies, and the machines that the configuration names for workers."""
-    named = {"cluster_hosts": host["cluster_hosts"]} if "cluster_hosts" in host else {}
+    named = {"cluster_hosts": [_as_noted(other, host) for other in host["cluster_hosts"]]} if "cluster_hosts" in host else {}
     return {"strategies": study["strategies"], **named}
 
 

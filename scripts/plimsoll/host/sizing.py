@@ -1,0 +1,34 @@
+"""What problem sizes on a host follow from, and whether its memory has room for them."""
+
+from plimsoll.host import topology
+from plimsoll.interchange import Sizes, Topology
+
+# No more of the host's memory than this for what runs.
+MEMORY_SHARE = 0.7
+
+
+def of(host: Topology) -> Sizes:
+    """Return what sizes follow from: what was noted with the host, or the host as it is."""
+    return host.get("sizes") or seen(host)
+
+
+def seen(host: Topology) -> Sizes:
+    """Return what sizes follow from on the host as it is."""
+    return {
+        "host": topology.identity(host),
+        "node_bytes": min(node["memory_bytes"] or host["memory_bytes"] for node in topology.memory_nodes(host)),
+        "cache_bytes": topology.last_level_cache_bytes(host),
+        "cluster_bytes": {
+            other["name"]: other["memory_bytes"] for other in host.get("cluster_hosts", []) if "memory_bytes" in other
+        },
+    }
+
+
+def too_large(what: str, needed: int, host: Topology) -> str | None:
+    """Return why the host's memory cannot hold `what` runs, which needs so many bytes; None if it can.
+
+    The reason does not say how much memory there is: a plan must not change whenever that does.
+    """
+    if needed <= MEMORY_SHARE * host["memory_bytes"]:
+        return None
+    return f"{what} would need {needed / 2**30:.1f} GiB, and runs may have {MEMORY_SHARE * 100:.0f} % of this host's memory"

@@ -1,0 +1,102 @@
+"""Says which valid records a start of the workflow puts aside or leaves out, why, and which it takes back from the archive."""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from plimsoll.design import Design
+from plimsoll.errors import first_of, shown
+from plimsoll.interchange import Cell, Plan, Record
+from plimsoll.measuring import record, staleness, status
+
+# What keys of a cell are to people, and of dictionaries in it.
+NAMES = {
+    "host": "the host",
+    "parameters": "the problem size",
+    "places": "the processors of its nodes",
+    "mpi_parameters": "the setting of Open MPI",
+    "time_limit_seconds": "the time limit (s)",
+    "events": "the counted events",
+    "host_limits": "the limit of all containers",
+    "containers": "the containers",
+    "bindings": "the processors of its programs",
+    "block_io_weight": "the weight of block I/O",
+    "grouped": "a group around all containers",
+    "memory_bytes": "the memory (bytes)",
+    "sizes": "the size of the data (bytes)",
+    "settings": "the setting of Hadoop",
+}
+# An earlier version said of the same cell what it is in other words.
+UNKNOWN = "another version of Plimsoll described them otherwise"
+# Changes that are named of those of one kind.
+MOST = 2
+
+
+def sentences(folder: Path, design: Design, plan: Plan, runs: Iterable[tuple[str, int]]) -> list[str]:
+    """Return what becomes of a study's valid records in a start of the workflow that measures these runs (cell, repetition).
+
+    `folder` has the study's results. One sentence says why records are put aside, per kind of change. Others say how many come
+    back from the archive, and which stay where they are although their cell cannot be measured now.
+    """
+    changes: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    back = 0
+    for path, repetition in runs:
+        cell = plan["cells"][path]
+        if old := _put_aside(folder, cell, repetition):
+            found = dict(_changes(design, old, plan))
+            changes[tuple(found)].append(", ".join(found.values()) or UNKNOWN)
+        back += staleness.in_archive(folder, cell, repetition) is not None
+    archive = folder / staleness.ARCHIVE
+    told = [
+        f"{plan['study']}: {_runs(len(each))} put aside in {archive}/: {first_of(list(dict.fromkeys(each)), MOST, '; or ')}."
+        for each in changes.values()
+    ]
+    if back:
+        told.append(f"{plan['study']}: {_runs(back)} taken back from {archive}/, as measured with what is planned now.")
+    return [*told, *_left_out(folder, plan)]
+
+
+def _runs(number: int) -> str:
+    return f"{number} valid run{' is' if number == 1 else 's are'}"
+
+
+def _put_aside(folder: Path, cell: Cell, repetition: int) -> Record | None:
+    """The record that counts of a run that is planned otherwise now."""
+    path = record.path_of(folder / "runs", cell["path"], repetition)
+    seen = staleness.look(path)
+    if seen.fingerprint in (None, cell["fingerprint"]) or seen.status not in status.COUNTED:
+        return None
+    # A damaged one is named when it is put aside.
+    with contextlib.suppress(record.Damaged):
+        return record.read(path)
+    return None
+
+
+def _changes(design: Design, old: Record, plan: Plan) -> Iterator[tuple[str, str]]:
+    """What is measured otherwise than a record says, by its name, in words."""
+    cell = plan["cells"][old["cell"]["path"]]
+    for key, now in design.cells.measured(cell).items():
+        yield from _differences(NAMES.get(key, key.replace("_", " ")), old["cell"].get(key), now)
+    if old["profile"] != plan["profile"]:
+        yield "profile", f"by the profile {plan['profile']} in place of {old['profile']}"
+
+
+def _differences(name: str, then: object, now: object) -> Iterator[tuple[str, str]]:
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*then, *now]):
+            yield from _differences(f"{name} ({key})", then.get(key), now.get(key))
+    elif then != now:
+        yield name, f"{name} was {shown(then)} and is {shown(now)} now"
+
+
+def _left_out(folder: Path, plan: Plan) -> Iterator[str]:
+    """What is not shown of the records that count, as their cells cannot be measured at the moment."""
+    found: dict[str, int] = defaultdict(int)
+    for path, cell in plan["cells"].items():
+        if cell["reason"]:
+            looks = map(staleness.look, (folder / "runs" / path).glob("*.json"))
+            found[cell["reason"]] += sum(seen.status in status.COUNTED for seen in looks)
+    for reason, number in found.items():
+        if number:
+            yield f"{plan['study']}: {_runs(number)} left out, and kept where they are: {reason}."
