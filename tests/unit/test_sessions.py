@@ -84,6 +84,20 @@ def test_only_what_is_alike_is_put_together(tmp_path, other, said):
     assert said in reason and bool(said) == bool(reason)
 
 
+def test_sessions_with_other_problem_sizes_are_not_put_together(tmp_path, config, small_host):
+    study = built("liu2020")
+    for number, memory in ((1, 4), (2, 4), (3, 8)):
+        measure(sessions.begin(tmp_path, "liu2020").folder)
+        small_host["nodes"][0]["memory_bytes"] = memory * 2**27
+        plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+        planner.write(plan, tmp_path / "liu2020/plan.json")
+        *before, newest = sessions.of(tmp_path, "liu2020")
+        assert newest.number == number
+    assert sessions.apart(before[0], before[1]) == ""
+    reason = sessions.apart(before[1], newest)
+    assert reason.startswith("it was measured with other problem sizes in ") and "/dgemm" in reason
+
+
 def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
     measure(tmp_path / "liu2020")
     first = sessions.begin(tmp_path, "liu2020")

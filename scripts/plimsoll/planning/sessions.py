@@ -4,15 +4,19 @@ The newest session is the study's results folder. Those before it lie beside the
 read: results/sessions/<study>/1, 2 and so on.
 """
 
+import contextlib
 import json
 import shutil
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll import documents
+from plimsoll.errors import first_of
 from plimsoll.host import system as of_host
+from plimsoll.interchange import Plan
 from plimsoll.measuring import record, system
-from plimsoll.planning import repetitions
+from plimsoll.planning import planner, repetitions
 
 # Below results/.
 ASIDE = "sessions"
@@ -52,7 +56,16 @@ def apart(session: Session, newest: Session) -> str:
         old, new = (_described(each.folder)[name] for each in (session, newest))
         if old != new:
             return f"it was measured {what} {old}, and the newest with {new}"
+    if other := _other_sizes(session.folder, newest.folder):
+        return f"it was measured with other problem sizes in {len(other)} cells ({first_of(sorted(other), 1)})"
     return ""
+
+
+def _other_sizes(one: Path, other: Path) -> list[str]:
+    """The cells whose problem sizes are others in one session than in another; none where a plan cannot be read."""
+    with contextlib.suppress(documents.Misfit):
+        return planner.other_sizes(*(documents.of(folder / "plan.json", Plan) for folder in (one, other)))
+    return []
 
 
 def _described(folder: Path) -> dict[str, str]:
