@@ -33,6 +33,7 @@ def content(
         "seccomp": seccomp(tests, study["alpha"]),
         **features(sources.tables, study),
         "sizes": sizes(plan),
+        "short": dict.fromkeys(cell["short"] for cell in plan["cells"].values() if cell.get("short")),
         **measured(sources.tables, study),
         "watching": watching.cost(observations, study["alpha"]),
         "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
