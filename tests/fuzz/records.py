@@ -13,14 +13,16 @@ from pathlib import Path
 from unittest import mock
 
 import pandas as pd
-from plimsoll import designs
+from plimsoll import designs, workloads
 from plimsoll.analysis import collect, complete
 from plimsoll.config import configuration, studies
 from plimsoll.errors import PlimsollError
+from plimsoll.host import sizing
 from plimsoll.images import builder, portable, store
 from plimsoll.measuring import planned, progress, record, staleness, system
 from plimsoll.pages import run_list
-from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning import forecasts, planner, repetitions, sizes
+from plimsoll.workloads.base import Application
 
 from tests.conftest import DATA, host_of
 from tests.fuzz.documents import OF_JSON
@@ -177,6 +179,19 @@ def _repetitions(data: bytes) -> object:
     return sum(stages.get("given", []))
 
 
+def _host() -> dict:
+    return {**host_of(1, 2, memory=2**30), "events": {}}
+
+
+def _sizes(data: bytes) -> object:
+    """A note as planning reads it, with the problem of a section that follows from it."""
+    put("noted/liu2020/sizes.json", data)
+    profile = studies.profile("ci")
+    found = sizes.of(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
+    benchmark = workloads.find("hpcc", Application)
+    return benchmark.parameters("stream", profile, "standard", 2, found["node_bytes"], found["cache_bytes"])["order"]
+
+
 FORECASTS = [
     {
         "made": 1795000000.0,
@@ -294,6 +309,7 @@ READERS = (
     Reader("plan of a run", (json.dumps(_plan("li2018-hadoop")).encode(),), _plan_of_run, REFUSALS, OF_BOTH, share=1000),
     Reader("system", (_systems(),), _system, REFUSALS, OF_BOTH, share=500),
     Reader("repetitions", (json.dumps(REPETITIONS, indent=1).encode(),), _repetitions, REFUSALS, OF_BOTH, share=1000),
+    Reader("sizes", (json.dumps(sizing.seen(_host())).encode(),), _sizes, REFUSALS, OF_BOTH, share=500),
     Reader("forecasts", (json.dumps(FORECASTS, indent=1).encode(),), _forecasts, REFUSALS, OF_BOTH),
     Reader("queue", (json.dumps(QUEUE, indent=1).encode(),), _queue, REFUSALS, OF_BOTH),
     Reader("crossed off", ("".join(json.dumps(row) + "\n" for row in DONE).encode(),), _done, REFUSALS, OF_BOTH),

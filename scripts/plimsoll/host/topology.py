@@ -225,6 +225,6 @@ def identity(host: Topology) -> list:
 
 def is_identity(noted: list, host: Topology) -> bool:
     """Return whether an identity is this host's. Earlier versions noted all memory nodes, and the memory in GiB after them."""
-    *same, _ = identity(host)
-    nodes = [identity(host)[-1], *([len(host["nodes"])] if len(noted) > len(same) + 1 else [])]
-    return noted[: len(same)] == same and noted[len(same)] in nodes
+    same = identity(host)
+    earlier = [*same[:-1], len(host["nodes"])]
+    return noted == same or (len(noted) > len(same) and noted[: len(same)] in (same, earlier))

@@ -44,7 +44,7 @@ def sentences(folder: Path, design: Design, plan: Plan, runs: Iterable[tuple[str
     for path, repetition in runs:
         cell = plan["cells"][path]
         if old := _put_aside(folder, cell, repetition):
-            found = dict(_changes(design, old, plan))
+            found = dict(_changes(design.cells.measured(cell), old, plan))
             changes[tuple(found)].append(", ".join(found.values()) or UNKNOWN)
         back += staleness.in_archive(folder, cell, repetition) is not None
     archive = folder / staleness.ARCHIVE
@@ -73,10 +73,9 @@ def _put_aside(folder: Path, cell: Cell, repetition: int) -> Record | None:
     return None
 
 
-def _changes(design: Design, old: Record, plan: Plan) -> Iterator[tuple[str, str]]:
+def _changes(measured: dict, old: Record, plan: Plan) -> Iterator[tuple[str, str]]:
     """What is measured otherwise than a record says, by its name, in words."""
-    cell = plan["cells"][old["cell"]["path"]]
-    for key, now in design.cells.measured(cell).items():
+    for key, now in measured.items():
         yield from _differences(NAMES.get(key, key.replace("_", " ")), old["cell"].get(key), now)
     if old["profile"] != plan["profile"]:
         yield "profile", f"by the profile {plan['profile']} in place of {old['profile']}"

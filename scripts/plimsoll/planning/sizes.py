@@ -3,6 +3,7 @@
 The memory of a virtual machine may grow and shrink. Sizes that followed it from start to start would measure everything again.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from plimsoll import documents
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Plan, Sizes, Topology
 from plimsoll.measuring import record, system
@@ -57,7 +58,7 @@ def _folders(results: Path, study: str) -> Iterator[Path]:
 
 def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
     if (folder / FILE).exists():
-        return documents.read(folder / FILE, Sizes, ANEW)
+        return _read(folder / FILE)
     try:
         plan = documents.of(folder / "plan.json", Plan)
     except documents.Misfit:
@@ -68,25 +69,31 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
     return _of_earlier_version(plan, study, seen, make)
 
 
+def _read(path: Path) -> Sizes:
+    found = documents.read(path, Sizes, ANEW)
+    if found["node_bytes"] <= 0 or found["cache_bytes"] < 0:
+        raise Damaged(f"{path} is damaged (memory of no bytes): {ANEW}.")
+    return found
+
+
 def _of_earlier_version(plan: Plan, study: Study, seen: Sizes, make: Make) -> Sizes:
     """What the sizes of a plan follow from that does not say so."""
     known: Sizes = {**seen, "host": next((cell["host"] for cell in plan["cells"].values()), seen["host"])}
-    try:
+    # A profile that is no longer there, or a plan that says less than today's.
+    with contextlib.suppress(PlimsollError, KeyError, TypeError):
         profile = studies.profile(plan["profile"])
-    except PlimsollError:
-        return known
-    share = study.design.cells.memory_share(profile)
-    if not share or not planner.other_sizes(plan, make(profile, known)):
-        return known
-    # With the least memory that its largest problem fits into, all problems are what they were.
-    return {**known, "node_bytes": math.ceil((study.design.cells.problem_bytes(plan) + ROUNDED) / share)}
+        share = study.design.cells.memory_share(profile)
+        if share and planner.other_sizes(plan, make(profile, known)):
+            # With the least memory that its largest problem fits into, all problems are what they were.
+            return {**known, "node_bytes": math.ceil((study.design.cells.problem_bytes(plan) + ROUNDED) / share)}
+    return known
 
 
 def note(folder: Path, plan: Plan, host: Topology) -> list[str]:
     """Write down what a plan's sizes follow from, in its study's folder. Return sentences on sizes that did not fit any more,
     and on those that could be larger now."""
     sizes, there = plan["sizes"], sizing.seen(host)["node_bytes"]
-    before = documents.read(folder / FILE, Sizes, ANEW) if (folder / FILE).exists() else sizes
+    before = _read(folder / FILE) if (folder / FILE).exists() else sizes
     if before != sizes or not (folder / FILE).exists():
         record.write(folder / FILE, sizes)
     if sizes["node_bytes"] != before["node_bytes"] and sizes["host"] == before["host"]:
