@@ -454,7 +454,8 @@ def test_the_reference_is_compared_with_results_of_another_machine(folders, tmp_
     assert there != reference
     plan = json.loads((there / "plan.json").read_text())
     elsewhere = {path: {**cell, "host": "another one"} for path, cell in plan["cells"].items()}
-    prints = {cell["fingerprint"]: loaded.design.cells.fingerprint(elsewhere[path]) for path, cell in plan["cells"].items()}
+    measured = loaded.design.cells.measured
+    prints = {cell["fingerprint"]: record.identify(measured(elsewhere[path])) for path, cell in plan["cells"].items()}
     for cell in elsewhere.values():
         cell["fingerprint"] = prints[cell["fingerprint"]]
     planner.write({**plan, "cells": elsewhere}, folders["b"] / "plan.json")
