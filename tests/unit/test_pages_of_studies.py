@@ -167,6 +167,14 @@ def test_a_report_says_whether_containers_have_their_limits_together(made, small
     assert said in page and other not in page
 
 
+def test_a_report_says_which_problems_are_smaller_than_they_should_be(made, small_host, config):
+    study = built("plimsoll2026")
+    small_host["nodes"][0]["memory_bytes"] = 2**24
+    page = report.render(study, made(study["id"], small_host, config))
+    assert "Smaller than they should be: beff has N = 793 and should have 1000: a section may use 30 % of the" in page
+    assert "rm results/plimsoll2026/sizes.json" in page
+
+
 def test_a_report_says_where_processors_were_left_out_without_cpusets(made, small_host, config):
     study = built("plimsoll2026")
     sources = made(study["id"], small_host, config)
