@@ -223,18 +223,13 @@ def make_attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
     """One attempt at the runs of a launch: by cell the part of the record that is the attempt's own, and what interrupted the
     attempt, if the means of measuring failed."""
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
-    with lock.run(identity):
-        return _attempt_as(identity, runs)
-
-
-def _attempt_as(identity: str, runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
     run, folder = runs[0], _raw_folder(runs)
     notes: dict = {"started": time.time(), "seconds": {}}
     if "launch" in run.cell:
         notes["launch"] = [each.cell["part"] for each in runs]
     interrupted = None
     try:
-        with _outages():
+        with _outages(), lock.run(identity, folder):
             found = _made(identity, runs, folder, notes)
     except Outage as problem:
         process.cut(folder)
@@ -353,7 +348,12 @@ def repair(run: Run, problem: Outage) -> None:
     comes back as another version."""
     from plimsoll.measuring import means
 
-    means.restore(problem, lambda: _examine(run), lambda outage: _mend(run, outage))
+    def examine() -> None:
+        # As an attempt would find it: with the user's variables an engine may do something else.
+        with lock.run(f"{os.getpid():x}", run.study_folder):
+            _examine(run)
+
+    means.restore(problem, examine, lambda outage: _mend(run, outage))
     lock.sweep(environments.known().values())
     system.note(run.study_folder, [one for one in _means(run) if isinstance(one, environments.Environment)])
 

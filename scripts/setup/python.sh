@@ -3,6 +3,10 @@
 . "$(dirname "$0")/common.sh"
 cd "$PROJECT"
 
+case $PROJECT in *[:\$]* | *$'\n'*)
+    die "Python's tools take no ':', '\$' or end of a line in the path of a project, and this one is $PROJECT: move it, then run again." ;;
+esac
+
 stamp=.venv/.plimsoll-lock
 wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
 is_made() { [ -x .venv/bin/snakemake ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }

@@ -44,6 +44,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.containers)
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder as people have them: programs that are measured, and what starts them, split paths at these signs."""
+    folder = tmp_path / "études d'été, a:b; $c %d"
+    folder.mkdir()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def image() -> Image:
     built = builder.build("hpcc", "bootstrap")

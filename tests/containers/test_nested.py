@@ -290,7 +290,7 @@ from plimsoll import environments
 from plimsoll.measuring import lock
 from plimsoll.services.kept import Services
 
-with lock.machine(environments.known), lock.run("testkilled"):
+with lock.machine(environments.known), lock.run("testkilled", Path(sys.argv[1])):
     kept = Services(environments.find("docker-nested"), "testkilled", Path(sys.argv[1]))
     kept.start([kept.spec("c0", json.loads(sys.argv[2]))])
     print("up", flush=True)

@@ -124,7 +124,7 @@ def test_mpi_starts_its_daemons_in_nodes_that_are_in_nodes(tmp_path):
     children = [EngineNode(Spec("x", f"c{i}", IMAGE, tmp_path), parent, [], ("docker",)) for i in (0, 1)]
     command = job_of_two(tmp_path).command(children, ["/bin/true"])
     agent = (tmp_path / "docker-agent.sh").read_text()
-    assert str(tmp_path / "docker-agent.sh") in command
+    assert f"sh {tmp_path / 'docker-agent.sh'}" in command
     assert f'c1) exec docker exec parent docker exec --workdir {tmp_path} c1 sh -c "$*" ;;' in agent
 
 
@@ -219,7 +219,7 @@ def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
     words = docker_nested.PARENTS.words(parent)
     command = words[words.index("sha256:parent") + 1 :]
     assert parent.name == "plimsoll-r-c0-parent" and tuple(command) == parent.command
-    assert "--privileged" not in words and "/store/alone.tar:/opt/plimsoll/child.tar:ro" in words
+    assert "--privileged" not in words and "type=bind,source=/store/alone.tar,target=/opt/plimsoll/child.tar,readonly" in words
     # It notes what it may do, and so does each child.
     noted, own = (*docker_nested.NOTING, f"{tmp_path}/plimsoll-r-c0-parent.status"), parent.command[4:]
     assert parent.command[:4] == noted and own[0] == docker_nested.PARENT
@@ -304,7 +304,7 @@ def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_use
     assert "single_copy" not in words and job.image["sif"] not in words and job.image["rootfs"] in words
     asked = environments.find("singularity-instance-host-network")._command(job.specs[0], [])
     assert job.image["rootfs"] in asked and not {"--net", "--network"} & set(asked)
-    assert any(word.endswith(":/.singularity.d/actions/start") for word in asked)
+    assert any(word.endswith(",target=/.singularity.d/actions/start") for word in asked)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of root's with the set-user-ID bit")

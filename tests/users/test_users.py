@@ -270,8 +270,8 @@ from plimsoll.measuring import lock
 words, podman = ["sh", "-c", sys.argv[1]], environments.find("podman-rootless")
 with open("results/images/hpcc.json") as file:
     image = json.load(file)
-with lock.run("look"):
-    folder = lock.temporary_folder("look")
+folder = lock.temporary_folder("look")
+with lock.run("look", folder):
     try:
         nodes = podman.start([Spec("look", f"{LABEL}-look-c0", image, folder)])
         try:

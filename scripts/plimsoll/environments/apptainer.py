@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from plimsoll import paths
+from plimsoll.environments import mounts
 from plimsoll.environments.base import (
     HOST,
     UNPACKED,
@@ -47,8 +48,23 @@ def installed() -> bool:
 def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = None) -> list[str]:
     """`apptainer exec` of a form of the node's image in its folder, or in another `folder` below that one, up to where the
     program begins."""
-    shared, begins = str(spec.folder), str(folder or spec.folder)
-    return [executable(), "exec", *options, "--bind", shared, "--pwd", begins, form_of(spec.image, form)]
+    begins, at = str(folder or spec.folder), form_of(spec.image, form)
+    return [
+        executable(),
+        "exec",
+        *options,
+        "--no-home",
+        *mounts.bind(spec.folder, spec.folder),
+        "--pwd",
+        begins,
+        at,
+        *at_home(spec),
+    ]
+
+
+def at_home(spec: Spec) -> list[str]:
+    """Prefix that gives what follows the HOME of a node, where what starts it would give it the user's."""
+    return ["env", f"HOME={spec.home}"]
 
 
 def form_of(image: Image, form: str) -> str:

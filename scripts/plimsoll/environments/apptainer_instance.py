@@ -7,7 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from plimsoll.environments.apptainer import Apptainer, Singularity, cgroup_files, executable, form_of, installed
+from plimsoll.environments import mounts
+from plimsoll.environments.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, installed
 from plimsoll.environments.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
 from plimsoll.environments.networks.cni import CniNetwork
 from plimsoll.errors import Outage, Unavailable
@@ -73,7 +74,7 @@ class InstanceNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         where = ["--pwd", str(folder)] if folder else []
-        return [*hidden(without), executable(), "exec", *where, f"instance://{self.name}", *program]
+        return [*hidden(without), executable(), "exec", *where, f"instance://{self.name}", *at_home(self.spec), *program]
 
 
 class SingularityInstance(Apptainer):
@@ -119,7 +120,7 @@ class SingularityInstance(Apptainer):
         return nodes
 
     def _command(self, spec, more: list[str]) -> list[str]:
-        options = ["--writable-tmpfs", "--no-home", *self.apart(spec), "--bind", str(spec.folder)]
+        options = ["--writable-tmpfs", "--no-home", *self.apart(spec), *mounts.bind(spec.folder, spec.folder)]
         named = ["--hostname", spec.name, form_of(spec.image, self.form), spec.name]
         return [executable(), "instance", "start", *options, *more, *named]
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from plimsoll.environments import mounts
 from plimsoll.environments.apptainer import Singularity
 from plimsoll.environments.apptainer_instance import SingularityInstance
 from plimsoll.environments.networks.base import HostNetwork
@@ -26,7 +27,7 @@ class SingularityInstanceOnHost(SingularityInstance):
 
     def apart(self, spec) -> list[str]:
         """None for a network; an unpacked image gets what Apptainer's own images have."""
-        return ["--bind", f"{START}:/.singularity.d/actions/start"] if self.unpacked else []
+        return mounts.bind(START, "/.singularity.d/actions/start") if self.unpacked else []
 
 
 ENVIRONMENTS = (SingularityInstanceOnHost(),)

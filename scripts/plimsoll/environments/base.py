@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import ImageGone, Unavailable
+from plimsoll.host import variables
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import said
 
@@ -87,6 +88,11 @@ class Spec(NamedTuple):
     user: str | None = None
     temporary: Path | None = None
     command: tuple[str, ...] = ("sleep", "infinity")
+
+    @property
+    def home(self) -> Path:
+        """The HOME of the node's programs, which is the same in every environment, and empty."""
+        return variables.home_of(self.folder)
 
 
 class Afterwards(NamedTuple):

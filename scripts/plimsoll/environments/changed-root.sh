@@ -43,4 +43,4 @@ put "$rootfs" "$new" "${folder#/}"
 mkdir -p "$new$folder"
 mount --bind "$folder" "$new$folder"
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-exec chroot "$new" /usr/bin/env -i PATH=$path HOME=/root ${PLIMSOLL_RUN:+PLIMSOLL_RUN="$PLIMSOLL_RUN"} "$@"
+exec chroot "$new" /usr/bin/env -i PATH=$path HOME="$folder/home" ${PLIMSOLL_RUN:+PLIMSOLL_RUN="$PLIMSOLL_RUN"} "$@"

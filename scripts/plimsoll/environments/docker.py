@@ -14,7 +14,7 @@ from plimsoll.environments.base import LABEL, LABELLED, REMOVABLE, gone, join, o
 from plimsoll.environments.engine import ANSWER_SECONDS, Engine
 from plimsoll.environments.networks.engine_bridge import EngineBridge
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup, processes
+from plimsoll.host import cgroup, processes, variables
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
@@ -207,7 +207,7 @@ def is_podman(command: Sequence[str]) -> bool:
 
 def is_ours() -> bool:
     """Whether the engine of this machine is ours to start: root's and Docker's, and no other one is named."""
-    if os.geteuid() or not shutil.which("dockerd") or "DOCKER_HOST" in os.environ:
+    if os.geteuid() or not shutil.which("dockerd") or variables.docker_host(os.environ):
         return False
     return not is_podman(Docker.command)
 

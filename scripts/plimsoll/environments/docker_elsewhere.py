@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from plimsoll.environments import mounts
 from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.engine import EngineNode
@@ -43,7 +44,7 @@ class DockerElsewhere(Docker):
 
     def shared(self, spec) -> list[str]:
         """The node's folder is a volume there."""
-        return ["--volume", str(spec.folder)]
+        return mounts.option("volume", f"target={spec.folder}")
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Containers that are made, get copies of their folders, and are started."""

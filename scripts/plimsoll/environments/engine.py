@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from plimsoll.environments.base import HOST, LABEL, LABELLED, REMOVABLE, START_SECONDS, Environment, Node, Spec, all_of, output
+from plimsoll.environments import mounts
+from plimsoll.environments.base import (
+    HOST,
+    LABEL,
+    LABELLED,
+    REMOVABLE,
+    START_SECONDS,
+    Environment,
+    Node,
+    Spec,
+    all_of,
+    output,
+)
 from plimsoll.environments.networks.base import Network
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
@@ -121,6 +133,7 @@ class Engine(Environment):
         for capability in (*self.capabilities, *spec.capabilities):
             words += ["--cap-add", capability]
         words += ["--user", spec.user] if spec.user else []
+        words += ["--env", f"HOME={spec.home}"]
         words += ["--name", spec.name, "--hostname", spec.name]
         if spec.place:
             words += ["--cpuset-cpus", spec.place.cpus, "--cpuset-mems", spec.place.nodes]
@@ -135,8 +148,10 @@ class Engine(Environment):
 
     def shared(self, spec: Spec) -> list[str]:
         """Options for the folders of this host that a node has."""
-        folders = [f"{spec.folder}:{spec.folder}", *(f"{folder}:{inside}:ro" for folder, inside in spec.mounts)]
-        return [word for folder in folders for word in ("--volume", folder)]
+        words = mounts.bind(spec.folder, spec.folder)
+        for folder, inside in spec.mounts:
+            words += mounts.bind(folder, inside, "readonly")
+        return words
 
     def _groups(self, identities: Sequence[str], on: Node) -> list[list[Path]]:
         """Return the cgroups of each container that has just been started. Unavailable if one runs and has none here."""

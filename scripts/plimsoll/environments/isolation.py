@@ -124,12 +124,12 @@ def _restore(image: Image, changed: str, restore: Callable[[Image], None], reaso
 def observe(environment: Environment, image: Image) -> dict:
     """Start two nodes (one that is not contained), run a probe in each, and compare what it prints with the host."""
     identity = f"probe{os.getpid()}"
-    with lock.run(identity):
-        folder = lock.temporary_folder(identity)
-        try:
+    folder = lock.temporary_folder(identity)
+    try:
+        with lock.run(identity, folder):
             return _observe(environment, image, identity, folder)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _observe(environment: Environment, image: Image, identity: str, folder: Path) -> dict:

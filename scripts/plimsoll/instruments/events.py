@@ -74,10 +74,10 @@ class Events(Instrument):
         names = [str(group.relative_to(root)) for group in groups]
         self.groups = len(set(names))
         events = ",".join(self.cell["events"].values())
-        pipes = [str(self.job.folder / name) for name in (CONTROL, ANSWER)]
-        for pipe in pipes:
-            os.mkfifo(pipe)
-        window = ["--delay=-1", f"--control=fifo:{','.join(pipes)}"]
+        for pipe in (CONTROL, ANSWER):
+            os.mkfifo(self.job.folder / pipe)
+        # As seen from the folder, where perf starts: it splits paths at commas.
+        window = ["--delay=-1", f"--control=fifo:{CONTROL},{ANSWER}"]
         options = ["-a", "-x", ",", "-o", str(self.job.folder / "perf.csv"), "-e", events, "--for-each-cgroup", ",".join(names)]
         return [perf, "stat", *window, *options, "--", *prefix, *command]
 

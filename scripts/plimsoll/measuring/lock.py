@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cgroup, machine_lock, private
+from plimsoll.host import cgroup, machine_lock, private, variables
 
 # Every process of a run carries it, so that those of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -126,18 +126,27 @@ def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> fl
 
 
 @contextlib.contextmanager
-def run(identity: str) -> Iterator[None]:
-    """Mark every process that is started meanwhile as one of the run `identity`."""
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = identity
+def run(identity: str, folder: Path) -> Iterator[None]:
+    """Give every process that is started meanwhile the variables of a run in a folder, and the mark of the run `identity`.
+
+    This is the one place that keeps the user's variables from what is measured, and from what starts it.
+    """
+    before = dict(os.environ)
+    _become({**variables.of_run(before, folder), VARIABLE: identity})
+    home = variables.home_of(folder)
+    home.mkdir(exist_ok=True)
     try:
         yield
     finally:
+        private.remove(home)
         # What this process starts later is of no run: the next one's sweep would kill it.
-        if before is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = before
+        _become(before)
+
+
+def _become(environment: Mapping[str, str]) -> None:
+    """Have these variables, and no others."""
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 def temporary_folder(identity: str) -> Path:

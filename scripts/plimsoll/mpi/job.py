@@ -98,7 +98,7 @@ class Job:
         return (self._to_nodes if nodes[0].separate else self._from_here)(nodes, program)
 
     def environment(self, nodes: Sequence[Node]) -> dict[str, str]:
-        """Environment of that command."""
+        """Variables of that command, besides those of the run."""
         variables = launch.environment(Path(self.image["rootfs"]))
         if (root := nodes[0].root) != ROOT:
             # Without the image's settings of Open MPI, which a container finds in its own /etc, the ranks would open transports
@@ -140,7 +140,8 @@ class Job:
             return nodes[0].inside(mpirun, self.folder, without=launch.RELOCATION)
         start = self._mpirun_on_host([node.name for node in nodes], self.places)
         over = ["--mca", "btl_tcp_if_include", nodes[0].interface] if nodes[0].interface else []
-        return [*start, *over, "--mca", "plm_rsh_agent", str(self._agent(nodes)), *ranks]
+        # Open MPI splits it at blanks, which no temporary path has.
+        return [*start, *over, "--mca", "plm_rsh_agent", f"sh {self._agent(nodes)}", *ranks]
 
     def _agent(self, nodes: Sequence[Node]) -> Path:
         """The script by which Open MPI starts its daemon in each node."""
@@ -149,7 +150,7 @@ class Job:
             f'{shlex.quote(node.name)}) exec {shlex.join(node.inside(["sh", "-c"], self.folder))} "$*" ;;\n' for node in nodes
         )
         script = AGENT.format(name=name, variables=" ".join(launch.RELOCATION), cases=cases)
-        return shared.write(self.folder / name, script, 0o755)
+        return shared.write(self.temporary / name, script)
 
     def _mpirun_on_host(self, hosts: list[str], places: Sequence[dict]) -> list[str]:
         return launch.mpirun(Path(self.image["rootfs"]), self._options(hosts, places))

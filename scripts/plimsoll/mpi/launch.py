@@ -7,7 +7,6 @@ On the host it needs nothing installed: the image's loader starts it with the im
 and PMIx where their files are. They hold for the launcher only (`RELOCATION`), and must not reach a container.
 """
 
-import os
 from pathlib import Path
 
 from plimsoll.environments.rootfs import libraries, loaded
@@ -25,12 +24,9 @@ RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
 
 
 def environment(rootfs: Path) -> dict[str, str]:
-    """Environment of the launcher: nothing of the caller's but the way to the commands."""
+    """Variables of the launcher, besides those of the run."""
     folder = libraries(rootfs)
     return {
-        "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
-        "HOME": os.environ.get("HOME", "/"),
-        "LANG": "C.UTF-8",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OPAL_PREFIX": str(rootfs / "usr"),
@@ -58,6 +54,7 @@ def mpirun(rootfs: Path, words: list[str]) -> list[str]:
 def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) -> list[str]:
     """Options for hosts, mapping and binding: as many ranks on each host as on the others, in order.
 
+    The files are named as seen from their folder, where mpirun starts: it splits paths at commas.
     `places` are the plan's, one per host. Ranks are bound to their cores by a rankfile, except on hosts with different cores:
     Open MPI takes hosts that look alike for the same, and binds by the cores of the one that answered first. There a rank binds
     itself (`self_bound`). The host file tells the truth: a host has as many slots as processors that its ranks may use, so that
@@ -65,9 +62,9 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
     by itself when there are two ranks or fewer, and with two containers both would get the same core.
     """
     slots = [len(cpulist.parse(place["cpus"])) or ranks for place in places]
-    file = shared.write(folder / "hosts", "".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True)))
+    lines = "".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True))
     each = ranks // len(hosts)
-    options = ["--hostfile", str(file)]
+    options = ["--hostfile", shared.write(folder / "hosts", lines).name]
     if any(count < each for count in slots):
         options.append("--oversubscribe")
     apart = len({place["cpus"] for place in places}) > 1
@@ -75,7 +72,7 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
         # On one host the ranks may be of several program specifications, which ppr does not know how to divide.
         mapping = f"ppr:{each}:node" if len(hosts) > 1 else "slot"
         return [*options, "--map-by", mapping, "--bind-to", "none"]
-    return [*options, "--rankfile", str(shared.write(folder / "rankfile", rankfile(hosts, places)))]
+    return [*options, "--rankfile", shared.write(folder / "rankfile", rankfile(hosts, places)).name]
 
 
 def rankfile(hosts: list[str], places: list[dict]) -> str:
@@ -86,8 +83,8 @@ def rankfile(hosts: list[str], places: list[dict]) -> str:
 
 
 def self_bound(folder: Path, places: list[dict], program: list[str]) -> list[str]:
-    """The program through a script that binds each rank to its core, by its number."""
+    """The program through a script that binds each rank to its core, by its number. Ranks start in the script's folder, where
+    nothing may be executable."""
     cores = [core for place in places for core in place["cores"]]
     shared.write(folder / "cores", "".join(f"{core}\n" for core in cores))
-    copy = shared.write(folder / BIND.name, BIND.read_bytes(), 0o755)
-    return [str(copy), *program]
+    return ["sh", shared.write(folder / BIND.name, BIND.read_bytes()).name, *program]

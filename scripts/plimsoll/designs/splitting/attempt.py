@@ -124,11 +124,10 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:
         return str(problem)
-    variables = {**job.environment(nodes), lock.VARIABLE: job.identity}
     before, since = attempt.snapshot(groups, environment.daemons, accounted=accounted), processes.now()
     job.launched = time.time()
     try:
-        code = run_bounded(command, variables, job.folder, cell["time_limit_seconds"], attempt.watch)
+        code = run_bounded(command, job.environment(nodes), job.folder, cell["time_limit_seconds"], attempt.watch)
     except Unavailable as problem:
         return str(problem)
     after = attempt.snapshot(groups, environment.daemons, accounted=accounted)

@@ -7,7 +7,7 @@
 busybox=/run/plimsoll/busybox
 work=/run/plimsoll/work
 given=/sys/firmware/qemu_fw_cfg/by_name/opt/plimsoll
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 say() { echo "plimsoll $*" >/dev/ttyS0; }
 try() { "$@" || { say "failed: $*"; $busybox poweroff -f; }; }
 
@@ -30,7 +30,8 @@ answer() {
 
 $busybox cat $given/node/raw >/run/plimsoll/settings
 . /run/plimsoll/settings
-$busybox mkdir -p /dev/pts /dev/shm /tmp "$FOLDER"
+export HOME="$FOLDER/home"
+$busybox mkdir -p /dev/pts /dev/shm /tmp "$HOME"
 $busybox mount -t devpts pts /dev/pts
 $busybox mount -t tmpfs shm /dev/shm
 $busybox hostname "$NAME"

@@ -105,9 +105,9 @@ class Reached(Node):
         return [*SSH, self.name, shlex.join(there)]
 
     def of_image(self, program, preload=None) -> list[str]:
-        """Through the image's loader, in the copy."""
+        """Through the image's loader, in the copy, with no variable of the user's there."""
         words = rootfs.loaded(self.image, *program, preload=preload)
-        return [word.replace(str(self.image), self.root) for word in words]
+        return ["env", "-i", *(word.replace(str(self.image), self.root) for word in words)]
 
     def kept(self, program: list[str]) -> list[str]:
         """The command on this host that keeps a program up there until its standard input is closed."""

@@ -13,6 +13,7 @@ from plimsoll.environments.docker_elsewhere import DockerElsewhere
 from plimsoll.environments.networks import second_host
 from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
+from plimsoll.host import variables
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.measuring.watch import Watch
@@ -22,6 +23,9 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
+# What a node calls the cluster's folder: Hadoop and Java split paths at blanks, commas and colons.
+PLACE, CONFIGURATION = "/cluster", "conf"
+LINKED = f'ln -s "$0" {PLACE} && exec "$@"'
 JOB = "CleanPrices"
 # A cluster that takes longer to be ready hangs, and so does a client that submits a job, and a history that does not come (s).
 READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
@@ -61,7 +65,7 @@ class Cluster:
 
     @property
     def _configuration(self) -> Path:
-        return self.folder / "conf"
+        return self.folder / CONFIGURATION
 
     def start(self) -> None:
         """Start the containers, and wait until the daemons say that all is up; Unavailable if one does not start."""
@@ -107,10 +111,10 @@ class Cluster:
 
     def _spec(self, name: str, **more):
         logs = self.folder / name
-        logs.mkdir()
+        variables.home_of(logs).mkdir(parents=True)
         role = "master" if name == "master" else "worker"
         more |= {"folder": logs, "mounts": ((str(self._configuration), str(self._configuration)),)}
-        command = (PROGRAM, role, str(self._configuration), str(logs))
+        command = ("sh", "-c", LINKED, str(self.folder), PROGRAM, role, f"{PLACE}/{CONFIGURATION}", f"{PLACE}/{name}")
         return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,), **more)
 
     def ask(self, port: int, path: str) -> dict:
@@ -170,7 +174,7 @@ class Cluster:
         """Submit the job with these settings; its identifier. Unavailable, with its client's last words, if that fails, or
         if a disk is about to be full that the `watch` looks at."""
         given = [f"-D{key}={value}" for key, value in settings.items()]
-        words = [PROGRAM, "run", str(self._configuration), JOB, *given, source, target]
+        words = [PROGRAM, "run", f"{PLACE}/{CONFIGURATION}", JOB, *given, source, target]
         log = self.folder / f"client-{Path(target).name}.log"
         with open(log, "wb") as err:
             process = subprocess.Popen(

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from plimsoll import documents, paths
+from plimsoll.environments import mounts
 from plimsoll.environments.base import LABELLED, output
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
 NOTED = "prices.json"
+# Where the generator's container has the folder of the data.
+PLACE = "/prices"
 PROGRAM = "/opt/plimsoll/bin/prices.jar"
 # To make, or to sort, a gigabyte takes no longer (s).
 SECONDS_OF_GIGABYTE = 300
@@ -85,10 +88,10 @@ def made(image: Image, seed: int, size: int) -> Prices:
 def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prices"
-    mounts = ["--volume", f"{folder}:{folder}", "--network", "none"]
-    words = ["docker", "run", "--rm", "--label", LABELLED, *mounts, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
+    mounted = [*mounts.bind(folder, PLACE), "--network", "none"]
+    words = ["docker", "run", "--rm", "--label", LABELLED, *mounted, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
     limit = SECONDS_OF_GIGABYTE * (1 + size / 2**30)
-    told = _told(output([*words, str(seed), str(size), str(file)], limit))
+    told = _told(output([*words, str(seed), str(size), f"{PLACE}/{file.name}"], limit))
     if told["sha256"] != KNOWN.get((seed, size), told["sha256"]):
         raise Unavailable(f"the generator made other data of seed {seed} and {size} bytes than it should: {told['sha256']}")
     distinct, expected = _sorted(file, limit)

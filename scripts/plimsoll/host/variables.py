@@ -1,0 +1,61 @@
+"""Variables of what a run starts: made from nothing, so that nothing of the user's reaches what is measured."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from plimsoll import paths
+
+# Of the user's, what says where things are: programs, the user's running services, and what ssh proves its user by. The client
+# of an engine needs them; no measured program reads them.
+KEPT = (
+    *("PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "KRB5CCNAME"),
+    *("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"),
+)
+# Begins the names of this project's own.
+OURS = "PLIMSOLL_"
+# The context that Docker's client uses if it is told of none: the engine of this machine.
+DEFAULT = "default"
+ANSWER_SECONDS = 10.0
+
+
+def home_of(folder: Path) -> Path:
+    """Return the HOME of what runs in a folder."""
+    return folder / "home"
+
+
+def of_run(given: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the variables of what is started in a run's folder by a process that was `given` some."""
+    kept = {name: value for name, value in given.items() if name in KEPT or name.startswith(OURS)}
+    engine = {"DOCKER_HOST": host} if (host := docker_host(given)) else {}
+    # The store may be in the user's home, which is not known any more.
+    return {**kept, **engine, "HOME": str(home_of(folder)), "LANG": "C.UTF-8", "PLIMSOLL_IMAGES": str(paths.image_store())}
+
+
+def docker_host(given: Mapping[str, str]) -> str:
+    """Return the address of the Docker engine that the user has chosen, by a variable or by a context; nothing if none."""
+    if host := given.get("DOCKER_HOST"):
+        return host
+    configuration = Path(given.get("DOCKER_CONFIG") or Path(given.get("HOME", "/"), ".docker"))
+    context = given.get("DOCKER_CONTEXT") or _current_context(configuration)
+    return "" if context == DEFAULT else _address(context, str(configuration))
+
+
+def _current_context(configuration: Path) -> str:
+    with suppress(OSError, ValueError, AttributeError):
+        return json.loads((configuration / "config.json").read_text()).get("currentContext") or DEFAULT
+    return DEFAULT
+
+
+@cache
+def _address(context: str, configuration: str) -> str:
+    """Return the address in a context; nothing if Docker's client does not know the context, which it says when it is asked
+    for anything else."""
+    asked = ["docker", "--config", configuration, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", context]
+    with suppress(OSError, subprocess.SubprocessError):
+        told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS)
+        return told.stdout.strip()
+    return ""

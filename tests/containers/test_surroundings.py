@@ -1,0 +1,135 @@
+"""Nothing of the user's reaches what is measured, and results may lie in any folder: real runs of every runtime, with files and
+variables of the user's that would change or stop them, in a folder with an unusual name where nothing may be executed."""
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from plimsoll.host import variables
+
+from tests.containers.conftest import called
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
+RUNTIMES = (
+    *("bare", "docker", "docker-shared", "podman", "singularity", "singularity-unpacked", "singularity-cgroup"),
+    *("singularity-user", "singularity-sharens", "singularity-instance", "singularity-instance-host-network"),
+)
+# Programs split paths at these, or take them for something else.
+UNUSUAL = 'études d\'été, a:b; "c" $HOME %d'
+FILES = {
+    ".openmpi/mca-params.conf": "btl = planted\n",
+    ".pmix/mca-params.conf": "gds = planted\n",
+    ".config/containers/containers.conf": '[containers]\nenv = ["PLANTED=file"]\n',
+    ".docker/config.json": json.dumps({"proxies": {"default": {"httpProxy": "http://planted:1"}}}),
+}
+VARIABLES = {
+    "PLANTED": "variable",
+    "OMPI_MCA_btl": "planted",
+    "PMIX_MCA_gds": "planted",
+    "UCX_TLS": "planted",
+    "FI_PROVIDER": "planted",
+    "OMP_NUM_THREADS": "7",
+    "OPENBLAS_CORETYPE": "planted",
+    "MALLOC_ARENA_MAX": "1",
+    "LD_LIBRARY_PATH": "/planted",
+    "JAVA_TOOL_OPTIONS": "-Dplanted",
+    "TMPDIR": "/planted",
+    "http_proxy": "http://planted:1",
+    "DOCKER_DEFAULT_PLATFORM": "linux/planted",
+    "APPTAINER_BIND": "/planted",
+    "SINGULARITY_BIND": "/planted",
+    "APPTAINERENV_PLANTED": "variable",
+    "SINGULARITYENV_PLANTED": "variable",
+    "SLURM_JOB_ID": "1",
+}
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """A home with files, and variables, each of which would change or stop a run of some runtime."""
+    for name, content in FILES.items():
+        path = tmp_path / "home" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    given = {"HOME": str(tmp_path / "home"), "CONTAINERS_CONF": str(tmp_path / "home/.config/containers/containers.conf")}
+    for name, value in {**given, **VARIABLES}.items():
+        monkeypatch.setenv(name, value)
+    return given
+
+
+@pytest.fixture
+def unusual(tmp_path):
+    """A folder with an unusual name, on a file system where nothing may be executed."""
+    folder = tmp_path / UNUSUAL
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec,size=64m", "none", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def variables_of_rank(folder: Path, seen: dict[str, str], over: threading.Event) -> None:
+    """Take the variables of a rank that runs in a folder, as soon as there is one."""
+    while not seen and not over.wait(0.1):
+        for process in (Path(f"/proc/{number}") for number in called("hpcc")):
+            with contextlib.suppress(OSError):
+                if (process / "cwd").readlink().is_relative_to(folder):
+                    entries = (process / "environ").read_bytes().split(b"\0")
+                    seen.update(os.fsdecode(entry).split("=", 1) for entry in entries if b"=" in entry)
+
+
+def planted_in(seen: dict[str, str]) -> set[tuple[str, str]]:
+    """Those of a program's variables that are planted."""
+    return {
+        (name, value) for name, value in seen.items() if "planted" in f"{name}={value}".lower()
+    } | VARIABLES.items() & seen.items()
+
+
+@pytest.fixture
+def measured(workspace, unusual):
+    """Measures in the unusual folder; the record, and the variables that a rank had."""
+    workspace.folder = unusual / "results/liu2020"
+    workspace.folder.mkdir(parents=True)
+
+    def measured(runtime: str, scheme: str):
+        seen, over = {}, threading.Event()
+        watch = threading.Thread(target=variables_of_rank, args=(unusual, seen, over))
+        watch.start()
+        try:
+            return workspace.run(f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/beff"), seen
+        finally:
+            over.set()
+            watch.join()
+
+    return measured
+
+
+@needs_root
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(working, measured, unusual, planted, runtime):
+    working(runtime)
+    found, seen = measured(runtime, "E1" if runtime == "bare" else "E2")
+    assert found["status"] == "valid", found["reason"]
+    assert planted_in(seen) == set()
+    home = Path(seen["HOME"])
+    assert home.name == "home" and home.is_relative_to(unusual) and not home.exists()
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("runtime", "through"),
+    [("singularity", ["HOME"]), ("docker", ["HOME"]), ("podman", ["CONTAINERS_CONF"]), ("singularity", VARIABLES)],
+    ids=["Open MPI's file", "Docker's file", "Podman's file", "variables"],
+)
+def test_files_and_variables_show_where_they_reach(working, measured, planted, monkeypatch, runtime, through):
+    """Files and variables of this test change or stop a run that they reach."""
+    working(runtime)
+    usual = variables.of_run
+    monkeypatch.setattr(
+        variables, "of_run", lambda given, folder: usual(given, folder) | {name: given[name] for name in through}
+    )
+    found, seen = measured(runtime, "E1")
+    assert found["status"] == "failed" or planted_in(seen)
