@@ -15,7 +15,7 @@ from plimsoll.instruments import events, mpi_profile
 from plimsoll.measuring import record
 from plimsoll.workloads.base import InvalidOutput
 
-from tests.conftest import DATA, PROJECT
+from tests.conftest import DATA, PROJECT, host_of
 
 FUNCTIONS = {"MPI_Send": [10, 0.2], "MPI_Recv": [10, 0.3], "MPI_Allreduce": [4, 0.1], "MPI_Reduce": [2, 0.1]}
 
@@ -185,7 +185,7 @@ def test_values_made_of_counters():
 
 def test_what_a_host_does_not_count_is_named():
     settings = events.Events.settings(
-        {"events": {"context_switches": "context-switches", "cycles": "cycles", "l3_misses": None}, "nodes": [0]}
+        {**host_of(1, 2), "events": {"context_switches": "context-switches", "cycles": "cycles", "l3_misses": None}}
     )
     assert settings["reason"] is None and set(settings["events"]) == {"context_switches", "cycles"}
     assert events.Events.missing("context_switches", settings) is None
@@ -197,14 +197,14 @@ def test_what_a_host_does_not_count_is_named():
 
 
 def test_a_host_without_perf_cannot_count_and_one_that_is_described_can():
-    assert events.Events.settings({"events": {}, "nodes": [0]})["reason"] == "perf is not installed"
-    nothing = {"events": {"cycles": None}, "nodes": [0]}
+    assert events.Events.settings({**host_of(1, 2), "events": {}})["reason"] == "perf is not installed"
+    nothing = {**host_of(1, 2), "events": {"cycles": None}}
     assert events.Events.settings(nothing)["reason"] == "perf counts nothing here"
     user = events.Events.settings({**nothing, "root": False, "perf_event_paranoid": "2"})["reason"]
     assert user == (
         "perf may not count over all processors for this user (kernel.perf_event_paranoid is 2; root may, or everybody at 0)"
     )
-    assert set(events.Events.settings({"nodes": [0]})["events"]) == set(events.COUNTERS)
+    assert set(events.Events.settings(host_of(1, 2))["events"]) == set(events.COUNTERS)
     assert instruments.find("plain").settings({}) == {}
 
 

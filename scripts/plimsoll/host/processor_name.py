@@ -6,8 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll.host.topology import read
-
 ROOT = Path("/")
 UNKNOWN = "unknown"
 # What lscpu prints for a model that it does not know.
@@ -34,7 +32,7 @@ def _told(root: Path) -> list[tuple[str, str]]:
         done = subprocess.run(["lscpu", "--json", *where], env={**os.environ, "LC_ALL": "C"}, capture_output=True)
         return [(field.rstrip(":"), value) for field, value in _fields(json.loads(done.stdout)["lscpu"])]
     except (OSError, ValueError):
-        lines = (line.partition(":") for line in read(root / "proc/cpuinfo").splitlines())
+        lines = (line.partition(":") for line in (root / "proc/cpuinfo").read_text().splitlines())
         return [("Model name", value.strip()) for field, _, value in lines if field.strip() == "model name"]
 
 
