@@ -29,7 +29,7 @@ class Outage(PlimsollError):
 
 
 class Lasting(Outage):
-    """An Outage that every further attempt would meet: the workflow stops at once."""
+    """An Outage that every attempt in any runtime would meet: the workflow stops at once."""
 
 
 class ImageGone(Outage):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll import designs, measure
-from plimsoll.errors import Outage, Unavailable
+from plimsoll.errors import Lasting, Outage, Unavailable
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import status
 
@@ -53,10 +53,12 @@ def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, m
 
 
 def _problem(run: measure.Run) -> str | None:
-    """Why a run does not work; None if it does."""
+    """Why a run does not work; None if it does. Lasting if no run of any runtime would count."""
     reason = None
     for _ in range(ATTEMPTS):
         found, outage = measure.make_attempt([run])
+        if isinstance(outage, Lasting):
+            raise outage
         outcome = found[run.cell["path"]]
         if outcome["status"] in WORKS:
             _remove_raw(run.study_folder, outcome["raw"])

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
+from plimsoll import environments, probing
 from plimsoll.environments import base, isolation
-from plimsoll.measuring import record
+from plimsoll.errors import Lasting
+from plimsoll.measuring import lock, record
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
 from plimsoll.workloads import hpcc
@@ -155,6 +156,14 @@ def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, w
     assert re.search(r"chosen its Prescott kernels, which use SSE, and this processor has AVX", told.stderr)
     assert re.search(r"set PLIMSOLL_BLAS_KERNELS=\w+, which all runtimes are then given, then start again", told.stderr)
     assert len(list((workspace.folder / "raw" / path).iterdir())) == 1, "it is not tried again"
+
+
+@pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
+def test_kernels_below_the_processor_are_seen_when_runtimes_are_tried(workspace, image, monkeypatch):
+    """Before anything is measured; it is no fault of the runtime."""
+    monkeypatch.setenv("PLIMSOLL_BLAS_KERNELS", "Prescott")
+    with lock.machine(environments.known), pytest.raises(Lasting, match="Prescott kernels.*set PLIMSOLL_BLAS_KERNELS="):
+        probing.trials({workspace.folder: workspace.plan}, image, "bare")
 
 
 @pytest.mark.parametrize("section", ["dgemm", "stream", "fft", "ptrans", "randomaccess", "beff", "hpl"])
