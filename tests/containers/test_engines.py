@@ -66,9 +66,8 @@ def measured(host, workspace, runtime: str) -> dict:
 
 
 def is_its_own(found: dict) -> bool:
-    """Whether the time of a run's ranks, which wait for messages all the time, was counted as the run's."""
-    during = found["noise"]["during"]
-    return during["own_seconds"] > 0.2 * during["seconds"] > 0
+    """Whether the time of a run's ranks was counted as the run's: they take some seconds, and the launcher 0.2."""
+    return found["noise"]["during"]["own_seconds"] > 1.0
 
 
 @pytest.mark.parametrize("settings", [SITE, MAPPED], ids=["cgroup-parent", "userns-remap"])

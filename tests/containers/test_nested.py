@@ -100,8 +100,14 @@ def _of_host() -> dict[str, list[str]]:
         ],
         "network namespace": output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split(),
         "mount": [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()],
-        "cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if CONTAINER.search(path.name) and path.is_dir()],
+        # Those of others' containers may come and go meanwhile. What is left of one that has ended is empty.
+        "empty cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if _is_left(path)],
     }
+
+
+def _is_left(group: Path) -> bool:
+    """Whether something is a container's cgroup in which there is no process."""
+    return bool(CONTAINER.search(group.name)) and group.is_dir() and not cgroup.members([group])
 
 
 def test_a_network_that_is_made_anew_beside_others_is_no_change():
