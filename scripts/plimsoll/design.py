@@ -72,9 +72,9 @@ class Cells(Protocol):
     def kind(self, cell: Cell) -> str:
         """What a cell needs of its runtime, in words (`several nodes`): one cell of a kind works if another one does."""
 
-    def trial(self, plan: Plan, cells: Sequence[Cell]) -> Cell:
-        """The cheapest of the cells, all of one runtime and kind, with the smallest problem: whether it runs says whether they
-        do. It is measured by nobody."""
+    def trial(self, plan: Plan, cells: Sequence[Cell]) -> Cell | None:
+        """The cheapest of the cells, all of one runtime and kind, with the smallest problem, to find out whether they run; None
+        if none is cheap."""
 
     def described(self, study: dict, host: Topology) -> dict:
         """What the plan holds besides its cells."""

@@ -45,10 +45,10 @@ def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, m
         for cell in plan["cells"].values():
             if cell["runtime"] == runtime and not cell["reason"]:
                 by_kind.setdefault(design.cells.kind(cell), []).append(cell)
+        quiet = {**plan, "limits": {**plan["limits"], **LIMITS}}
         for kind in by_kind.keys() - runs.keys():
-            cell = design.cells.trial(plan, by_kind[kind])
-            quiet = {**plan, "limits": {**plan["limits"], **LIMITS}}
-            runs[kind] = measure.Run(quiet, cell, REPETITION, folder, image)
+            if cell := design.cells.trial(plan, by_kind[kind]):
+                runs[kind] = measure.Run(quiet, cell, REPETITION, folder, image)
     return dict(sorted(runs.items()))
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from plimsoll import documents
 from plimsoll.analysis import complete
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
@@ -11,7 +12,7 @@ from plimsoll.measuring.given_up import Group
 from plimsoll.planning import planner, tries
 from plimsoll.terminal import counting
 
-from tests.conftest import recorded
+from tests.conftest import built, recorded
 
 GROUP = Group("docker", "several nodes")
 FAILED = "mpirun ended with 1: plimsoll-3f2c0a-c1: no route (process 417)"
@@ -75,6 +76,26 @@ def test_a_busy_machine_and_a_run_of_an_earlier_start_that_counts_give_nothing_u
     path, number = [run for run in plan["order"] if group_of(liu2020)(plan["cells"][run[0]]) == GROUP][-1]
     record.keep(record.path_of(tmp_path / "runs", path, number), recorded(status=status.VALID))
     assert given_up.reason(tmp_path, plan, GROUP, group_of(liu2020)) is None
+
+
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+@pytest.mark.parametrize("profile", ["quick", "paper"])
+def test_every_kind_of_runs_has_a_trial_that_is_a_cell_and_costs_next_to_nothing(small_host, config, name, profile):
+    study = built(name)
+    design = study.design
+    made = planner.make(study, studies.profile(profile), small_host, config, {})
+    groups = {}
+    for cell in made["cells"].values():
+        if not cell["reason"]:
+            groups.setdefault((cell["runtime"], design.cells.kind(cell)), []).append(cell)
+    assert groups
+    for (_, kind), cells in groups.items():
+        if trial := design.cells.trial(made, cells):
+            documents.fit(trial, design.factors.CELL)
+            assert trial["path"] in made["cells"] and design.cells.kind(trial) == kind
+            assert trial["parameters"].get("order", 0) <= 1000 and trial.get("window_seconds") in (None, 0, 0.2)
+        else:
+            assert kind == "disk"
 
 
 def test_what_is_given_up_holds_for_one_start(tmp_path, monkeypatch):

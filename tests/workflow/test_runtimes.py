@@ -65,6 +65,9 @@ def test_a_runtime_that_works_in_one_node_alone_is_measured_there_and_no_run_fai
     assert reasons(study) == {"uma/exact/E1/bare": None, ONE_NODE: None, TWO_NODES: reasons(study)[TWO_NODES]}
     assert "it was made to fail" in reasons(study)[TWO_NODES]
     assert "it was made to fail" in (study.folder / "results/liu2020/report.html").read_text()
+    # What was tried leaves nothing, unless it failed.
+    tried = study.files("results/liu2020/raw/**/0-*")
+    assert tried and all(f"/{TWO_NODES}/" in path for path in tried)
     # It is remembered, and nobody tries it again.
     assert "Nothing to be done" in study.snakemake("all", config=settings("optional", 1), **client).stderr
     # Another client is another system.
@@ -82,11 +85,11 @@ def test_a_required_runtime_that_does_not_work_in_several_nodes_stops_the_workfl
 
 
 def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_the_others_go_on(study):
-    client = failing(study, "run*", f"[ -e {TRIED} ]")
+    client = failing(study, "exec*", f"[ -e {study.folder / TRIED} ]")
     done = study.snakemake("all", config=settings("optional", 5), **client)
     assert done.returncode == 0, done.stderr
     for kind in ("one node", "several nodes"):
-        said = f"plimsoll: liu2020: docker, {kind}: the first runs all failed alike: failed, the containers could not be"
+        said = f"plimsoll: liu2020: docker, {kind}: the first runs all failed alike: failed, mpirun ended with "
         assert done.stderr.count(said) == 1, done.stderr
     statuses = [one["status"] for one in records(study)]
     assert statuses.count("failed") == 6 and statuses.count("valid") == len(statuses) - 6 >= 5
@@ -105,10 +108,10 @@ def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_
 
 
 def test_a_record_and_a_figure_whose_runs_all_fail_are_no_success(study):
-    client, asked = failing(study, "run*", f"[ -e {TRIED} ]"), settings("required", 1)
+    client, asked = failing(study, "exec*", f"[ -e {study.folder / TRIED} ]"), settings("required", 1)
     path = next(path for path in _planned(study, asked) if path.startswith(ONE_NODE))
     done = study.snakemake(f"results/liu2020/runs/{path}/1.json", config=asked, **client)
-    said = "0 of 1 runs asked for count; the others do not: failed: the containers could not be started"
+    said = "0 of 1 runs asked for count; the others do not: failed: mpirun ended with "
     assert done.returncode != 0 and said in done.stderr.splitlines()[-1], done.stderr
     assert [one["status"] for one in records(study)] == ["failed"]
     # The runs on bare metal count, and the picture is there.
