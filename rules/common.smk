@@ -138,8 +138,8 @@ def at_end():
 
 
 def say_last():
-    """Say why a run ended the whole workflow, below all that Snakemake says about it; or begin anew, if the plan has changed."""
-    if stop.begins_anew(Path("results")) and not interruption.happened.is_set():
+    """Say why a run ended the whole workflow, below all that Snakemake says about it; or restart, if the plan has changed."""
+    if stop.restarts(Path("results")) and not interruption.happened.is_set():
         stop.forget(Path("results"))
         try:
             again.with_another_plan(workflow.rundir, workflow.persistence.unlock)

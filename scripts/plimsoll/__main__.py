@@ -264,7 +264,7 @@ def _runtimes(options: argparse.Namespace) -> None:
     if reasons != tries.assumed(options.image.stem, found):
         for name, reason in reasons.items():
             print(f"plimsoll: {name.partition('/')[2]} does not work here, and is not measured: {reason}.", file=sys.stderr)
-        stop.begin_anew(options.plans[0].parent)
+        stop.restart(options.plans[0].parent)
 
 
 def _plan(options: argparse.Namespace) -> None:

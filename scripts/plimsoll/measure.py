@@ -294,8 +294,8 @@ def _outages() -> Iterator[None]:
 
 
 def _give_up_failing(run: Run) -> None:
-    """If the runs of a runtime all fail alike, skip its other runs in this start: the workflow begins anew without them, which
-    a PlimsollError says."""
+    """If the runs of a runtime all fail alike, skip its other runs in this start. The workflow restarts without them; raise
+    PlimsollError, which says so."""
     from plimsoll.measuring import given_up
 
     kind = designs.find(run.plan["design"]).cells.kind
@@ -306,7 +306,7 @@ def _give_up_failing(run: Run) -> None:
     group = group_of(run.cell)
     if reason := given_up.reason(run.study_folder, run.plan, group, group_of):
         given_up.note(run.study_folder, group, reason)
-        stop.begin_anew(run.study_folder)
+        stop.restart(run.study_folder)
         raise PlimsollError(
             f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
             f"To try them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."

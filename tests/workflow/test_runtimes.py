@@ -1,4 +1,4 @@
-"""Runtimes that do not work, or no longer, and what was asked for and is not there: a Docker client fails on purpose."""
+"""Runtimes that do not work, or no longer, and targets whose runs do not count: a Docker client fails on purpose."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_a_runtime_that_works_in_one_node_alone_is_measured_there_and_no_run_fai
     # What was tried leaves nothing, unless it failed.
     tried = study.files("results/liu2020/raw/**/0-*")
     assert tried and all(f"/{TWO_NODES}/" in path for path in tried)
-    # It is remembered, and nobody tries it again.
+    # It is remembered, and not tried again.
     assert "Nothing to be done" in study.snakemake("all", config=settings("optional", 1), **client).stderr
     # Another client is another system.
     failing(study, "nothing")

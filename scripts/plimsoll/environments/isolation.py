@@ -35,8 +35,11 @@ class Trying(NamedTuple):
 
 
 def try_all(wishes: dict[str, str], trying: Trying) -> dict[str, dict]:
-    """By environment: `works`, `version`, `features`, the reason of each of the `kinds` of runs that does not work, and on what
-    it was tried (`look`); of one that does not work the `reason`. PlimsollError with all required ones that fail."""
+    """Return by environment what was found: `works`, `version`, `features`, and on what it was tried (`look`).
+
+    `kinds` has the reason of each kind of runs that does not work. An environment that does not work at all has a `reason`.
+    Raise PlimsollError with all required ones that fail.
+    """
     results = {}
     with lock.machine(environments.known):
         for name, wish in wishes.items():
@@ -64,7 +67,7 @@ def _try(environment: Environment, trying: Trying) -> dict:
 
 
 def _lacking(found: dict) -> str | None:
-    """What does not work of an environment that was tried."""
+    """In words, what does not work of an environment that was tried; None if all does."""
     if not found["works"]:
         return found["reason"]
     return "; ".join(f"{kind}: {reason}" for kind, reason in found["kinds"].items() if reason) or None

@@ -1,7 +1,7 @@
 """Runtimes that are given up in one start of the workflow, because their first runs all failed alike.
 
-The workflow then begins anew without their other runs (plimsoll.measuring.stop). The next start tries them again. A start is
-what a user has typed: a workflow that begins anew belongs to it, and so does each that a stage or `make` starts.
+The workflow then restarts without their other runs (plimsoll.measuring.stop). The next start tries them again. A start is one
+command of a user: a workflow that restarts belongs to it, and so does each workflow that a stage or `make` starts.
 """
 
 import os

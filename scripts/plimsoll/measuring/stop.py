@@ -4,7 +4,7 @@ A night must not be burnt on an engine that is gone. The workflow tells its jobs
 to start nothing more, and leaves the reason in a file, which the workflow prints at its end. And a job ends when its workflow
 does: who starts that again must not find the old one's jobs at work.
 
-What a job has found out may also change the plan: the workflow then ends in the same way, and begins anew.
+What a job has found out may also change the plan: the workflow then ends in the same way, and restarts.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from plimsoll.host import threads
 
 VARIABLE = "PLIMSOLL_WORKFLOW"
 WORDS = "progress/stopped.txt"
-ANEW = "progress/anew"
+RESTART = "progress/restart"
 # So much room is taken beforehand: a full disk may be the reason.
 ROOM_BYTES = 4096
 
@@ -35,7 +35,7 @@ def announce(results: Path) -> None:
 
 def forget(results: Path) -> None:
     """Forget why earlier workflows ended."""
-    for path in (*results.glob(f"*/{WORDS}"), *results.glob(f"*/{ANEW}")):
+    for path in (*results.glob(f"*/{WORDS}"), *results.glob(f"*/{RESTART}")):
         path.unlink(missing_ok=True)
 
 
@@ -51,18 +51,18 @@ def workflow(study_folder: Path, reason: str) -> None:
         os.kill(number, signal.SIGTERM)
 
 
-def begin_anew(study_folder: Path) -> None:
-    """Ask the workflow that started this process, if one did, to start nothing more, and to begin anew with another plan."""
+def restart(study_folder: Path) -> None:
+    """Ask the workflow that started this process, if one did, to start nothing more, and to restart with another plan."""
     if number := _starter():
-        path = study_folder / ANEW
+        path = study_folder / RESTART
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(str(number))
         os.kill(number, signal.SIGTERM)
 
 
-def begins_anew(results: Path) -> bool:
-    """Whether this workflow was asked to begin anew, and not to end."""
-    asked = any(path.read_text() == str(os.getpid()) for path in results.glob(f"*/{ANEW}"))
+def restarts(results: Path) -> bool:
+    """Whether this workflow was asked to restart, and not to end."""
+    asked = any(path.read_text() == str(os.getpid()) for path in results.glob(f"*/{RESTART}"))
     return asked and not words(results)
 
 

@@ -40,8 +40,8 @@ class Tried(TypedDict):
 
 
 class Reasons(NamedTuple):
-    """Why cells of one study cannot be measured, by runtime, and by the name of a group of cells. Those of `given_up` hold for
-    this start alone."""
+    """Why cells of one study cannot be measured, by runtime, and by the name of a group of cells. Reasons in `given_up` hold
+    for this start alone."""
 
     runtimes: dict[str, str]
     groups: dict[str, str]

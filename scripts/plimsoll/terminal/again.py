@@ -1,4 +1,4 @@
-"""A workflow becomes the same command anew when its plan no longer holds.
+"""A workflow restarts, as the same command, when its plan no longer holds.
 
 Another workflow in its folder may have made what this one has planned to make, or a runtime was found not to work."""
 
@@ -33,8 +33,8 @@ def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> Non
 
 
 def with_another_plan(typed_in: str, unlock: Callable[[], None]) -> None:
-    """Become the same command anew, in the folder in which it was typed, as `when_free` does. PlimsollError where Snakemake was
-    not called by a command, or cannot be called again."""
+    """Restart the same command in the folder in which it was typed, as `when_free` does. PlimsollError where Snakemake was not
+    called by a command, or cannot be called again."""
     try:
         if _is_snakemake(Path(sys.argv[0])):
             _become(typed_in, unlock)

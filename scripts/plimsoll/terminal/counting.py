@@ -1,4 +1,4 @@
-"""Whether what a command has asked for by name is there: runs that count, and not only files."""
+"""Whether the targets of a command have runs that count, and are not only files."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,8 +20,10 @@ Run = tuple[str, int]
 def refuse_missing(
     targets: Iterable[str], selected: Iterable[str], studies: Mapping[str, Study], plans: Mapping[str, Plan]
 ) -> None:
-    """PlimsollError if a record that was asked for by name does not count, or if a cell of a figure, of a table, or of the
-    `selected` studies' measurements has no run that counts."""
+    """Raise PlimsollError if a target has a cell without a run that counts.
+
+    A target is a record, a figure, a table, or the measurements of the `selected` studies.
+    """
     problems = []
     for target in targets:
         for name in selected if target == MEASUREMENTS else requested.studies_of([target]):

@@ -22,7 +22,7 @@ TELLING = ("all", "results/claims.html")
 
 
 class Filter(logging.Filter):
-    """Lets through what is worth a line, and nothing once the workflow begins anew. `telling` is whether the findings are told
+    """Lets through what is worth a line, and nothing once the workflow restarts. `telling` is whether the findings are told
     where there was nothing to be done, and `at_end` is called there."""
 
     def __init__(self, telling: bool, studies: list[str], at_end: Callable[[], object] = lambda: None):
@@ -31,7 +31,7 @@ class Filter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line is shown."""
-        if interruption.happened.is_set() or stop.begins_anew(Path("results")):
+        if interruption.happened.is_set() or stop.restarts(Path("results")):
             return False
         text = record.getMessage()
         if text.startswith(NOTHING):
