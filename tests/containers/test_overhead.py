@@ -155,10 +155,11 @@ def _looks_like_the_image(image, new, temporary, folder):
     own = {name: f"{os.readlink(f'/proc/self/ns/{name}')}\n" for name in spaces}
     assert {name for name in spaces if spaces[name] != own[name]} == {"mnt"}
     assert output(node.inside(["cat", "/proc/self/cgroup"])) == Path("/proc/self/cgroup").read_text()
-    output(node.inside(["sh", "-c", f"echo written >/var/tmp/one; echo here >{folder}/two"]))
+    output(node.inside(["sh", "-c", 'echo written >/var/tmp/one; echo here >"$0/two"', str(folder)]))
     assert (temporary / "one").read_text() == "written\n" and (folder / "two").read_text() == "here\n"
     assert subprocess.run(node.inside(["touch", "/usr/bin/x"]), capture_output=True).returncode
-    assert output(node.inside(["sh", "-c", "echo $HOME $OMP_NUM_THREADS; nproc"])).split() == ["/root", str(os.cpu_count())]
+    said = output(node.inside(["sh", "-c", 'echo "$HOME$OMP_NUM_THREADS"; nproc'])).splitlines()
+    assert said == [f"{folder}/home", str(os.cpu_count())]
     assert sorted(str(path) for path in Path(image["rootfs"]).rglob("plimsoll-test-*")) == before == []
     # Nothing is mounted outside.
     assert str(new) not in Path("/proc/mounts").read_text() and list(new.iterdir()) == []

@@ -1,5 +1,8 @@
-"""Nothing of the user's reaches what is measured, and results may lie in any folder: real runs of every runtime, with files and
-variables of the user's that would change or stop them, in a folder with an unusual name where nothing may be executed."""
+"""Nothing of the user's reaches what is measured, and results may lie in any folder.
+
+Every runtime makes a real run beside files and variables that would change or stop it. Its folder has an unusual name, and
+nothing may be executed there.
+"""
 
 import contextlib
 import json
@@ -82,7 +85,7 @@ def variables_of_rank(folder: Path, seen: dict[str, str], over: threading.Event)
 
 
 def planted_in(seen: dict[str, str]) -> set[tuple[str, str]]:
-    """Those of a program's variables that are planted."""
+    """The planted variables among a program's."""
     return {
         (name, value) for name, value in seen.items() if "planted" in f"{name}={value}".lower()
     } | VARIABLES.items() & seen.items()

@@ -1,5 +1,6 @@
 """What set-up finds on a machine, however that was installed."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -49,6 +50,22 @@ def test_what_is_missing_is_named_in_one_sentence(needs):
 
 def test_a_program_by_the_name_of_a_static_one_is_not_taken_for_it(needs):
     assert needs(("busybox",), "busybox-static")[0] == 1
+
+
+@pytest.mark.parametrize(("name", "refused"), [("études, (a) 'b' %c", False), ("a:b", True), ("a$b", True), ("a\nb", True)])
+def test_a_folder_that_python_s_tools_do_not_take_is_named_at_once(tmp_path, name, refused):
+    folder = tmp_path / name
+    shutil.copytree(PROJECT / "scripts/setup", folder / "scripts/setup")
+    shutil.copy(PROJECT / "pyproject.toml", folder)
+    # As if the environment were made: nothing else is to be done then.
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/snakemake").touch(0o755)
+    (folder / "requirements.lock").touch()
+    content = (folder / "requirements.lock").read_bytes() + (folder / "pyproject.toml").read_bytes()
+    (folder / ".venv/.plimsoll-lock").write_text(hashlib.sha256(content).hexdigest())
+    done = subprocess.run(["bash", str(folder / "scripts/setup/python.sh")], capture_output=True, text=True)
+    why = f"Python's tools take no ':', '$' or end of a line in the path of a project, and this one is {folder}"
+    assert (done.returncode, done.stderr) == ((1, f"setup: {why}: move it, then run again.\n") if refused else (0, ""))
 
 
 ROOTLESS = """#!/bin/sh

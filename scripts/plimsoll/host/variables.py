@@ -9,15 +9,15 @@ from pathlib import Path
 
 from plimsoll import paths
 
-# Of the user's, what says where things are: programs, the user's running services, and what ssh proves its user by. The client
-# of an engine needs them; no measured program reads them.
+# The user's variables that say where programs, running services, and the keys for ssh are. Clients of engines need them; no
+# measured program reads them.
 KEPT = (
     *("PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "KRB5CCNAME"),
     *("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"),
 )
 # Begins the names of this project's own.
 OURS = "PLIMSOLL_"
-# The context that Docker's client uses if it is told of none: the engine of this machine.
+# The context that Docker's client uses if none is named: the engine of this machine.
 DEFAULT = "default"
 ANSWER_SECONDS = 10.0
 
@@ -28,7 +28,7 @@ def home_of(folder: Path) -> Path:
 
 
 def of_run(given: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the variables of what is started in a run's folder by a process that was `given` some."""
+    """Return the variables for programs that are started in a run's folder by a process with the variables `given`."""
     kept = {name: value for name, value in given.items() if name in KEPT or name.startswith(OURS)}
     engine = {"DOCKER_HOST": host} if (host := docker_host(given)) else {}
     # The store may be in the user's home, which is not known any more.
@@ -52,10 +52,9 @@ def _current_context(configuration: Path) -> str:
 
 @cache
 def _address(context: str, configuration: str) -> str:
-    """Return the address in a context; nothing if Docker's client does not know the context, which it says when it is asked
-    for anything else."""
-    asked = ["docker", "--config", configuration, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", context]
+    """Return the address in a context; nothing if Docker's client does not know the context. Its other commands say so."""
+    words = ["docker", "--config", configuration, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", context]
     with suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS)
-        return told.stdout.strip()
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS)
+        return done.stdout.strip()
     return ""

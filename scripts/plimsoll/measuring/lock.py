@@ -127,7 +127,8 @@ def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> fl
 
 @contextlib.contextmanager
 def run(identity: str, folder: Path) -> Iterator[None]:
-    """Give every process that is started meanwhile the variables of a run in a folder, and the mark of the run `identity`.
+    """Give every process that is started in this context the variables of a run in a folder, and the mark of the run
+    `identity`.
 
     This is the one place that keeps the user's variables from what is measured, and from what starts it.
     """

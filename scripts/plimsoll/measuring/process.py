@@ -22,8 +22,9 @@ LOOK_SECONDS = 0.5
 
 
 def run_bounded(command: list[str], more: dict, folder: Path, limit: float, watch: Watch | None = None) -> int | None:
-    """Run a command, with `more` variables, in a process group of its own, with its output in the folder. Return its exit code,
+    """Run a command, with `more` variables, in a process group of its own, with its output in the folder. Return its exit code;
     None at the time limit.
+
     Unavailable if it prints without end or fills a disk that the `watch` looks at, Outage if it cannot be killed."""
     outputs = [folder / "stdout.txt", folder / "stderr.txt"]
     with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
