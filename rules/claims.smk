@@ -42,7 +42,8 @@ rule sessions:
         "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} 2> >(tee {log} >&2)"
 
 
-# All studies with a file of claims; those that are not selected or not built are listed as not available.
+# All studies with a file of claims. Those that are not selected are shown as an earlier start left them; those of which there
+# are no verdicts are listed as not available.
 rule verdicts:
     input:
         verdicts=[f"results/{name}/claims.json" for name in SELECTED],
@@ -60,5 +61,8 @@ rule verdicts:
         "results/logs/verdicts.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        beside=WORKFLOW.beside(),
+        verdicts_beside=WORKFLOW.beside_digest(),
     shell:
-        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --sessions {input.sessions} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"
+        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --sessions {input.sessions} --beside {params.beside} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"

@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
+    verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -125,9 +126,13 @@ def _parser() -> argparse.ArgumentParser:
     compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
     compared.add_argument("--all", action="store_true", help="tell what is alike and what is undecided too")
     compared.add_argument(
-        "--strict", action="store_true", help="end with 1 if anything is undecided or lacks in B, with 2 if bits are not known"
+        "--strict",
+        action="store_true",
+        help="end with 1 if anything is undecided or lacks in B, with 2 if bits differ or are not known",
     )
-    compared.add_argument("--force", action="store_true", help="compare although bits or sizes differ")
+    compared.add_argument(
+        "--force", action="store_true", help="compare although benchmarks or sizes differ, and cells although machines do"
+    )
     stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
     stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     compared = stage(_compare_hosts, paths=("page", "table"))
@@ -353,7 +358,7 @@ def _verdicts(options: argparse.Namespace) -> None:
     from plimsoll.pages import verdict_page
 
     files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
-    table, page = verdict_page.made(files, _study)
+    table, page = verdict_page.made(files, _study, options.beside)
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
 
@@ -426,7 +431,7 @@ def _archive(options: argparse.Namespace) -> None:
     """put what was measured of the selected studies, and what was made of it, into one file"""
     from plimsoll.archives import gathering, packing
     from plimsoll.config import configuration, studies
-    from plimsoll.measuring import lock
+    from plimsoll.measuring import lock, record
 
     def say(text: str) -> None:
         print(f"archive: {text}", file=sys.stderr, flush=True)
@@ -438,6 +443,9 @@ def _archive(options: argparse.Namespace) -> None:
         there = list(dict.fromkeys(one.study["id"] for one in every))
         for name in (name for name in wanted if name not in there):
             say(f"{name}: nothing was measured of it, and it is left out.")
+        for name in studies.names(studies.STUDIES):
+            if name not in wanted and record.any_below(Path("results", name)):
+                say(f"{name}: it was measured too, and is left out. STUDIES=all archives everything.")
         target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
         new = packing.pack(every, Path("results"), target, options.raw, not options.small, say)
     has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
@@ -528,6 +536,7 @@ def _compare(options: argparse.Namespace) -> int:
     from plimsoll.archives import opening
     from plimsoll.comparing import asked, sets, studies
     from plimsoll.pages import compared_files
+    from plimsoll.pages.formats import capital
     from plimsoll.terminal import compared, screen
 
     terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
@@ -541,7 +550,7 @@ def _compare(options: argparse.Namespace) -> int:
     written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))
     screen.tell(lambda width: compared.text(each, paths, terms, options.all, written, ended, width))
     if ended.status == studies.NOT_COMPARABLE:
-        raise PlimsollError(f"{ended.reason}.")
+        raise PlimsollError(f"{capital(ended.reason)}.")
     return ended.status
 
 

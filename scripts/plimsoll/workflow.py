@@ -4,6 +4,7 @@ The input functions of the rules (rules/common.smk) ask this; no stage imports i
 """
 
 import contextlib
+import hashlib
 import os
 import sys
 import time
@@ -27,6 +28,8 @@ from plimsoll.planning import availability, bundles, configured, planner, put_as
 
 # Snakemake measures what has the highest priority first.
 FIRST = 1_000_000
+# What changes where a study is judged again.
+FILES = ("claims.json", "sessions.json")
 # Folders of results whose files' times nobody asks for.
 UNTIMED = ("raw", "reference")
 
@@ -68,6 +71,16 @@ class Workflow:
         """Paths of the verdicts of a study's earlier sessions."""
         files = (one.folder / "claims.json" for one in sessions.of(Path("results"), study)[:-1])
         return [str(path) for path in files if path.exists()]
+
+    def beside(self) -> list[str]:
+        """Folders of results of the studies that are not selected: the page of verdicts shows what an earlier start left in
+        them. They are no inputs, as what is made of such a study would be measured for it."""
+        return [f"results/{name}" for name in self.studies if name not in self.selected and Path("results", name).is_dir()]
+
+    def beside_digest(self) -> str:
+        """Changes when the verdicts on the studies do that are not selected."""
+        files = [path for folder in self.beside() for path in sorted(Path(folder).glob("*.json")) if path.name in FILES]
+        return record.fingerprint({str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
 
     def figures(self, study: str) -> list[str]:
         """Paths of everything that is a study's figures."""

@@ -330,6 +330,20 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
     assert (small.folder / "host.zip").read_bytes() == (small.folder / "here.zip").read_bytes()
 
 
+def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
+    """An archive and the list have the studies that are selected, and say that there are others."""
+    record_of_another = small.folder / "results/jha2018/runs/1/linpack/docker/1.json"
+    record_of_another.parent.mkdir(parents=True)
+    record_of_another.write_text("{}")
+    try:
+        done = small.run("plimsoll", "archive", "--output", str(tmp_path / "one.zip"), f"studies={SMALL}")
+        assert "jha2018: it was measured too, and is left out. STUDIES=all archives everything." in done.stderr
+        done = small.run("plimsoll", "list", f"studies={SMALL}")
+        assert "results/ also holds jha2018: make list STUDIES=all lists everything." in done.stdout
+    finally:
+        shutil.rmtree(small.folder / "results/jha2018")
+
+
 def test_make_archives_the_folder_that_it_is_told(project):
     for given, words in (
         (

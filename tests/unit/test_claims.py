@@ -530,13 +530,13 @@ def test_too_few_blocks_decide_nothing(judged):
 
 
 def test_a_repetition_of_a_finding_is_not_counted_again(claims):
-    results = [result for of_study in claims.values() for result in findings.unavailable(of_study, False)]
+    results = [result for of_study in claims.values() for result in findings.unavailable(of_study, "not here")]
     counted = sum(row["findings"] for row in findings.summarise(results))
     assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
 
 
 def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
-    results = findings.unavailable(claims["jha2018"], False)
+    results = findings.unavailable(claims["jha2018"], "not here")
     assert any(result["same_as"].startswith("jha2021") for result in results if result["same_as"])
     assert sum(row["findings"] for row in findings.summarise(results)) == NUMBERS["jha2018"]
 
@@ -562,7 +562,7 @@ def test_the_size_of_a_part_that_does_not_decide_is_not_the_sentence_s(of_second
 
 def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_measured(claims):
     """As on the page of all verdicts, where jha2018 was measured and jha2021 was not."""
-    results = findings.unavailable(claims["jha2021"], True) + findings.unavailable(claims["jha2018"], True)
+    results = findings.unavailable(claims["jha2021"], "not here") + findings.unavailable(claims["jha2018"], "not here")
     for result in results:
         if result["study"] == "jha2018":
             result["verdict"] = verdicts.INCONCLUSIVE
@@ -573,7 +573,7 @@ def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_m
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
     nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
-    results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], False)]
+    results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], "not here")]
     text = verdict_page.render(
         results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION}
     )

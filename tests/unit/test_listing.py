@@ -3,6 +3,7 @@
 import pytest
 from plimsoll.config import studies
 from plimsoll.planning import availability, planner
+from plimsoll.planning.repetitions import Asked
 from plimsoll.terminal import listing
 
 STUDY = "liu2020"
@@ -46,6 +47,22 @@ def test_a_figure_is_missing_partly_measured_measured_and_drawn(plan, liu2020):
     assert told(dict.fromkeys(runs[:7], "valid"))[0] == f"7 of {len(runs)}"
     assert told(dict.fromkeys(runs, "valid"))[0] == "measured, not made"
     assert told(dict.fromkeys(runs, "valid"), ["figures/fig09.pdf"])[0] == "measured"
+
+
+def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020, config, small_host):
+    """A study of which some cells have all of their runs, and most have none, is not simply measured."""
+    whole = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
+    chosen = [cell for cell, _ in fig09(whole, liu2020)[:1]]
+    asked = Asked(dict.fromkeys(chosen, 4), exact=True)
+    plan = planner.make(liu2020, studies.profile("quick"), small_host, config, {}, asked)
+    there = dict.fromkeys(plan["order"], "valid")
+    here = sum(cell["reason"] is None for cell in plan["cells"].values())
+    (study,) = listing.of_studies({STUDY: plan}, {STUDY: there}, "quick").rows
+    assert study[1] == f"measured (1 of {here} cells)"
+    sections = listing.of_study(liu2020, plan, there, {"figures/fig09.pdf"})
+    shown = [cell for cell in availability.shown(plan, liu2020, "fig09") if cell["reason"] is None]
+    assert rows(sections, "figures")["fig09"][0] == f"measured (1 of {len(shown)} cells)"
+    assert rows(sections, "experiments")["granularity"][0].startswith("measured (1 of ")
 
 
 def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu2020):

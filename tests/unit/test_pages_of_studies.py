@@ -156,6 +156,54 @@ def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tm
     assert noted == emulated == ["table02", "table04"]
 
 
+@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+def test_a_report_is_made_of_a_study_that_has_only_what_its_schema_requires(made, small_host, config, name):
+    study = built(name)
+    for key in ("tables", "deviations", "paper_findings"):
+        study.pop(key, None)
+    sources = made(name, small_host, config)
+    page = pages.check(report.render(study, sources), sources.plan.parent, NOT_KEPT)
+    assert not page.find(id="deviations") and page.find(id="figures")
+    judged = verdict_page.read(sources.verdicts, sources.comparisons)
+    told = json.loads(sources.sessions.read_text())
+    parts = (judged[1], answer.read(sources.answer), study, told)
+    assert name in verdict_page.render(judged[0], *({name: one} for one in parts))
+
+
+def test_a_splitting_study_of_another_program_than_hpcc_has_its_parameters_in_its_report(made, small_host, config):
+    sources = made("liu2020", small_host, config)
+    plan = json.loads(sources.plan.read_text())
+    for cell in plan["cells"].values():
+        cell["parameters"] = {"section": cell["section"], "messages": 100}
+    sources.plan.write_text(json.dumps(plan))
+    page = pages.check(report.render(built("liu2020"), sources), sources.plan.parent, NOT_KEPT)
+    assert "messages 100" in page.get_text() and "order of the matrix" not in page.get_text()
+
+
+def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host, config):
+    study = built("liu2020")
+    sources = made("liu2020", small_host, config)
+    plan = json.loads(sources.plan.read_text())
+    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+    for cell in measurable[3:]:
+        cell["repetitions"] = 0
+    measurable[0]["repetitions"] = 66
+    sources.plan.write_text(json.dumps(plan))
+    text = report.render(study, sources)
+    left = len(measurable) - 3
+    assert re.search(
+        rf"runs of 3 cells were planned, \d+ to 66 of each\..*Left out for want of time: {left} cells", text, re.DOTALL
+    )
+    page = BeautifulSoup(text, "html.parser")
+    undecidable = [one for one in page.find_all("p", class_="quiet") if "of them: Undecidable here" in one.get_text()]
+    assert undecidable
+    for one in undecidable:
+        sentence = one.get_text().partition(": ")[2]
+        assert page.get_text().count(sentence) == 1
+    # What a text quotes is code.
+    assert "<code>apptainer exec</code>" in text and "`" not in page.find(id="deviations").find_next("ul").get_text()
+
+
 TOGETHER = "All containers of a run together have the processors"
 EACH = "Each container that has no limits of its own has, as no group around all of them can be made here, the processors"
 
@@ -238,6 +286,75 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     assert set(table.index) == set(claims)
     unavailable = table["verdict"] == "study not available"
     assert {claims[one] for one in table.index[unavailable]} == set(book.names()) - set(measured)
+
+
+@pytest.fixture
+def several(tmp_path, monkeypatch) -> Path:
+    """Results of two starts: the first study was judged by the second one, the last one before it."""
+    monkeypatch.chdir(tmp_path)
+    there = studies.names(studies.STUDIES)
+    for name in (there[0], there[-1]):
+        shutil.copytree(REFERENCE / name, Path("results", name))
+        Path(f"results/{name}/claims.json").write_text(json.dumps(verdicts_of(name)))
+        Path(f"results/{name}/sessions.json").write_text(json.dumps(ONE_SESSION))
+    return Path("results")
+
+
+def verdicts_beside(results: Path, own: str, *others: str) -> pd.DataFrame:
+    """The table of verdicts of a start that selects one study, where there are results of others; its page is checked."""
+    files = zip(("--verdicts", "--comparisons", "--answers", "--sessions"), verdict_page.FILES, strict=True)
+    given = [word for option, name in files for word in (option, str(results / own / name))]
+    beside = ["--beside", *(str(results / name) for name in others)]
+    made = ["--page", str(results / "claims.html"), "--table", str(results / "claims.csv")]
+    assert stages.main(["verdicts", *given, *beside, *made]) == 0
+    pages.check((results / "claims.html").read_text(), results, (*NOT_KEPT, "report.html", "runs/"))
+    return pd.read_csv(results / "claims.csv", keep_default_na=False).set_index("id")
+
+
+def test_a_second_study_takes_nothing_of_the_first_off_the_page(several):
+    first, *_, last = studies.names(studies.STUDIES)
+    table = verdicts_beside(several, last, first)
+    for name in (first, last):
+        judged = {one["id"]: one["verdict"] for one in verdicts_of(name)}
+        assert table.loc[table["study"] == name, "verdict"].to_dict() == judged
+        page = BeautifulSoup((several / "claims.html").read_text(), "html.parser")
+        assert page.find(id=f"answer-{name}") and page.find("h2", id=name)
+
+
+def lose(folder: Path) -> None:
+    (folder / "comparisons.csv").unlink()
+    (folder / "runs/cell").mkdir(parents=True)
+    (folder / "runs/cell/1.json").write_text("{}")
+
+
+def of_another_version(folder: Path) -> None:
+    results = [{key: one[key] for key in ("id", "study", "verdict", "statement")} for one in verdicts_of(folder.name)]
+    (folder / "claims.json").write_text(json.dumps(results))
+
+
+def of_other_claims(folder: Path) -> None:
+    (folder / "claims.json").write_text(json.dumps(verdicts_of(folder.name)[1:]))
+
+
+def torn(folder: Path) -> None:
+    (folder / "claims.json").write_text((folder / "claims.json").read_text()[:1000])
+
+
+def not_measured(folder: Path) -> None:
+    shutil.rmtree(folder)
+    (folder / "progress").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("spoil", [lose, of_another_version, of_other_claims, torn, not_measured])
+def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_judges_it(several, spoil):
+    first, *_, last = studies.names(studies.STUDIES)
+    spoil(several / first)
+    table = verdicts_beside(several, last, first)
+    assert set(table.loc[table["study"] == first, "verdict"]) == {"study not available"}
+    assert len(set(table.loc[table["study"] == last, "verdict"])) > 1
+    said = (several / "claims.html").read_text()
+    command = f"make reproduce STUDIES={first}"
+    assert (command in said) == (spoil is not not_measured)
 
 
 def statements_can_be_filtered(page) -> None:

@@ -105,3 +105,12 @@ def test_where_nothing_can_be_measured_every_output_says_why(fresh):
     assert "Nothing of this study can be measured here" in page and reason in page
     claims = pd.read_csv(fresh.folder / "results/claims.csv")
     assert set(claims.loc[claims["study"] == "jha2021", "verdict"]) == {"not testable here"}
+    # Another start with another study adds its verdicts to those that are there.
+    other = ("studies=jha2018", *(setting for setting in SETTINGS if not setting.startswith("studies=")))
+    done = fresh.snakemake("results/claims.html", "--cores", "all", config=other)
+    assert done.returncode == 0, done.stderr
+    claims = pd.read_csv(fresh.folder / "results/claims.csv")
+    assert {name: set(own) for name, own in claims.groupby("study")["verdict"] if "not testable here" in set(own)} == {
+        name: {"not testable here"} for name in ("jha2018", "jha2021")
+    }
+    assert fresh.jobs("results/claims.html", config=other) == {}

@@ -3,6 +3,8 @@
 Outliers and drift are shown, and no value is removed: a reader should see when a finding rests on one.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -13,6 +15,8 @@ from plimsoll.analysis.blocks import ROUNDING
 FAR = 3.5
 # Fewer values of a cell say nothing about its modes.
 ENOUGH = 10
+# A slope whose interval reaches from one end to so many times as much says nothing.
+WIDEST = 10.0
 # Bimodality coefficient of the uniform distribution: above it, two modes are likely (Pfister and others 2013).
 UNIFORM = 5 / 9
 
@@ -38,7 +42,8 @@ def describe(observations: pd.DataFrame, factors: list[str]) -> list[dict]:
 
 
 def _drift(rest: pd.Series, started: pd.Series) -> dict:
-    """Slope of the values' distance from their cell's mean over time, as a fraction per hour."""
+    """Slope of the values' distance from their cell's mean over time, as a fraction per hour. NaN where the runs are too few to
+    tell."""
     from scipy import stats
 
     nothing = dict.fromkeys(("drift", "drift_low", "drift_high", "drift_p", "drift_p_holm"), float("nan"))
@@ -46,6 +51,8 @@ def _drift(rest: pd.Series, started: pd.Series) -> dict:
         return nothing
     line = stats.linregress((started - started.min()) / 3600, rest)
     half = line.stderr * stats.t.ppf(0.975, len(rest) - 2)
+    if 2 * half > math.log(WIDEST):
+        return nothing
     slopes = (line.slope, line.slope - half, line.slope + half)
     return {**nothing, **dict(zip(("drift", "drift_low", "drift_high"), np.expm1(slopes), strict=True)), "drift_p": line.pvalue}
 

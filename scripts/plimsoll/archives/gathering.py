@@ -12,7 +12,7 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.images import settings
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import planned, record
 from plimsoll.planning import sessions
 
 
@@ -35,7 +35,7 @@ class Measured(NamedTuple):
 def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
     """Every session of the studies whose newest one has records. PlimsollError if none has, or if what describes the
     measurements is not there."""
-    there = {name: study for name, study in studies.items() if _has_records(results / name)}
+    there = {name: study for name, study in studies.items() if record.any_below(results / name)}
     if not there:
         raise PlimsollError(
             f"Nothing was measured of {', '.join(studies)} yet: make reproduce STUDIES={next(iter(studies))} does."
@@ -51,12 +51,8 @@ def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
         Measured(f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name)
         for name, study in there.items()
         for one in sessions.of(results, name)
-        if _has_records(one.folder) and (one.folder / "plan.json").is_file()
+        if record.any_below(one.folder) and (one.folder / "plan.json").is_file()
     ]
-
-
-def _has_records(folder: Path) -> bool:
-    return any((folder / "runs").rglob("*.json"))
 
 
 def plan_of(session: Measured) -> Plan:

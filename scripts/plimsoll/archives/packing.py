@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import jinja2
-
 from plimsoll import documents
 from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
@@ -21,9 +19,6 @@ from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Host, Plan
 from plimsoll.measuring import planned
 from plimsoll.pages import verdict_page
-
-# What the page of verdicts is made from, of each study.
-OF_PAGE = ("claims.json", "comparisons.csv", "answer.csv", "sessions.json")
 
 
 class Records(NamedTuple):
@@ -98,12 +93,12 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
     """The page of verdicts on these studies, and its table; nothing where one of them has no verdicts yet. The page that lies
     in the results may be about more studies, or fewer."""
     newest: dict[str, Study] = {one.study["id"]: one.study for one in every}
-    files = [tuple(results / name / file for file in OF_PAGE) for name in newest]
+    files = [tuple(results / name / file for file in verdict_page.FILES) for name in newest]
     if not all(path.is_file() for of_study in files for path in of_study):
         return {}
     try:
         table, page = verdict_page.made(files, newest.__getitem__)
-    except (KeyError, IndexError, TypeError, ValueError, jinja2.TemplateError) as problem:
+    except verdict_page.UNFIT as problem:
         raise PlimsollError(
             f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): make reproduce "
             f"STUDIES={','.join(newest)} makes them anew."

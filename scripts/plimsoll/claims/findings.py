@@ -64,9 +64,8 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
     }
 
 
-def unavailable(claims: list[dict], built: bool) -> list[dict]:
-    """Verdicts on the claims of a study that is not built, or was not selected."""
-    reason = "the configuration does not select this study" if built else "Plimsoll has not built this study yet"
+def unavailable(claims: list[dict], reason: str) -> list[dict]:
+    """Verdicts on the claims of a study that has none, for a `reason`."""
     return [of(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 

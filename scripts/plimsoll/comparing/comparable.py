@@ -1,21 +1,23 @@
 """Whether two sets of results can be compared: what differs between their machines, and what may not differ."""
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from plimsoll import environments
 from plimsoll.comparing.sets import SEVERAL, ResultSet
+from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import first_of
 from plimsoll.measuring import record
 
 # Facts that are another at each start of some machines, and say nothing of them.
 PASSING = ("memory node ",)
-# The facts that are told first.
-FIRST = ("processor", "sockets, cores, hardware threads", "kernel")
+# The facts that are told first, and those of them, with all about caches, that make another machine.
+OF_THE_MACHINE, CACHE = ("processor", "sockets, cores, hardware threads"), "cache "
+FIRST = (*OF_THE_MACHINE, "kernel")
 ONLY_A, ONLY_B, OTHER_SIZES = "only in A", "only in B", "other sizes"
 EMULATED = "on an emulated processor, whose times say nothing about speed"
 # The factors whose levels are environments.
@@ -24,6 +26,8 @@ ELSEWHERE = "were measured with other sizes or in other places"
 # What is told of an object that no run of a set has mapped.
 ABSENT = "absent"
 ALL_THE_SAME = "FORCE=1 (--force) compares all the same"
+# How the name of a library ends, before its version.
+LIBRARY = ".so"
 
 
 class Differing(NamedTuple):
@@ -35,12 +39,19 @@ class Differing(NamedTuple):
 
 
 class Bits(NamedTuple):
-    """What is known of the programs and libraries that both sets ran: those that are `other` ones, how many are the `same`, and
-    the sets (A, B) that are `silent`, as they have no records."""
+    """What is known of the programs and libraries that both sets ran: those that are `other` builds, how many are the `same`,
+    and the sets (A, B) that are `silent`, as they have no records. `versions` are the benchmarks of which the sets ran other
+    versions; None where a set does not say which it ran."""
 
     other: list[Differing]
     same: int
     silent: list[str]
+    versions: list[Differing] | None = None
+
+    @property
+    def programs(self) -> list[Differing]:
+        """Other builds of programs, which are no libraries."""
+        return [one for one in self.other if LIBRARY not in one.name]
 
 
 class Profiles(NamedTuple):
@@ -58,14 +69,35 @@ def facts(a: ResultSet, b: ResultSet) -> tuple[list[Differing], dict[str, str]]:
     return differing, {name: a.facts[name] for name in shared if a.facts[name] == b.facts[name]}
 
 
-def bits(a: ResultSet, b: ResultSet, cells: Collection[str]) -> Bits:
+def of_another_machine(differing: Sequence[Differing]) -> list[Differing]:
+    """The facts that say that two sets were measured on two machines, of those that differ; none where they say nothing."""
+    return [fact for fact in differing if fact.name in OF_THE_MACHINE or fact.name.startswith(CACHE)]
+
+
+def bits(a: ResultSet, b: ResultSet, cells: Collection[str], study: Study) -> Bits:
     """Programs and libraries of which the sets ran other builds in cells that both have, or only one of them ran any."""
-    found = [one.bits(cells) for one in (a, b)]
-    silent = [side for side, own in zip("AB", found, strict=True) if not own]
-    names = [] if silent else sorted(found[0].keys() | found[1].keys())
-    other = [name for name in names if found[0].get(name) != found[1].get(name)]
-    told = [Differing(name, *(_builds(own.get(name)) for own in found)) for name in other]
-    return Bits(told, len(names) - len(other), silent)
+    found = [one.ran(cells) for one in (a, b)]
+    silent = [side for side, own in zip("AB", found, strict=True) if not own.bits]
+    of_a, of_b = (own.bits for own in found)
+    names = [] if silent else sorted(of_a.keys() | of_b.keys())
+    other = [name for name in names if of_a.get(name) != of_b.get(name)]
+    told = [Differing(name, _builds(of_a.get(name)), _builds(of_b.get(name))) for name in other]
+    versions = [one.versions(study, cells, own.images) for one, own in zip((a, b), found, strict=True)]
+    return Bits(told, len(names) - len(other), silent, _other_versions(*versions))
+
+
+def _other_versions(a: Mapping[str, str], b: Mapping[str, str]) -> list[Differing] | None:
+    """The benchmarks of which two sets have other versions; None where one of them has none."""
+    if not a or not b:
+        return None
+    return [
+        Differing(name, a[name], b[name]) for name in sorted(a.keys() & b.keys()) if _released(a[name]) != _released(b[name])
+    ]
+
+
+def _released(version: str) -> str:
+    """The version that a benchmark's authors gave it, without the number of a package's revision."""
+    return version.rpartition("-")[0] or version
 
 
 def _builds(identifiers: set[str] | None) -> str:
@@ -118,21 +150,30 @@ def incomparable(reasons: Mapping[str, str], shared: int, profiles: Profiles) ->
     return f"Nothing can be compared: {what}."
 
 
-def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Profiles, strict: bool) -> str:
+def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Profiles, strict: bool, other_machine: bool) -> str:
     """Why two sets are not compared unless somebody insists, as a sentence; nothing if they are. If it is `strict`, the bits
-    have to be known."""
-    if found.other:
-        named = first_of([f"{one.name} is {one.a} in A and {one.b} in B" for one in found.other])
-        return f"A and B ran other bits: {named}; {ALL_THE_SAME}."
+    have to be known and the same."""
+    if found.versions:
+        return f"A and B ran other benchmarks: {_told(found.versions)}; {ALL_THE_SAME}."
+    if found.programs and found.versions is None:
+        unknown = "which versions these are is not known, as results/images/ of A or B is not there"
+        return f"A and B ran other builds of a benchmark: {_told(found.programs)}; {unknown}; {ALL_THE_SAME}."
+    if strict and found.other:
+        return f"A and B ran other bits (STRICT=1): {_told(found.other)}; {ALL_THE_SAME}."
     if strict and found.silent:
         records = f"there are no records of {SEVERAL.join(found.silent)}"
         return f"Whether A and B ran the same bits is not known (STRICT=1): {records}; {ALL_THE_SAME}."
-    if other := _other(reasons):
+    # On another machine of the same profile sizes are other ones where they follow from its caches and memory.
+    if (other := _other(reasons)) and not (other_machine and profiles.a == profiles.b):
         return (
             f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {first_of(other)}; FORCE=1 (--force) "
             "compares the others."
         )
     return ""
+
+
+def _told(differing: Sequence[Differing]) -> str:
+    return first_of([f"{one.name} is {one.a} in A and {one.b} in B" for one in differing])
 
 
 def _other(reasons: Mapping[str, str]) -> list[str]:

@@ -1,15 +1,15 @@
 """What became of each finding from one set of results to the other. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import across, verdicts
 
 TURNED, ONLY_B, ONLY_A, OPEN, ALIKE = (
-    "settled differently",
-    "settled in B only",
-    "settled in A only",
-    "settled in neither",
-    "settled alike",
+    "reversed",
+    "decided in B only",
+    "decided in A only",
+    "decided in neither",
+    "decided alike",
 )
 # In the order in which they are told.
 CHANGES = (TURNED, ONLY_B, ONLY_A)
@@ -36,6 +36,11 @@ def standing(a: str, b: str) -> str:
     if all(settled):
         return ALIKE if a == b else TURNED
     return ONLY_A if settled[0] else ONLY_B if settled[1] else OPEN
+
+
+def reversals(rows: Iterable[Mapping]) -> int:
+    """How many claims that were asked alike both sets decide, and not alike."""
+    return sum(row["standing"] == TURNED and row["encoded_alike"] is not False for row in rows)
 
 
 def _repeats(result: Mapping, there: Mapping[str, dict]) -> bool:

@@ -39,6 +39,13 @@ def opened(path: Path) -> Path:
     )
 
 
+class Ran(NamedTuple):
+    """What valid runs of some cells ran: the identifiers of each object that they had mapped, by name, and of the images."""
+
+    bits: dict[str, set[str]]
+    images: set[str]
+
+
 class Judged(NamedTuple):
     """What a session says of findings: results by their names, and the comparisons that these rest on."""
 
@@ -71,19 +78,35 @@ class ResultSet:
         names = dict.fromkeys(name for facts in each for name in facts)
         return {name: SEVERAL.join(dict.fromkeys(facts[name] for facts in each if name in facts)) for name in names}
 
-    def bits(self, cells: Collection[str]) -> dict[str, set[str]]:
-        """The identifiers of each object that valid runs of some cells had mapped, by name; nothing where the set has no
-        records of them."""
-        found: dict[str, set[str]] = {}
-        for name, bits in (one for folder in self.folders for cell in cells for one in _bits(folder / RECORDS / cell)):
-            found.setdefault(name, set()).add(bits)
+    def ran(self, cells: Collection[str]) -> Ran:
+        """What valid runs of some cells ran; nothing where the set has no records of them."""
+        found = Ran({}, set())
+        for recorded in (one for folder in self.folders for cell in cells for one in _valid(folder / RECORDS / cell)):
+            found.images.add(recorded["image"]["id"])
+            for name, bits in recorded.get("bits", {}).items():
+                found.bits.setdefault(name, set()).add(bits)
         return found
 
+    def versions(self, study: Study, cells: Collection[str], images: Collection[str]) -> dict[str, str]:
+        """Versions of the benchmarks that some cells run, by name, from the description of the set's image; nothing where it is
+        not known that this is the one of all `images` that its runs were made with."""
+        described = [_image(folder, study["image"]) for folder in self.folders]
+        if not self.plan or {one.get("id") for one in described} != set(images):
+            return {}
+        here = [self.plan["cells"][cell] for cell in cells if cell in self.plan["cells"]]
+        names = {name for cell in here for name in study.design.cells.programs(self.plan, cell)}
+        return {name: version for name, version in described[-1]["versions"].items() if name in names}
+
     @cached_property
+    def plan(self) -> interchange.Plan | None:
+        """The newest session's plan; None where the set has none."""
+        path = self.folders[-1] / PLAN
+        return json.loads(path.read_text()) if path.is_file() else None
+
+    @property
     def cells(self) -> Mapping[str, interchange.Cell]:
         """The cells of the newest session's plan; none where the set has no plan."""
-        path = self.folders[-1] / PLAN
-        return json.loads(path.read_text())["cells"] if path.is_file() else {}
+        return self.plan["cells"] if self.plan else {}
 
     @cached_property
     def judged(self) -> tuple[Judged, ...]:
@@ -171,15 +194,23 @@ def _facts(folder: Path) -> dict[str, str]:
     return told | versions
 
 
-def _bits(runs: Path) -> Iterator[tuple[str, str]]:
-    """(name, identifier) of all objects that a cell's valid records have."""
+def _valid(runs: Path) -> Iterator[interchange.Record]:
+    """A cell's valid records."""
     for path in sorted(runs.glob("*.json")):
         try:
             recorded = record.read(path)
         except record.Damaged:
             continue
         if recorded["status"] == status.VALID:
-            yield from recorded.get("bits", {}).items()
+            yield recorded
+
+
+def _image(folder: Path, name: str) -> dict:
+    """The description of an image that lies beside a session's folder; nothing where there is none."""
+    # Of an earlier session: results/sessions/<study>/<number>.
+    near = (place / f"images/{name}.json" for place in folder.resolve().parents[:3])
+    path = next((path for path in near if path.is_file()), None)
+    return json.loads(path.read_text()) if path else {}
 
 
 def _verdicts(folder: Path, study: str) -> dict[str, dict]:

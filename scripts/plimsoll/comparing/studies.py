@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import cell_paths, two_sets
-from plimsoll.analysis.two_sets import ALIKE, BETTER, UNDECIDED, WORSE
+from plimsoll.analysis.two_sets import ALIKE, BETTER, DIFFERENT, UNDECIDED, WORSE
 from plimsoll.claims.quantities.base import LEAST
 from plimsoll.comparing import comparable, effects, failing, findings
 from plimsoll.comparing.asked import Asked
@@ -18,8 +18,8 @@ from plimsoll.comparing.failing import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.comparing.sets import ResultSet
 from plimsoll.config.studies import Study
 
-ANSWERS = (WORSE, FAILED, BETTER, UNDECIDED, ALIKE)
-CHANGED = (WORSE, FAILED, BETTER)
+ANSWERS = (WORSE, FAILED, BETTER, DIFFERENT, UNDECIDED, ALIKE)
+CHANGED = (WORSE, FAILED, BETTER, DIFFERENT)
 # What makes a comparison end with 1.
 BAD = (WORSE, FAILED)
 NOTHING_WORSE, SOMETHING_WORSE, NOT_COMPARABLE = 0, 1, 2
@@ -29,13 +29,18 @@ AVERAGE = "average"
 # runs) is a table by itself.
 TABLES = 2
 EVERY = "all"
+NO_CLAIMS = (
+    "They are of two machines, so that claims are compared and not cells, and they have no verdicts on the same claims; "
+    "FORCE=1 (--force) compares cells."
+)
 
 
 @dataclass(frozen=True)
 class Compared:
     """A study in two sets: `rows` have failing.COLUMNS, for cells, averages and watched runs; `metrics` one row per metric, an
     average over all of its cells; `effects` are those that `findings` rest on. `left_out` says why cells are not compared;
-    `refusal` why nothing is."""
+    `refusal` why nothing is. If it is `by_claims` the sets are of two machines: claims decide how it ends, and no cell is
+    better or worse."""
 
     study: Study
     a: ResultSet
@@ -50,10 +55,11 @@ class Compared:
     metrics: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)))
     findings: list[dict] = field(default_factory=list)
     effects: Effects = NOTHING
+    by_claims: bool = False
 
     @property
     def deciding(self) -> pd.DataFrame:
-        """The rows that decide how a comparison ends."""
+        """The rows that decide how a comparison ends where claims do not."""
         return self.rows[self.rows["kind"] != WATCHED]
 
     @property
@@ -76,17 +82,25 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     both = there[0] - reasons.keys()
     profiles = Profiles(*(" and ".join(sorted(table["profile"].dropna().astype(str).unique())) for table in observed))
     left_out = {cell: reason for cell, reason in reasons.items() if cell not in set(failed["cell"])}
-    bits = comparable.bits(a, b, sorted(there[0] & there[1]))
-    begun = Compared(study, a, b, *comparable.facts(a, b), bits, profiles, left_out=left_out)
+    bits = comparable.bits(a, b, sorted(there[0] & there[1]), study)
+    differing, same = comparable.facts(a, b)
+    by_claims = bool(comparable.of_another_machine(differing)) and not asked.force
+    begun = Compared(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
     shared = len(both) + len(failed)
-    refusal = comparable.incomparable(reasons, shared, profiles)
+    refusal = "" if by_claims else comparable.incomparable(reasons, shared, profiles)
     if not refusal and not asked.force:
-        refusal = comparable.refusal(reasons, bits, shared, profiles, asked.strict)
+        refusal = comparable.refusal(reasons, bits, shared, profiles, asked.strict, by_claims)
     if refusal:
         return replace(begun, refusal=refusal)
+    told, of_findings = _findings(a, b, reasons, asked)
+    if by_claims and not told:
+        return replace(begun, refusal=NO_CLAIMS)
     rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], asked)
     rows = pd.concat([one for one in (rows, failed) if len(one)] or [rows], ignore_index=True)
-    told, of_findings = _findings(a, b, reasons, asked)
+    if by_claims:
+        rows, metrics = (
+            table.assign(answer=table["answer"].replace({WORSE: DIFFERENT, BETTER: DIFFERENT})) for table in (rows, metrics)
+        )
     return replace(begun, rows=rows, metrics=metrics, findings=told, effects=of_findings)
 
 
@@ -164,20 +178,50 @@ class Ended(NamedTuple):
 
 
 def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
-    """1 if something is worse, whatever else there is; otherwise 2 if a study could not be compared; otherwise 1 if it is
-    `strict` and something is undecided or lacking in B; otherwise 0. Studies that are `gone` are those that only A has."""
-    refused = [f"{name}: {one.refusal.removesuffix('.')}" for name, one in compared.items() if one.refusal]
-    rows = pd.concat([one.deciding for one in compared.values()], ignore_index=True)
-    bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
+    """1 if something is worse or a claim reversed, whatever else there is; otherwise 2 if a study could not be compared;
+    otherwise 1 if it is `strict` and something is undecided or lacking in B; otherwise 0. Studies that are `gone` are those
+    that only A has."""
+    refused = [f"not compared: {name}: {one.refusal.removesuffix('.')}" for name, one in compared.items() if one.refusal]
+    ways = [(_by_cells, []), (_by_claims, [])]
+    for one in compared.values():
+        ways[one.by_claims][1].append(one)
+    told = [judge([one for one in own if not one.refusal]) for judge, own in ways if any(not one.refusal for one in own)]
     cells = sum(one.lacking for one in compared.values() if not one.refusal)
     lacking = [*([f"{cells} cells of A"] if cells else []), *([f"all of {', '.join(gone)}"] if gone else [])]
-    of_all = f"of {len(rows)} comparisons"
-    if bad:
-        return Ended(SOMETHING_WORSE, "; ".join([f"{bad} {of_all} are worse in B", *refused]))
+    if bad := [one.bad for one in told if one.bad]:
+        return Ended(SOMETHING_WORSE, "; ".join([*bad, *refused]))
     if refused:
         return Ended(NOT_COMPARABLE, "; ".join(refused))
-    left = f"{undecided} {of_all} are undecided"
     also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
-    if strict and (undecided or lacking):
-        return Ended(SOMETHING_WORSE, f"nothing is worse in B, and {left}{also} (STRICT=1)")
-    return Ended(NOTHING_WORSE, f"nothing is worse in B; {left}{also}")
+    words = f"{'; '.join(one.good for one in told)}{also}"
+    if strict and (lacking or any(one.is_open for one in told)):
+        return Ended(SOMETHING_WORSE, f"{words} (STRICT=1)")
+    return Ended(NOTHING_WORSE, words)
+
+
+class _Told(NamedTuple):
+    """What studies come to that are compared in one way: what is `bad`, or in `good` words what it is if nothing is, and
+    whether something `is_open`."""
+
+    bad: str
+    good: str
+    is_open: bool
+
+
+def _by_cells(studies: Sequence[Compared]) -> _Told:
+    rows = pd.concat([one.deciding for one in studies], ignore_index=True)
+    bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
+    of_all = f"of {len(rows)} comparisons"
+    worse = f"{bad} {of_all} {'is' if bad == 1 else 'are'} worse in B" if bad else ""
+    return _Told(worse, f"nothing is worse in B; {undecided} {of_all} are undecided", bool(undecided))
+
+
+def _by_claims(studies: Sequence[Compared]) -> _Told:
+    rows = [finding for one in studies for finding in one.findings]
+    number = {standing: sum(row["standing"] == standing for row in rows) for standing in findings.STANDINGS}
+    turned = findings.reversals(rows)
+    counts = ", ".join(f"{number[standing]} {standing}" for standing in findings.STANDINGS if standing != findings.TURNED)
+    of_all = f"of {len(rows)} claims"
+    reversed_ = f"{turned} {of_all} {'is' if turned == 1 else 'are'} reversed in B ({counts})" if turned else ""
+    only_a = bool(number[findings.ONLY_A] or number[findings.OPEN])
+    return _Told(reversed_, f"{of_all} none is reversed in B: {counts}", only_a)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from plimsoll.analysis.two_sets import BETTER, HIGHER, WORSE
+from plimsoll.analysis.two_sets import BETTER, DIFFERENT, HIGHER, WORSE
 from plimsoll.figures import style
 
 COLUMNS, PANEL_INCHES = 3, 1.9
@@ -49,7 +49,7 @@ def _panel(axis: Axes, label: str, own: pd.DataFrame, looks: dict[str, style.Loo
     axis.axvline(1, color="black", linewidth=0.6, zorder=1)
     width = min(1.6, 40 / len(rows))
     axis.hlines(rows.index, low, high, colors=colours, linewidth=width, zorder=2)
-    changed = rows["answer"].isin((BETTER, WORSE)).to_numpy()
+    changed = rows["answer"].isin((BETTER, WORSE, DIFFERENT)).to_numpy()
     sizes = np.where(changed, 2.2 * style.DOT, style.DOT) * max(0.5, min(1.5, width))
     edges = ["black" if own_edge else colour for own_edge, colour in zip(changed, colours, strict=True)]
     axis.scatter(rows["ratio"], rows.index, s=sizes**1.5, c=colours, edgecolors=edges, linewidths=0.5, zorder=3)
@@ -74,8 +74,8 @@ def caption(margin: float) -> str:
     """How to read it."""
     return (
         "Ratio of B to A of each cell, with its 95 % interval, sorted; one panel per metric, on a logarithmic axis. The grey "
-        f"band is the margin of {100 * margin:g} %. Large dots with a black edge are better or worse, with p adjusted for the "
-        f"number of comparisons. Intervals are cut off at a factor of {FARTHEST:g}."
+        f"band is the margin of {100 * margin:g} %. Large dots with a black edge are better or worse (between two machines: "
+        f"different), with p adjusted for the number of comparisons. Intervals are cut off at a factor of {FARTHEST:g}."
     )
 
 

@@ -117,6 +117,11 @@ def path_of(runs: Path, cell: str, repetition: int) -> Path:
     return runs / cell / f"{repetition}.json"
 
 
+def any_below(folder: Path) -> bool:
+    """Whether a study's folder of results holds records."""
+    return any((folder / "runs").rglob("*.json"))
+
+
 def block_of(cell: Cell, repetition: int) -> int:
     """The block that a repetition of a cell belongs to: one that runs more often in each has several in it."""
     return (repetition - 1) // cell.get("per_block", 1) + 1

@@ -86,6 +86,8 @@ def _study(name: str, one: Compared) -> dict:
         "differing": [fact._asdict() for fact in one.differing],
         "bits": [fact._asdict() for fact in one.bits.other],
         "bits_unknown_of": one.bits.silent,
+        "versions": None if one.bits.versions is None else [fact._asdict() for fact in one.bits.versions],
+        "decided_by": "claims" if one.by_claims else "cells",
         "same": one.same,
         "left_out": one.left_out,
         "counts": one.counts(),

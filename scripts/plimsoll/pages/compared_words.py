@@ -6,6 +6,7 @@ import pandas as pd
 
 from plimsoll.analysis.two_sets import ALIKE, BETTER, DIFFERENT, MOST_SESSIONS, UNDECIDED, WORSE, Terms
 from plimsoll.comparing import effects, findings
+from plimsoll.comparing.comparable import of_another_machine
 from plimsoll.comparing.studies import AVERAGE, CELL, FAILED, WATCHED, Compared
 from plimsoll.config.studies import Study
 from plimsoll.pages import comparison_rows, wording
@@ -89,16 +90,34 @@ def machines(compared: Compared) -> list[str]:
     same = [f"{fact} {compared.same[fact]}" for fact in SAME if fact in compared.same]
     differing = [f"{one.name}: {one.a} in A, {one.b} in B" for one in compared.differing]
     first = f"The same: {'; '.join(same)}." if same else ""
-    return [*filter(None, [first]), *(f"Differs: {words}." for words in differing), *bits(compared)]
+    return [*filter(None, [first]), *(f"Differs: {words}." for words in differing), *bits(compared), *by_claims(compared)]
+
+
+def by_claims(compared: Compared) -> list[str]:
+    """What is compared of two machines; nothing where both sets are of one."""
+    if not compared.by_claims:
+        return []
+    names = ", ".join(fact.name for fact in of_another_machine(compared.differing))
+    return [
+        f"A and B are of two machines, which differ in {names}. So the answer is about claims: which are decided alike, "
+        "and which are reversed. Cells and effects are shown, and decide nothing: no cell is better or worse for being on "
+        "another machine. FORCE=1 (--force) judges them as if it were one machine."
+    ]
 
 
 def bits(compared: Compared) -> list[str]:
     """What is known of the programs and libraries that both sets ran."""
-    other, same, silent = compared.bits
+    other, same, silent, versions = compared.bits
     if silent:
         return [f"Whether both ran the same bits is not known: there are no records of {' and '.join(silent)}."]
+    told = [f"Another version of {one.name}: {one.a} in A, {one.b} in B." for one in versions or []]
     if other:
-        return [f"Other bits: {one.name} is {one.a} in A and {one.b} in B." for one in other]
+        names = ", ".join(one.name for one in other)
+        return [
+            *told,
+            f"Other builds of {len(other)} programs and libraries: {names}. A change may be theirs; compare.json has what each "
+            "was in A and B.",
+        ]
     return [f"Both ran the same bits ({same} programs and libraries)."]
 
 
@@ -191,7 +210,8 @@ def encoded(compared: Iterable[Mapping]) -> str:
     told = [one["encoded_alike"] for one in compared]
     other = told.count(False)
     if other:
-        return f"{other} findings were asked otherwise in A than in B, so that their verdicts may differ for that alone."
+        what = "1 claim was" if other == 1 else f"{other} claims were"
+        return f"{what} asked otherwise in A than in B, so that verdicts may differ for that alone."
     return (
         "How findings were asked is not known of both sets, so that verdicts may differ for that alone." if None in told else ""
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from plimsoll import paths
 from plimsoll.claims import findings
@@ -18,6 +18,8 @@ MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 # Units as they are printed, where the data have another spelling.
 UNITS = {"us": "µs"}
+# What a text of the configuration or of a record quotes.
+CODE = re.compile(r"`([^`]+)`")
 # A relative difference above this is said as a factor: four times as much, and not +300 %.
 FACTOR = 3
 
@@ -35,7 +37,7 @@ def environment() -> jinja2.Environment:
         significant=significant,
         p_value=p_value,
         percent=percent,
-        prose=prose,
+        prose=marked,
         unit=unit,
         interval=interval,
         ratio=ratio,
@@ -114,6 +116,11 @@ def prose(text: str | None) -> str:
     return re.sub(
         r"\b(\d+) ((?:\w+ )?\w+)\(s\)", lambda match: f"{match[1]} {match[2]}{'' if match[1] == '1' else 's'}", spaced
     )
+
+
+def marked(text: str | None) -> Markup:
+    """A text as prose on a page; what stands in backticks is code."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(prose(text)))))
 
 
 def capital(text: str) -> str:

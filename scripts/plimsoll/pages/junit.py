@@ -41,11 +41,15 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
         outcomes.append(_case(suite, name, "comparable", ERROR, one.refusal, "not comparable"))
     for row in one.deciding.to_dict("records"):
         outcome = OUTCOMES.get(row["answer"])
+        # Between two machines claims decide.
+        outcome = SKIPPED if one.by_claims and outcome == FAILURE else outcome
         outcomes.append(
             _case(suite, f"{name}.{row['metric'] or 'runs'}", words.name(row, one.study), outcome, _message(row), row["answer"])
         )
     for cell, reason in one.left_out.items():
-        outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), OF_LEFT_OUT[reason], reason, reason))
+        # Other sizes are those of another machine.
+        outcome = SKIPPED if one.by_claims else OF_LEFT_OUT[reason]
+        outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), outcome, reason, reason))
     outcomes += [_finding(suite, name, finding, one) for finding in one.findings]
     suite.set("tests", str(len(outcomes)))
     for outcome, attribute in COUNTED.items():
@@ -53,12 +57,14 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
 
 
 def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> str | None:
-    """A finding: it is passed where all that can be said of it is told, as neither verdicts nor effects are better or worse."""
+    """A finding: it is passed where all that can be said of it is told, as neither verdicts nor effects are better or worse.
+    Between two machines one that is reversed fails."""
     known = finding["standing"] in (*findings.CHANGES, findings.ALIKE) or DIFFERENT in finding["effects"]
     said = f"{finding['id']}: {finding['statement']}"
     behind = effects.behind(effects.in_order(one.effects.rows), finding["id"]).to_dict("records")
     told = [f"{finding['standing']}: {words.of_finding(finding)}", *(_effect(row, one.study) for row in behind[:NAMED])]
-    return _case(suite, f"{name}.findings", said, None if known else SKIPPED, "; ".join(told), finding["standing"])
+    outcome = FAILURE if one.by_claims and findings.reversals([finding]) else None if known else SKIPPED
+    return _case(suite, f"{name}.findings", said, outcome, "; ".join(told), finding["standing"])
 
 
 def _effect(row: Mapping, study: Study) -> str:

@@ -1,5 +1,6 @@
 """One self-contained page: host, what ran, what could not and why, verdicts, figures, and what the study's design adds."""
 
+from collections import Counter
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -99,9 +100,18 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "repeated": int((runs["attempts"] > 1).sum()),
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,
+        "planned": _planned(plan),
         "impossible": planner.impossible(plan),
         "kernels": sorted(set(runs["kernels"].dropna())) if "kernels" in runs else [],
     }
+
+
+def _planned(plan: Plan) -> dict:
+    """How many `cells` have runs, how many of `each`, and how many cells were `left` out for want of time."""
+    here = [cell["repetitions"] for cell in plan["cells"].values() if cell["reason"] is None]
+    numbers = sorted({number for number in here if number})
+    each = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1])))) if numbers else "0"
+    return {"cells": sum(number > 0 for number in here), "each": each, "left": here.count(0)}
 
 
 def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -> dict:
@@ -114,21 +124,28 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             "size": wording.size(result),
             "arranged": wording.arranged(result),
             "unwatched_said": wording.unwatched(result),
+            "n_said": wording.rests_on(result, rows.get(result["id"], [])),
             "undecided": wording.undecided(result, rows.get(result["id"], [])),
             "command": wording.command(result),
         }
         for result in findings.counted(results)
         if result["comparisons"]
     ]
+    by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}
     return {
         "questions": book.questions(study_name),
         "summary_of_claims": findings.summarise(results),
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
-        "findings": {
-            name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
-        },
+        "findings": by_verdict,
+        "said_of_many": {name: _said_of_many(of_verdict) for name, of_verdict in by_verdict.items()},
     }
+
+
+def _said_of_many(told: list[dict]) -> dict[str, int]:
+    """Sentences on what would decide claims that several of them share, with how many do: they are printed once."""
+    counts = Counter(sentence for one in told for sentence in one["undecided"])
+    return {sentence: number for sentence, number in counts.items() if number > 1}
 
 
 def _of_table(results: list[dict], loaded: dict, name: str) -> list[dict]:

@@ -1,9 +1,11 @@
 """The page of verdicts, for all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
+import jinja2
 import pandas as pd
 
 from plimsoll import documents
@@ -12,6 +14,8 @@ from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
+from plimsoll.errors import Damaged
+from plimsoll.measuring import record
 from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
 from plimsoll.planning import forecasts, precision
 from plimsoll.planning.forecasts import Given
@@ -28,23 +32,79 @@ MARKS = {
 
 # Comparisons of a claim on the page; comparisons.csv has all.
 SHOWN = 8
+# What is made of a study's claims, in its folder of results.
+FILES = ("claims.json", "comparisons.csv", "answer.csv", "sessions.json")
+# What files that are damaged, or of another version, make of the page.
+UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, Damaged, jinja2.TemplateError)
+NOT_BUILT, NOT_SELECTED = "Plimsoll has not built this study yet", "the configuration does not select this study"
 
 
-def made(files: Iterable[tuple[Path, ...]], load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
-    """(table, page) of the verdicts on all studies' claims. `files` are the verdicts, comparisons, answer and sessions of each
-    study that was measured, as the stages left them; `load` gives a study by its name."""
-    measured, given = {}, {}
-    for judged, compared, answered, told in files:
-        results, comparisons = read(judged, compared)
-        name = results[0]["study"]
-        given[name] = forecasts.given(name, answered.parent)
-        measured[name] = (results, comparisons, claims_answer.read(answered), claims_sessions.read(told))
+class Judged(NamedTuple):
+    """What the stages left of a study's claims: verdicts, comparisons, the answer, what is `told` of its sessions, and the time
+    that was `given`, if one was."""
+
+    results: list[dict]
+    comparisons: pd.DataFrame
+    answer: pd.DataFrame
+    told: dict
+    given: Given | None
+
+    @property
+    def study(self) -> str:
+        """Name of the study."""
+        return self.results[0]["study"]
+
+
+def made(
+    files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
+) -> tuple[pd.DataFrame, str]:
+    """(table, page) of the verdicts on all studies' claims. `files` are the FILES of each study that was measured, as the
+    stages left them; `load` gives a study by its name. `beside` are the folders of other studies, of which an earlier start may
+    have left results: what fits this version is shown, and otherwise the page says how it is judged anew."""
+    measured = {one.study: one for one in map(judged, files)}
+    reasons = {}
+    for folder in beside:
+        try:
+            measured |= {one.study: one for one in [_fitting(folder, load)] if one}
+        except UNFIT:
+            reasons[folder.name] = f"it was measured, and has no verdicts of this version: {_command(folder.name)} makes them"
     every: list[dict] = []
     for name, claims in book.load_all().items():
-        every += measured[name][0] if name in measured else findings.unavailable(claims, name in names(STUDIES))
-    loaded = {name: load(name) for name in measured}
-    comparisons, answers, told = ({name: parts[place] for name, parts in measured.items()} for place in (1, 2, 3))
-    return findings.table_of(every), render(every, comparisons, answers, loaded, told, given)
+        why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
+        every += measured[name].results if name in measured else findings.unavailable(claims, why)
+    return findings.table_of(every), _page(every, measured, load)
+
+
+def judged(files: Sequence[Path]) -> Judged:
+    """What a study's FILES hold."""
+    verdicts_of, compared, answered, told = files
+    results, comparisons = read(verdicts_of, compared)
+    given = forecasts.given(results[0]["study"], answered.parent)
+    return Judged(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
+
+
+def _command(study: str) -> str:
+    return f"make reproduce STUDIES={study}"
+
+
+def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
+    """What a study's folder of results holds; None if nothing was measured. UNFIT if a page cannot be made of it."""
+    files = [folder / name for name in FILES]
+    if not all(path.is_file() for path in files):
+        if record.any_below(folder):
+            raise ValueError(folder)
+        return None
+    found = judged(files)
+    if found.study != folder.name or {one["id"] for one in found.results} != {one["id"] for one in book.load(folder.name)}:
+        raise ValueError(folder)
+    _page(found.results, {folder.name: found}, load)
+    return found
+
+
+def _page(results: list[dict], measured: Mapping[str, Judged], load: Callable[[str], Study]) -> str:
+    """The page on results of claims, of which some are of studies that were measured."""
+    comparisons, answers, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 2, 3, 4))
+    return render(results, comparisons, answers, {name: load(name) for name in measured}, told, given)
 
 
 def render(
@@ -69,7 +129,11 @@ def render(
             studies=studies,
             answers={name: answer.shown(table, studies[name], given.get(name)) for name, table in answers.items()},
             sessions={name: sessions.shown(one) for name, one in told.items()},
-            elsewhere=sorted({result["study"] for result in results} - set(studies)),
+            elsewhere={
+                result["study"]: result["reason"]
+                for result in sorted(results, key=lambda result: result["study"])
+                if result["study"] not in studies
+            },
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
             spelled_out={f"{row['study']}-{row['question']}" for row in summary},

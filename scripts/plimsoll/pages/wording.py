@@ -62,6 +62,8 @@ def points(value: float) -> str:
     return "" if missing(value) else f"{signed(100 * value)} points"
 
 
+# A difference that is found only if it is larger, eleven times as much, is as good as none.
+COARSEST = 10.0
 # How effects are printed, and differences of two effects, by what their quantity says (plimsoll.claims.quantities.base).
 SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}
 
@@ -157,6 +159,16 @@ def _effect_there(claim: dict, one: dict) -> str:
     return f", {_range(one['effect_least'], one['effect_most'], shower(claim))}"
 
 
+def rests_on(claim: dict, rows: list[dict]) -> str:
+    """How many runs of each side the verdict on a claim rests on: those of its average, or of the comparisons that decide it;
+    of one that is open, those of all of its comparisons."""
+    if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
+        return f"n = {int(claim['whole']['n'])}"
+    deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]] or rows
+    numbers = [row["n"] for row in deciding_rows if row["n"]]
+    return f"n = {_numbers(numbers)}" if numbers else "no run of both sides"
+
+
 def unwatched(claim: dict) -> str:
     """A sentence about the claim's cells whose neighbours nobody could see; nothing if there are none."""
     if not claim.get("unwatched"):
@@ -174,7 +186,8 @@ def undecided(claim: dict, rows: list[dict]) -> list[str]:
         # It is the average that is open, whatever its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
-    return [sentence for sentence in (*could_find, _would_take(claim, still_open)) if sentence]
+    # Parts of one claim may have the same to say.
+    return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open))) if sentence]
 
 
 def _could_find(claim: dict, rows: list[dict]) -> str:
@@ -182,13 +195,16 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
     if not known:
         few = [row for row in rows if str(row["test"]).startswith(TOO_FEW)]
         if few:
-            return f"Not decided by these runs: {len(few)} comparisons have fewer than {blocks.SMALLEST} runs of a side."
+            what = "1 comparison has" if len(few) == 1 else f"{len(few)} comparisons have"
+            return f"Not decided by these runs: {what} fewer than {blocks.SMALLEST} runs of a side."
         return "Not decided by these runs: no significant difference, and for this test none can be excluded."
     coarse = [row for row in known if row["detectable"] > row["margin"]]
     if not coarse:
         margins = _between(claim, [row["margin"] for row in known])
         return f"Not decided by these runs: the interval reaches over the margin of {margins}."
     runs, sizes = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
+    if min(row["detectable"] for row in coarse) > COARSEST:
+        return f"Not decided by these runs: {runs} runs of each side are too few to tell even a difference of a factor of ten."
     margins = _between(claim, [row["margin"] for row in coarse])
     sizes += ", depending on the comparison" if " to " in sizes else ""
     return f"Not decided by these runs: {runs} runs of each side can find differences of {sizes}, and the margin is {margins}."

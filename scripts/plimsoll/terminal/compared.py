@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plimsoll.analysis.two_sets import DIFFERENT, Terms
 from plimsoll.comparing import effects, findings
-from plimsoll.comparing.studies import ANSWERS, CELL, CHANGED, WATCHED, Compared, Ended, in_order
+from plimsoll.comparing.studies import ANSWERS, CELL, CHANGED, NOT_COMPARABLE, WATCHED, Compared, Ended, in_order
 from plimsoll.pages import compared_words as words
 from plimsoll.pages.formats import capital, p_value, prose
 from plimsoll.terminal.listing import Section
@@ -33,7 +33,10 @@ def text(
     alike = f"Alike is a difference shown to be within {100 * terms.margin:g} %."
     how = f"{alike} p is adjusted by Holm's method. {words.days(terms)}"
     page = next(path for path in written if path.suffix == ".html")
-    last = [_wrapped(how, width), f"Read on: {page}", _wrapped(f"{capital(ended.reason)} (exit {ended.status})", width)]
+    last = [_wrapped(how, width), f"Read on: {page}"]
+    # A refusal is told where errors are, once.
+    if ended.status != NOT_COMPARABLE:
+        last.append(_wrapped(f"{capital(ended.reason)} (exit {ended.status})", width))
     return "\n\n".join([*parts, *last])
 
 

@@ -71,6 +71,13 @@ def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
     return f"{words}, {without} invalid" if without else words
 
 
+def _with_cells(words: str, cells: Iterable[dict]) -> str:
+    """How far runs are measured, with how many of the cells they are of where the time that was given is too short for some."""
+    here = [cell for cell in cells if cell["reason"] is None]
+    planned = sum(cell["repetitions"] > 0 for cell in here)
+    return words if planned == len(here) else f"{words} ({planned} of {len(here)} cells)"
+
+
 def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> list[Section]:
     """Experiments, instruments, figures and tables of a study, and the reasons for what cannot be measured here.
 
@@ -129,7 +136,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
-    return name, state(runs, there) if runs else NOT_HERE, reasons.mark(cells), requested.ranges(figures)
+    return name, _with_cells(state(runs, there), cells) if runs else NOT_HERE, reasons.mark(cells), requested.ranges(figures)
 
 
 def _outcome(
@@ -143,6 +150,8 @@ def _outcome(
     words = state(runs, there) if runs else MADE if path in made else MISSING
     if words == DONE and path not in made:
         words = f"{DONE}, not {MADE}"
+    if runs:
+        words = _with_cells(words, cells)
     return name, words, reasons.mark(cells), f"results/{plan['study']}/{path}"
 
 
@@ -189,7 +198,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
         return requested.seconds(plans[name], runs) if runs else 0.0
 
     for name, plan in plans.items():
-        words = state(plan["order"], there[name]) if plan["order"] else NOT_HERE
+        words = _with_cells(state(plan["order"], there[name]), plan["cells"].values()) if plan["order"] else NOT_HERE
         seconds = sum(left(brought) for brought in studies.selected(name) if brought in plans)
         length = requested.duration(seconds) if seconds else ""
         rows.append((name, words, length, f"make reproduce STUDIES={name}{chosen}"))
@@ -212,7 +221,7 @@ def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtim
 
 def _works(name: str, known: Runtime) -> str:
     if known.wish == "off":
-        return f'snakemake -c1 all --config "runtimes={{{name}: optional}}" measures it'
+        return f"make with RUNTIMES={name} switches it on"
     return f"does not work: {known.reason}; make setup installs what it can" if known.reason else known.version
 
 

@@ -3,7 +3,7 @@
 The listing needs no container engine, and waits for none: a runtime that does not answer in time is listed with that reason.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from plimsoll.config import configuration, studies
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
+from plimsoll.measuring import record
 from plimsoll.planning import configured, tries
 from plimsoll.terminal import listing, standing
 
@@ -33,7 +34,13 @@ def text(designs: Mapping[str, Design], settings: list[str], only: str | None, w
     for name, study in loaded.items():
         sections = listing.of_study(study, plans[name], there[name], made(results / name))
         parts.append(f"{name}: {study['title']}\n\n{listing.text(sections, width)}")
-    return "\n\n".join([*parts, *_hints(settings)])
+    return "\n\n".join([*parts, *_hints(settings), *_others(results, loaded)])
+
+
+def _others(results: Path, listed: Iterable[str]) -> list[str]:
+    """A sentence on the studies that were measured too; nothing if there are none."""
+    others = [name for name in studies.names(studies.STUDIES) if name not in listed and record.any_below(results / name)]
+    return [f"{results}/ also holds {', '.join(others)}: make list STUDIES=all lists everything."] if others else []
 
 
 def made(folder: Path) -> set[str]:

@@ -99,7 +99,7 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
     labels = {one: said["label"] for one, said in described.items()}
     labels |= {metric: said["label"] for metric, said in study["metrics"].items()}
     shown = []
-    for name, table in study["tables"].items():
+    for name, table in study.get("tables", {}).items():
         if "reference" not in table:
             continue
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""], dtype={"case": str})

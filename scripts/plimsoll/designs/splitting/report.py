@@ -48,14 +48,14 @@ def tables(folder: Path, loaded: dict) -> list[dict]:
             "number": name.removeprefix("table0"),
             "rows": pd.read_csv(folder / f"{name}.csv", keep_default_na=False, dtype=str).to_dict("records"),
         }
-        for name, table in loaded["tables"].items()
+        for name, table in loaded.get("tables", {}).items()
         if table["kind"] in host_tables.COLUMNS
     ]
 
 
 def features(folder: Path, loaded: dict) -> dict:
     """Table 5 as data for the page, `features` (none where the study does not have it), and its name, `features_table`."""
-    for name, table in loaded["tables"].items():
+    for name, table in loaded.get("tables", {}).items():
         if table["kind"] == "features":
             rows = pd.read_csv(folder / f"{name}.csv", keep_default_na=False).to_dict("records")
             return {"features": rows, "features_table": name}
@@ -134,5 +134,6 @@ def sizes(plan: SplittingPlan) -> list[dict]:
     for cell in plan["cells"].values():
         if cell["reason"] is None:
             key = {name: cell[name] for name in ("sizes", "section", "mode", "ranks", "cores")}
-            seen[tuple(key.values())] = {**key, **cell["parameters"]}
+            said = ", ".join(f"{name} {value}" for name, value in cell["parameters"].items())
+            seen[tuple(key.values())] = {**key, **cell["parameters"], "said": said}
     return list(seen.values())

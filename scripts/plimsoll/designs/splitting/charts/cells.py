@@ -155,8 +155,9 @@ def planned(data: FigureData, summary: pd.DataFrame) -> str:
     return f"({_span(numbers)} planned)"
 
 
-def _span(counts: Iterable[int]) -> str:
-    least, most = min(counts := list(counts)), max(counts)
+def _span(counts: Iterable[float]) -> str:
+    # Beside cells of which nothing is known pandas keeps them as 2.0.
+    least, most = int(min(counts := list(counts))), int(max(counts))
     return f"{least}" if least == most else f"{least} to {most}"
 
 
