@@ -154,6 +154,8 @@ def test_without_lscpu_the_kernel_names_the_processor(read, monkeypatch, tmp_pat
     root = machines.TWO_SOCKETS.write(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert processor_name.find(root) == "A Processor"
+    (root / "proc/cpuinfo").unlink()
+    assert processor_name.find(root) == "unknown"
 
 
 def test_processors_that_are_offline_or_forbidden_are_not_usable(read):

@@ -32,7 +32,8 @@ def _told(root: Path) -> list[tuple[str, str]]:
         done = subprocess.run(["lscpu", "--json", *where], env={**os.environ, "LC_ALL": "C"}, capture_output=True)
         return [(field.rstrip(":"), value) for field, value in _fields(json.loads(done.stdout)["lscpu"])]
     except (OSError, ValueError):
-        lines = (line.partition(":") for line in (root / "proc/cpuinfo").read_text().splitlines())
+        file = root / "proc/cpuinfo"
+        lines = (line.partition(":") for line in (file.read_text().splitlines() if file.exists() else []))
         return [("Model name", value.strip()) for field, _, value in lines if field.strip() == "model name"]
 
 
