@@ -30,6 +30,8 @@ from tests.containers.conftest import alike, alone, leftovers
 SETTLES = 10.0
 # Part of the name of a container's cgroup, with every engine.
 CONTAINER = re.compile("[0-9a-f]{64}")
+# Podman mounts this folder on itself, and unmounts it, as it likes.
+PODMAN_S = "/var/lib/containers/storage/overlay"
 FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
 # A profile of Podman's that allows `pivot_root` and keys, and the rest by capabilities.
 ALLOWING = Path("/usr/share/containers/seccomp.json")
@@ -88,6 +90,7 @@ def of_host() -> Counter[str]:
 def _of_host() -> dict[str, list[str]]:
     rules = [line for tool in ("iptables-save", "ip6tables-save") for line in output([tool]).splitlines()]
     interfaces = json.loads(output(["ip", "-json", "address"]))
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
     return {
         "container": output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split(),
         "volume": output(["docker", "volume", "ls", "--quiet"]).split(),
@@ -99,7 +102,7 @@ def _of_host() -> dict[str, list[str]]:
             for one in interfaces
         ],
         "network namespace": output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split(),
-        "mount": [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()],
+        "mount": [place for line in mounts if (place := line.split()[1]) != PODMAN_S],
         # Those of others' containers may come and go meanwhile. What is left of one that has ended is empty.
         "empty cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if _is_left(path)],
     }
