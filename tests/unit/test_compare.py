@@ -107,7 +107,7 @@ def test_nothing_is_said_about_the_speed_of_an_emulated_machine(tmp_path, capsys
     alone.mkdir(parents=True)
     observed[observed["runtime"] == "vm-emulated"].to_csv(alone / "observations.csv", index=False)
     status, _ = compare(dict.fromkeys("ab", alone), tmp_path, "--force")
-    assert status == 2 and f"cells are {said}" in " ".join(capsys.readouterr().out.split())
+    assert status == 2 and f"cells are {said}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_folder_of_a_host_has_what_was_measured_on_it(folders, tmp_path):
