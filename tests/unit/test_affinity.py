@@ -149,16 +149,17 @@ def test_binding_is_always_explicit(tmp_path):
     assert free[-2:] == ["--bind-to", "none"] and "--oversubscribe" not in free
     assert "--oversubscribe" in launch.placement(tmp_path, ["c0", "c1"], FREE, 8)
     together = [{**place, "cpus": "0-3"} for place in PINNED]
-    assert launch.placement(tmp_path, ["c0", "c1"], together, 4)[-2:] == ["--rankfile", str(tmp_path / "rankfile")]
+    assert launch.placement(tmp_path, ["c0", "c1"], together, 4)[-2:] == ["--rankfile", "rankfile"]
+    assert (tmp_path / "rankfile").read_text().startswith("rank 0=c0 slot=")
 
 
 def test_ranks_of_containers_with_different_cores_bind_themselves(tmp_path):
     """Open MPI would bind them by the cores of whichever container answered first."""
     assert launch.placement(tmp_path, ["c0", "c1"], PINNED, 4)[-2:] == ["--bind-to", "none"]
-    script, *program = launch.self_bound(tmp_path, PINNED, ["grep", "Cpus_allowed_list", "/proc/self/status"])
+    program = launch.self_bound(tmp_path, PINNED, ["grep", "Cpus_allowed_list", "/proc/self/status"])
     assert (tmp_path / "cores").read_text() == "0\n1\n2\n3\n"
     core = str(min(os.sched_getaffinity(0)))
     (tmp_path / "cores").write_text(f"4095\n{core}\n")
     environment = {"PATH": os.environ["PATH"], "OMPI_COMM_WORLD_RANK": "1"}
-    done = subprocess.run([script, *program], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split()[-1] == core

@@ -76,6 +76,8 @@ def test_what_is_refused_is_seen():
 HARMLESS = {
     *("wildcards.study", "wildcards.figure", "wildcards.table", "wildcards.image"),
     *("params.run", "params.wishes", "params.made_from", "wildcards.number"),
+    # Paths of studies' folders and plans, whose names the schema holds to letters, digits and dashes.
+    *("params.plans", "params.beside"),
     # Put together by shlex.
     "params.command",
 }

@@ -120,6 +120,6 @@ def test_what_a_run_needs_is_examined_without_the_user_s_variables(tmp_path, mon
     monkeypatch.setattr(measure.system, "note", lambda folder, environments: None)
     monkeypatch.setattr(measure, "_means", lambda run: [])
     seen = []
-    measure._restore(measure.Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
+    measure.repair(measure.Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
     assert len(seen) == 1 and "DOCKER_DEFAULT_PLATFORM" not in seen[0] and seen[0]["HOME"] == str(tmp_path / "home")
     assert os.environ["DOCKER_DEFAULT_PLATFORM"] == "linux/planted"

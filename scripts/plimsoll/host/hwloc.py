@@ -47,7 +47,7 @@ def read(root: Path = ROOT) -> Element:
     try:
         done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
         return ElementTree.fromstring(done.stdout)
-    except (OSError, subprocess.CalledProcessError, ElementTree.ParseError) as problem:
+    except (FileNotFoundError, PermissionError, subprocess.CalledProcessError, ElementTree.ParseError) as problem:
         *_, said = (getattr(problem, "stderr", "") or str(problem)).strip().splitlines()
         raise PlimsollError(
             f"The processors of this machine cannot be read, because {command[0]} failed ({said}). {REMEDY}"
