@@ -200,7 +200,8 @@ long = $(filter-out 0,$(LONG))
 by_lines = 2>&1 | sed --unbuffered ""
 
 test-of-units:
-	@set -o pipefail; chrt --idle 0 .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not alone" $(units) $(by_lines)
+	@set -o pipefail; chrt --idle 0 .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
+		-m "not alone$(if $(long),, and not long)" $(units) $(by_lines)
 
 test-of-users:
 	@.venv/bin/python -m tests.images

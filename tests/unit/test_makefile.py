@@ -155,7 +155,7 @@ def test_every_folder_of_tests_is_run_once_and_those_of_clusters_where_it_may_ta
     there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - {"tests/cluster"}
     named = re.compile(r"\btests/\w+")
     assert sorted(named.findall(beside + rest)) == sorted(there)
-    assert beside.count('-m "not alone"') == 1 and rest.split("pytest")[1].startswith(' -m "not long" tests')
+    assert beside.count('-m "not alone and not long"') == 1 and rest.split("pytest")[1].startswith(' -m "not long" tests')
     # What takes long is run with all the rest, and only then.
     (*_, rest) = make(folder, "--dry-run", "test", "LONG=1").splitlines()
     assert sorted(named.findall(beside + rest)) == sorted(there | {"tests/cluster"}) and "-m" not in rest.split("pytest")[1]

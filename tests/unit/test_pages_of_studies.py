@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import answer, book, sessions
+from plimsoll.claims import answer, book, deciding, sessions
 from plimsoll.claims.measured import Measured
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
@@ -189,6 +189,11 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
         cell["repetitions"] = 0
     measurable[0]["repetitions"] = 66
     sources.plan.write_text(json.dumps(plan))
+    judged = json.loads(sources.verdicts.read_text())
+    for result in judged:
+        if result["decide"]:
+            result["decide"] = {"undecidable": deciding.TOO_FEW}
+    sources.verdicts.write_text(json.dumps(judged))
     text = report.render(study, sources)
     left = len(measurable) - 3
     assert re.search(
@@ -199,7 +204,7 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
     assert told
     for one in told:
         sentence = one.get_text().partition(": ")[2]
-        assert page.get_text().count(sentence) == 1
+        assert not any(item.get_text().rstrip().endswith(sentence) for item in page.find_all("li"))
     # What a text quotes is code.
     assert "<code>apptainer exec</code>" in text and "`" not in page.find(id="deviations").find_next("ul").get_text()
 
