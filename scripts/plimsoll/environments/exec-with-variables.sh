@@ -1,13 +1,13 @@
 #!/bin/sh
-# Runs a program in a container that is up, with the variables by which Open MPI's launcher tells a rank who it is: an engine's
-# `exec` hands on none of its caller's.
+# Runs a program in a container that is up. Its variables are those by which Open MPI's launcher tells a rank who it is, and the
+# launcher's settings of the BLAS: an engine's `exec` hands on none of its caller's.
 #
 # usage: exec-with-variables.sh ENGINE CONTAINER PROGRAM [ARGUMENT...]
 engine=$1
 container=$2
 shift 2
 options=
-for name in $(env | sed -n 's/^\(\(OMPI\|OPAL\|ORTE\|PMIX\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
+for name in $(env | sed -n 's/^\(\(OMPI\|OPAL\|ORTE\|PMIX\|OPENBLAS\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
     options="$options --env $name"
 done
 # The names have no blanks.
