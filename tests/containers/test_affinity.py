@@ -1,5 +1,6 @@
 """Cores and memory nodes are enforced by each runtime's own means, and every run checks them from inside."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from plimsoll.host import cgroup, cpulist, hwloc, topology
+from plimsoll.host import cgroup, cpulist, hwloc, topology, variables
 from plimsoll.mpi import launch
 from plimsoll.mpi.job import Job
 
@@ -174,8 +175,13 @@ def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, t
         assert (tmp_path / "rankfile").read_text() == text
     (tmp_path / "rankfile").write_text(text)
     command = launch.mpirun(rootfs, [*launch.options(tmp_path, {}, words), "-np", "2", "/bin/true"])
-    done = subprocess.run(command, env=launch.environment(rootfs), capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, cwd=tmp_path, env=launched(rootfs, tmp_path), capture_output=True, text=True, timeout=30)
     assert (done.returncode == 0) == accepted, done.stderr
+
+
+def launched(rootfs: Path, folder: Path) -> dict[str, str]:
+    """Variables of a launcher in a run's folder."""
+    return {**variables.of_run(os.environ, folder), **launch.environment(rootfs)}
 
 
 @pytest.mark.parametrize("name", ["TWO_DIES", "PAIRS", "CLUSTERS", "HYBRID"])
@@ -191,7 +197,7 @@ def test_open_mpi_binds_to_the_core_whose_number_we_say(image, tmp_path, name):
         place = {"cpus": "0", "nodes": "0", "cores": cores[number][:1], "slots": [number]}
         words = launch.options(tmp_path, {"hwloc_base_topo_file": file}, launch.placement(tmp_path, ["localhost"], [place], 1))
         command = launch.mpirun(rootfs, [*words, "-np", "1", "grep", "Cpus_allowed_list", "/proc/self/status"])
-        done = subprocess.run(command, env=launch.environment(rootfs), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=tmp_path, env=launched(rootfs, tmp_path), capture_output=True, text=True, timeout=60)
         # It fails on a host that has no such processor, and says which it was.
         said = re.search(r'hwloc_set_cpubind returned "Error" for bitmap "(\S+)"', done.stdout + done.stderr)
         bound = said or re.search(r"Cpus_allowed_list:\s*(\S+)", done.stdout)

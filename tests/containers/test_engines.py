@@ -31,7 +31,8 @@ TRIES = """
 import json, sys
 from plimsoll.environments import isolation
 wishes = dict.fromkeys(sys.argv[2:], "optional")
-print(json.dumps(isolation.try_all(wishes, json.load(open(sys.argv[1])), lambda image: None)))
+trying = isolation.Trying(json.load(open(sys.argv[1])), lambda image: None, lambda name: {}, lambda environment: {})
+print(json.dumps(isolation.try_all(wishes, trying)))
 """
 RUNTIMES = ("docker", "docker-host-network", "docker-shared")
 
@@ -128,10 +129,10 @@ exec {podman} "$@"
 
 
 @pytest.fixture
-def podman_as_docker(working, tmp_path, monkeypatch) -> Path:
-    """`docker` is Podman, on a PATH of the test's own."""
+def podman_as_docker(working, tmp_path_factory, monkeypatch) -> Path:
+    """`docker` is Podman, on a PATH of the test's own: it is split at colons."""
     working("podman")
-    client = tmp_path / "bin/docker"
+    client = tmp_path_factory.mktemp("podman") / "bin/docker"
     client.parent.mkdir()
     client.write_text(PODMAN_DOCKER.format(podman="/usr/bin/podman"))
     client.chmod(0o755)
@@ -155,8 +156,10 @@ def test_podman_that_is_called_docker_is_named(podman_as_docker):
     assert subprocess.run([sys.executable, "-c", words], env=path, capture_output=True, text=True).stdout.startswith("podman ")
 
 
-def test_podman_s_service_behind_docker_s_client_is_named(working, tmp_path, monkeypatch):
+def test_podman_s_service_behind_docker_s_client_is_named(working, tmp_path_factory, monkeypatch):
     working("docker", "podman")
+    # An address has no blanks.
+    tmp_path = tmp_path_factory.mktemp("podman")
     where = f"unix://{tmp_path}/podman.sock"
     service = subprocess.Popen(["podman", "system", "service", "--time", "0", where])
     try:

@@ -52,13 +52,15 @@ VARIABLES = {
 
 
 @pytest.fixture
-def planted(tmp_path, monkeypatch):
+def planted(tmp_path_factory, monkeypatch):
     """A home with files, and variables, each of which would change or stop a run of some runtime."""
+    # Open MPI splits the names of its files at colons, which a test's own folder has.
+    folder = tmp_path_factory.mktemp("planted")
     for name, content in FILES.items():
-        path = tmp_path / "home" / name
+        path = folder / "home" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    given = {"HOME": str(tmp_path / "home"), "CONTAINERS_CONF": str(tmp_path / "home/.config/containers/containers.conf")}
+    given = {"HOME": str(folder / "home"), "CONTAINERS_CONF": str(folder / "home/.config/containers/containers.conf")}
     for name, value in {**given, **VARIABLES}.items():
         monkeypatch.setenv(name, value)
     return given
@@ -134,5 +136,8 @@ def test_files_and_variables_show_where_they_reach(working, measured, planted, m
     monkeypatch.setattr(
         variables, "of_run", lambda given, folder: usual(given, folder) | {name: given[name] for name in through}
     )
+    if "HOME" in through:
+        # Containers are told their HOME.
+        monkeypatch.setattr(variables, "home_of", lambda folder: Path(planted["HOME"]))
     found, seen = measured(runtime, "E1")
     assert found["status"] == "failed" or planted_in(seen)

@@ -23,9 +23,10 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
-# What a node calls the cluster's folder: Hadoop and Java split paths at blanks, commas and colons.
-PLACE, CONFIGURATION = "/cluster", "conf"
-LINKED = f'ln -s "$0" {PLACE} && exec "$@"'
+# Where a node has its configuration and its logs: Hadoop and Java split paths at blanks, commas and colons. Java opens no file
+# below a folder whose name its locale cannot write, not even by a link to it.
+CONFIGURATION, LOGS = "/cluster/conf", "/cluster/logs"
+LINKED = f'export LC_ALL=C.UTF-8; ln -s "$0" {LOGS} && exec "$@"'
 JOB = "CleanPrices"
 # A cluster that takes longer to be ready hangs, and so does a client that submits a job, and a history that does not come (s).
 READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
@@ -65,7 +66,7 @@ class Cluster:
 
     @property
     def _configuration(self) -> Path:
-        return self.folder / CONFIGURATION
+        return self.folder / "conf"
 
     def start(self) -> None:
         """Start the containers, and wait until the daemons say that all is up; Unavailable if one does not start."""
@@ -113,8 +114,8 @@ class Cluster:
         logs = self.folder / name
         variables.home_of(logs).mkdir(parents=True)
         role = "master" if name == "master" else "worker"
-        more |= {"folder": logs, "mounts": ((str(self._configuration), str(self._configuration)),)}
-        command = ("sh", "-c", LINKED, str(self.folder), PROGRAM, role, f"{PLACE}/{CONFIGURATION}", f"{PLACE}/{name}")
+        more |= {"folder": logs, "mounts": ((str(self._configuration), CONFIGURATION),)}
+        command = ("sh", "-c", LINKED, str(logs), PROGRAM, role, CONFIGURATION, LOGS)
         return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,), **more)
 
     def ask(self, port: int, path: str) -> dict:
@@ -174,7 +175,7 @@ class Cluster:
         """Submit the job with these settings; its identifier. Unavailable, with its client's last words, if that fails, or
         if a disk is about to be full that the `watch` looks at."""
         given = [f"-D{key}={value}" for key, value in settings.items()]
-        words = [PROGRAM, "run", f"{PLACE}/{CONFIGURATION}", JOB, *given, source, target]
+        words = [PROGRAM, "run", CONFIGURATION, JOB, *given, source, target]
         log = self.folder / f"client-{Path(target).name}.log"
         with open(log, "wb") as err:
             process = subprocess.Popen(
