@@ -2,7 +2,7 @@
 #
 #   make reproduce                  install what is missing, measure the studies of config/config.yaml, write their pages
 #     STUDIES=all                   every study; or some by name: STUDIES=jha2021
-#     HOURS=0.15                    time for measuring; it adds to what was spent before (liu2020 without HOURS: 1)
+#     HOURS=0.15                    hours of measuring in all: a larger number goes on from there (liu2020 without HOURS: 1)
 #     PROFILE=paper                 a profile of config/profiles/ with its own number of repetitions, in place of `quick`
 #     DIRECTORY=/data/run2          keep the results in that folder
 #     IMAGE=plimsoll-images.tar.gz  take the images from a file, where neither Docker nor Podman can build
