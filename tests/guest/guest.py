@@ -23,7 +23,7 @@ KERNEL = kernel.folder()
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 # What the kernel needs before it has a root: the host's files, and the disk.
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
-ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "max"}
+ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "Haswell"}
 SECONDS_TO_BOOT = 120
 
 
