@@ -165,6 +165,7 @@ def test_an_archive_is_a_workflow_run_crate(small):
     for name, (studies_of, *words) in kinds.items():
         small.archive(studies_of, "--output", name, *words)
     shutil.rmtree(raw.parents[2])
+    shutil.rmtree(small.folder / "results/amaral2015")
     with zipfile.ZipFile(small.folder / "both.zip") as file:
         assert f"results/{SMALL}/raw/a/1-1/stdout.txt" in file.namelist()
     for name in kinds:

@@ -153,7 +153,7 @@ class Apptainer(Environment):
         return {"Apptainer": output([executable(), "--version"]).strip()}
 
     def programs(self) -> tuple[str, ...]:
-        return (executable(),)
+        return (executable() if installed() else "apptainer",)
 
     def examine(self, image: Image) -> None:
         """The launcher, Apptainer and the SIF."""
