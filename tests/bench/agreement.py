@@ -84,7 +84,7 @@ def typed(folder: Path, made: dict, image: dict, path: str, source: str) -> floa
     subprocess.run(
         ["sh", "-ec", "\n".join(lines)],
         cwd=folder,
-        env=job.environment(nodes),
+        env=job.environment,
         check=True,
         capture_output=True,
     )

@@ -243,4 +243,5 @@ def leftovers() -> list[str]:
     if root and (root / LABEL).is_dir():
         found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]
     found += [str(path) for name in SEGMENTS for path in Path("/dev/shm").glob(name)]
-    return [*found, *(name for name in commands(lock.of_runs()) if "pytest" not in name)]
+    # In no order: the kernel and the engines have their own.
+    return sorted([*found, *(name for name in commands(lock.of_runs()) if "pytest" not in name)])

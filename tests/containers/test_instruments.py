@@ -121,7 +121,7 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(workspace, workin
     beside = subprocess.Popen(["sh", "-c", "while :; do sleep 0.0005; done"])
     try:
         command = events.Events(job, cell).around(job.command(nodes, ["/bin/sh", str(script)]), nodes, None)
-        assert run_bounded(command, job.environment(nodes), folder, 60) == 0, (folder / "stderr.txt").read_text()
+        assert run_bounded(command, job.environment, folder, 60) == 0, (folder / "stderr.txt").read_text()
     finally:
         beside.kill()
         beside.wait()

@@ -27,7 +27,15 @@ FILES = {
     ".openmpi/mca-params.conf": "btl = planted\n",
     ".pmix/mca-params.conf": "gds = planted\n",
     ".config/containers/containers.conf": '[containers]\nenv = ["PLANTED=file"]\n',
+    ".apptainer/remote.yaml": "planted\n",
+    ".config/ucx/ucx.conf": "UCX_TLS=planted\n",
+    "ucx.conf": "UCX_TLS=planted\n",
     ".docker/config.json": json.dumps({"proxies": {"default": {"httpProxy": "http://planted:1"}}}),
+}
+# Of the host's: its Open MPI's, if it has one.
+OF_HOST = {
+    Path("/etc/openmpi/openmpi-mca-params.conf"): "btl = planted\n",
+    Path("/etc/pmix/pmix-mca-params.conf"): "gds = planted\n",
 }
 VARIABLES = {
     "PLANTED": "variable",
@@ -64,6 +72,23 @@ def planted(tmp_path_factory, monkeypatch):
     for name, value in {**given, **VARIABLES}.items():
         monkeypatch.setenv(name, value)
     return given
+
+
+@pytest.fixture
+def planted_on_the_host():
+    """Files of this host, in folders of their own while a test runs, which would stop a run whose launcher reads them."""
+    made = []
+    for path, content in OF_HOST.items():
+        if not path.parent.exists():
+            path.parent.mkdir()
+            made.append(path.parent)
+        subprocess.run(["mount", "-t", "tmpfs", "none", str(path.parent)], check=True)
+        path.write_text(content)
+    yield
+    for path in OF_HOST:
+        subprocess.run(["umount", str(path.parent)], check=True)
+    for folder in made:
+        folder.rmdir()
 
 
 @pytest.fixture
@@ -114,7 +139,9 @@ def measured(workspace, unusual):
 
 @needs_root
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(working, measured, unusual, planted, runtime):
+def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(
+    working, measured, unusual, planted, planted_on_the_host, runtime
+):
     working(runtime)
     found, seen = measured(runtime, "E1" if runtime == "bare" else "E2")
     assert found["status"] == "valid", found["reason"]

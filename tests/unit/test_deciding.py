@@ -7,6 +7,7 @@ import pytest
 from plimsoll.claims import deciding
 from plimsoll.claims.measured import Measured
 from plimsoll.pages import wording
+from plimsoll.planning import forecasts
 
 PLAN = {
     "factors": ["case", "pair"],
@@ -112,7 +113,8 @@ def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, plan
     found = deciding.of(claim(), [row(n=0)], measured)
     assert said in found["undecidable"]
     if stages:
-        (_, told) = wording.undecided(
-            {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
-        )
-        assert told.endswith("more of it goes on (make reproduce STUDIES=liu2020 HOURS=...).")
+        short = {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
+        given = forecasts.Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.3")
+        (_, told) = wording.undecided(*short, given)
+        assert told == "Not in the 0.15 h: make reproduce STUDIES=liu2020 HOURS=0.3 measures more."
+        assert wording.undecided(*short)[1] == "The time that was given is too short for it."

@@ -60,6 +60,8 @@ def measure(folder, plan, group_of, *made, **changes):
         ([("valid", None)] + [("failed", FAILED)] * 3, None),
         # Neighbours are no fault of a runtime.
         ([("disturbed", "others used 30 %")] * 3, None),
+        ([("disturbed", "others used 30 %"), *[("failed", FAILED)] * 2], None),
+        ([("failed", FAILED), ("disturbed", "others used 30 %"), *[("failed", FAILED)] * 2], "the first"),
     ],
 )
 def test_runs_that_fail_alike_and_none_that_counts_give_a_group_up(liu2020, plan, tmp_path, made, why):
@@ -176,5 +178,6 @@ def test_a_target_without_runs_that_count_is_no_success(liu2020, plan, tmp_path,
     assert str(told.value).startswith(f"{failed}: 0 of 1 runs asked for count; the others do not: failed: {FAILED} (1).")
     with pytest.raises(PlimsollError, match=r"fig11.pdf: \d+ of \d+ runs asked for count; .*not measured \(\d+\)"):
         counting.refuse_missing(["results/liu2020/figures/fig11.pdf"], *asked)
-    with pytest.raises(PlimsollError, match=rf"measurements: 1 of {len(plan['order'])} runs asked for count"):
-        counting.refuse_missing(["measurements"], *asked)
+    for target in ("measurements", "results/liu2020/report.html"):
+        with pytest.raises(PlimsollError, match=rf"{target}: 1 of {len(plan['order'])} runs asked for count"):
+            counting.refuse_missing([target], *asked)

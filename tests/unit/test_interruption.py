@@ -59,9 +59,34 @@ def test_the_workflow_s_own_status_is_returned(status):
     assert signal.getsignal(signal.SIGINT) is before and time.monotonic() - began < 30
 
 
-def test_what_the_user_typed_goes_on(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["/x/snakemake/__main__.py", "--cores", "1", "--config", "studies=a b"])
-    monkeypatch.delenv(interruption.COMMAND, raising=False)
-    assert interruption._typed() == "snakemake --cores 1 --config 'studies=a b'"
-    monkeypatch.setenv(interruption.COMMAND, "make reproduce HOURS=1")
-    assert interruption._typed() == "make reproduce HOURS=1"
+# A stage that Ctrl-C reaches between its workflows.
+BETWEEN = (
+    "import time; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
+    "@interruption.told()\n"
+    "def work(): print('begun', flush=True); time.sleep(60)\n"
+    "raise SystemExit(guarded(work))"
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "goes_on"),
+    [
+        ("make reproduce HOURS=1", "make reproduce HOURS=1"),
+        (None, "python -m plimsoll hours --hours 1 'studies=a b'"),
+    ],
+)
+def test_ctrl_c_between_two_workflows_says_what_stays_and_what_goes_on(typed, goes_on):
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts"), interruption.COMMAND: typed or ""}
+    process = subprocess.Popen(
+        [sys.executable, "-c", BETWEEN, "hours", "--hours", "1", "studies=a b"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout.readline() == "begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == f"{interruption.STAYS}\nplimsoll: to go on: {goes_on}\n"
+    assert process.returncode == interruption.STATUS

@@ -197,7 +197,7 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
     text = report.render(study, sources)
     left = len(measurable) - 3
     assert re.search(
-        rf"runs of 3 cells were planned, \d+ to 66 of each\..*Left out for want of time: {left} cells", text, re.DOTALL
+        rf"runs of 3 cells were planned, \d+ to 66 of each\..*Not in the given time: {left} cells", text, re.DOTALL
     )
     page = BeautifulSoup(text, "html.parser")
     told = [one for one in page.find_all("p", class_="quiet") if re.match(r"Of \d+ of them: ", one.get_text())]

@@ -70,9 +70,13 @@ def note(study_folder: Path, group: Group, reason: str) -> None:
 
 def reason(study_folder: Path, plan: Plan, group: Group, group_of: Callable[[Cell], Group]) -> str | None:
     """Why the group is to be given up: its last RUNS runs of this start failed alike, and none of its runs counts. Otherwise
-    None."""
-    rows = [row for row in progress.measured(study_folder / "progress") if _is_of(row[0], plan, group, group_of)]
-    if len(rows) < RUNS or any(row[3] not in FAULTS for row in rows):
+    None. Disturbed runs say nothing of it."""
+    rows = [
+        row
+        for row in progress.measured(study_folder / "progress")
+        if row[3] in FAULTS and _is_of(row[0], plan, group, group_of)
+    ]
+    if len(rows) < RUNS:
         return None
     found = [record.read(study_folder / "runs" / f"{row[0]}.json") for row in rows[-RUNS:]]
     if len({alike(one) for one in found}) > 1 or not all(_was_idle(one) for one in found):

@@ -97,14 +97,10 @@ class Job:
         """Command on this host that runs a program (a path in the image and its arguments) as the ranks, in the nodes."""
         return (self._to_nodes if nodes[0].separate else self._from_here)(nodes, program)
 
-    def environment(self, nodes: Sequence[Node]) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
         """Variables of that command, besides those of the run."""
-        variables = launch.environment(Path(self.image["rootfs"]))
-        if (root := nodes[0].root) != ROOT:
-            # Without the image's settings of Open MPI, which a container finds in its own /etc, the ranks would open transports
-            # that Debian switches off, and which no container opens.
-            variables["OMPI_MCA_mca_base_param_files"] = str(root / "etc/openmpi/openmpi-mca-params.conf")
-        return variables
+        return launch.environment(Path(self.image["rootfs"]))
 
     def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
         """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""

@@ -20,7 +20,7 @@ MPIRUN = "/usr/bin/orterun"
 TWO_COPIES = {"btl_vader_single_copy_mechanism": "none"}
 # What every rank is given, whatever it runs in: one thread for each.
 OF_RANKS = {"OPENBLAS_NUM_THREADS": "1"}
-RELOCATION = ("OPAL_PREFIX", "PMIX_PREFIX", "HWLOC_PLUGINS_PATH")
+RELOCATION = ("OPAL_PREFIX", "OPAL_SYSCONFDIR", "PMIX_PREFIX", "PMIX_SYSCONFDIR", "HWLOC_PLUGINS_PATH")
 
 
 def environment(rootfs: Path) -> dict[str, str]:
@@ -30,6 +30,9 @@ def environment(rootfs: Path) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OPAL_PREFIX": str(rootfs / "usr"),
+        # Of the image, too: they say which transports there are. Those of this host would reach some runtimes alone.
+        "OPAL_SYSCONFDIR": str(rootfs / "etc/openmpi"),
+        "PMIX_SYSCONFDIR": str(rootfs / "etc/pmix"),
         "PMIX_PREFIX": str(folder / "pmix2"),
         "HWLOC_PLUGINS_PATH": str(folder / "hwloc"),
     }

@@ -18,6 +18,7 @@ from plimsoll.interchange import Host, Plan
 from plimsoll.measuring import planned
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
 from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning.forecasts import Given
 
 # Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
 FITS = 0.1
@@ -49,6 +50,7 @@ def render(loaded: Study, sources: Sources) -> str:
     csvs = (sources.runs, sources.observations, sources.tests)
     runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
+    given = forecasts.given(loaded["id"], sources.plan.parent)
     content = {
         "study": loaded,
         "of_paper": "doi" in loaded["citation"],
@@ -57,9 +59,10 @@ def render(loaded: Study, sources: Sources) -> str:
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": planned.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it anew")),
-        "answer": answer.shown(claims_answer.read(sources.answer), loaded, forecasts.given(loaded["id"], sources.plan.parent)),
+        "answer": answer.shown(claims_answer.read(sources.answer), loaded, given),
+        "given": given,
         **_runs(runs, plan, sources),
-        **_findings(loaded["id"], results, comparisons),
+        **_findings(loaded["id"], results, comparisons, given),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
@@ -114,7 +117,7 @@ def _planned(plan: Plan) -> dict:
     return {"cells": sum(number > 0 for number in here), "each": each, "left": here.count(0)}
 
 
-def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -> dict:
+def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
     """Findings by verdict, each with its effects and what would decide it in words."""
     rows = wording.by_claim(comparisons)
     told = [
@@ -125,7 +128,7 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame) -
             "arranged": wording.arranged(result),
             "unwatched_said": wording.unwatched(result),
             "n_said": wording.rests_on(result, rows.get(result["id"], [])),
-            "undecided": wording.undecided(result, rows.get(result["id"], [])),
+            "undecided": wording.undecided(result, rows.get(result["id"], []), given),
             "command": wording.command(result),
         }
         for result in findings.counted(results)

@@ -119,7 +119,10 @@ def render(
     was `given` by study, `studies` the measured ones by name."""
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = findings.summarise(results)
-    claims = [_shown(result, rows.get(result["id"], []), studies.get(result["study"])) for result in results]
+    claims = [
+        _shown(result, rows.get(result["id"], []), studies.get(result["study"]), given.get(result["study"]))
+        for result in results
+    ]
     return (
         formats.environment()
         .get_template("verdicts.html.j2")
@@ -151,8 +154,8 @@ def render(
     )
 
 
-def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
-    """A claim for the page; `study` is None if nothing of it was measured."""
+def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | None) -> dict:
+    """A claim for the page; `study` is None if nothing of it was measured, `given` is the time that it had."""
     shown = {**result, "mark": MARKS[result["verdict"]], "rows": [], "tables": [], "figures": []}
     if study is None:
         return shown
@@ -173,7 +176,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None) -> dict:
         "out": _out(result, study),
         "arranged": wording.arranged(result),
         "unwatched_said": wording.unwatched(result),
-        "undecided": wording.undecided(result, rows),
+        "undecided": wording.undecided(result, rows, given),
         "command": wording.command(result),
     }
 

@@ -10,6 +10,7 @@ from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, percent, significant
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
+from plimsoll.planning.forecasts import Given
 
 # The profile that make takes if none is named.
 USUAL_PROFILE = "quick"
@@ -164,8 +165,8 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
     of one that is open, those of all of its comparisons."""
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         return f"n = {int(claim['whole']['n'])}"
-    deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]] or rows
-    numbers = [row["n"] for row in deciding_rows if row["n"]]
+    deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]]
+    numbers = [row["n"] for row in deciding_rows if row["n"]] or [row["n"] for row in rows if row["n"]]
     return f"n = {_numbers(numbers)}" if numbers else "no run of both sides"
 
 
@@ -177,8 +178,9 @@ def unwatched(claim: dict) -> str:
     return f"In {cells}, what neighbours used could not be told apart from the runs, so that none was left out for it."
 
 
-def undecided(claim: dict, rows: list[dict]) -> list[str]:
-    """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it."""
+def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
+    """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it.
+    `given` is the time that was given to the study."""
     if claim["verdict"] != verdicts.INCONCLUSIVE:
         return []
     still_open = deciding.still_open(claim, rows)
@@ -187,7 +189,7 @@ def undecided(claim: dict, rows: list[dict]) -> list[str]:
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
     # Parts of one claim may have the same to say.
-    return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open))) if sentence]
+    return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open, given))) if sentence]
 
 
 def _could_find(claim: dict, rows: list[dict]) -> str:
@@ -217,11 +219,11 @@ def _between(claim: dict, sizes: list[float]) -> str:
     return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
-def _would_take(claim: dict, rows: list[dict]) -> str:
+def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
     """Whether more repetitions would decide it, and what they would take (plimsoll.claims.deciding)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
-        return f"{capital(TOO_SHORT)}; more of it goes on (make reproduce STUDIES={claim['study']} HOURS=...)."
+        return f"Not in the {given.hours:g} h: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."
     if decide["undecidable"]:
         within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
         some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""

@@ -149,7 +149,7 @@ def _other(name: str, other: str) -> str:
     """The words of another cell's name that the first cell's name does not have."""
     words = other.split()
     differing = [word for word, first in zip(words, name.split(), strict=False) if word != first]
-    return " ".join(differing) if differing and len(words) == len(name.split()) else other
+    return " ".join(differing).rstrip(",") if differing and len(words) == len(name.split()) else other
 
 
 def _share(result: dict) -> str:

@@ -13,6 +13,8 @@ from plimsoll.planning import availability
 from plimsoll.terminal import requested, standing
 
 MEASUREMENTS = "measurements"
+# What is made from all runs and asked for by people. Verdicts and tests are asked for by stages too, which go on without them.
+REPORT = "report.html"
 NOT_MEASURED = "not measured"
 Run = tuple[str, int]
 
@@ -36,8 +38,10 @@ def refuse_missing(
 
 
 def _runs(target: str, study: Study, plan: Plan) -> list[Run]:
-    """The runs that a target names, or that it is made from; none if it is made from the whole study."""
-    return plan["order"] if target == MEASUREMENTS else requested.runs_of(target, study, plan) or []
+    """The runs that a target names, or that it is made from; none of the verdicts and tests of a whole study."""
+    if target == MEASUREMENTS or Path(target).name == REPORT:
+        return plan["order"]
+    return requested.runs_of(target, study, plan) or []
 
 
 def _is_given_up(target: str, study: Study, plan: Plan) -> bool:

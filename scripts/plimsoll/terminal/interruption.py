@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 
 # The command that the user typed where that was not Snakemake's: the Makefile names it here.
@@ -47,20 +47,30 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     return status
 
 
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Have Ctrl-C between two workflows that this process starts end it with the two lines."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say(shlex.join(["python", "-m", "plimsoll", *sys.argv[1:]]))
+        sys.exit(STATUS)
+
+
 def _interrupted(*_: object) -> None:
     """Print the two lines and interrupt Snakemake, which ends its jobs. A second Ctrl-C ends it at once."""
     happened.set()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # The terminal has printed ^C where the next line begins.
-    begin = "\n" if sys.stderr.isatty() else ""
-    # The stream may be in the middle of a line of another thread's: this goes past it.
-    os.write(2, f"{begin}{STAYS}\nplimsoll: to go on: {_typed()}\n".encode())
+    _say(shlex.join(["snakemake", *sys.argv[1:]]))
     raise KeyboardInterrupt
 
 
-def _typed() -> str:
-    """The command that goes on: the one that was typed."""
-    return os.environ.get(COMMAND) or shlex.join(["snakemake", *sys.argv[1:]])
+def _say(command: str) -> None:
+    """Print the two lines. What goes on is what the user typed: the Makefile's command, or this one."""
+    # The terminal has printed ^C where the next line begins.
+    begin = "\n" if sys.stderr.isatty() else ""
+    # The stream may be in the middle of a line of another thread's: this goes past it.
+    os.write(2, f"{begin}{STAYS}\nplimsoll: to go on: {os.environ.get(COMMAND) or command}\n".encode())
 
 
 def _without_traceback(hook: Callable) -> Callable:

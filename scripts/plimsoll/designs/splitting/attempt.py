@@ -127,7 +127,7 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
     before, since = attempt.snapshot(groups, environment.daemons, accounted=accounted), processes.now()
     job.launched = time.time()
     try:
-        code = run_bounded(command, job.environment(nodes), job.folder, cell["time_limit_seconds"], attempt.watch)
+        code = run_bounded(command, job.environment, job.folder, cell["time_limit_seconds"], attempt.watch)
     except Unavailable as problem:
         return str(problem)
     after = attempt.snapshot(groups, environment.daemons, accounted=accounted)

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypedDict
 from plimsoll import documents, paths
 from plimsoll.environments import mounts
 from plimsoll.environments.base import LABELLED, output
+from plimsoll.environments.docker import Docker
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
@@ -88,7 +89,7 @@ def made(image: Image, seed: int, size: int) -> Prices:
 def _make(image: Image, seed: int, size: int, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prices"
-    mounted = [*mounts.bind(folder, PLACE), "--network", "none"]
+    mounted = [*Docker.options, *mounts.bind(folder, PLACE), "--network", "none"]
     words = ["docker", "run", "--rm", "--label", LABELLED, *mounted, image["tag"], "java", "-cp", PROGRAM, "GeneratePrices"]
     limit = SECONDS_OF_GIGABYTE * (1 + size / 2**30)
     told = _told(output([*words, str(seed), str(size), f"{PLACE}/{file.name}"], limit))
