@@ -503,7 +503,7 @@ def test_what_a_benchmark_wrote_into_its_folder_is_cut_when_it_fills_the_disk(wo
     usual = Job.command
 
     def command(job, nodes, program):
-        fills = FILLS.format(f"{job.folder}/fills")
+        fills = FILLS.format(shlex.quote(f"{job.folder}/fills"))
         return ["sh", "-c", f'"$@" && {fills}', "sh", *usual(job, nodes, program)]
 
     monkeypatch.setattr(Job, "command", command)

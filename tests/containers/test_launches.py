@@ -124,10 +124,9 @@ def test_a_benchmark_that_makes_the_folder_of_the_next_one_writes_nothing_outsid
         if planted:
             return words
         planted.append(there := job.folder.parent / drawn[1])
-        plant = (
-            f"mkdir -p {there}/ranks && for each in stdout.txt stderr.txt hpccinf.txt; do ln -s {outside} {there}/$each; done"
-        )
-        return ["sh", "-c", f'"$@" && {shlex.join(nodes[0].inside(["sh", "-c", plant]))}', "sh", *words]
+        plant = 'mkdir -p "$1/ranks" && for each in stdout.txt stderr.txt hpccinf.txt; do ln -s "$2" "$1/$each"; done'
+        planting = nodes[0].inside(["sh", "-c", plant, "sh", str(there), str(outside)])
+        return ["sh", "-c", f'"$@" && {shlex.join(planting)}', "sh", *words]
 
     monkeypatch.setattr(Job, "command", command)
     found = launch(deployment)

@@ -269,12 +269,11 @@ def copies():
 
 
 @pytest.fixture
-def second(workspace, as_before, copies, tmp_path, monkeypatch, here):
+def second(workspace, as_before, copies, tmp_path_factory, monkeypatch, here):
     """The name of a second host that is another machine; the workspace's plan is with it."""
     if lacking := another.missing():
         pytest.skip(lacking)
-    (tmp_path / "ssh").mkdir()
-    with another.another(tmp_path / "ssh") as ssh:
+    with another.another(tmp_path_factory.mktemp("ssh")) as ssh:
         monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
         # A kernel that has been started once for both is one machine.
         monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])

@@ -34,7 +34,7 @@ FILES = {
 }
 # Of the host's: its Open MPI's, if it has one.
 OF_HOST = {
-    Path("/etc/openmpi/openmpi-mca-params.conf"): "btl = planted\n",
+    Path("/etc/openmpi/openmpi-mca-params.conf"): "btl = planted\noob = planted\n",
     Path("/etc/pmix/pmix-mca-params.conf"): "gds = planted\n",
 }
 VARIABLES = {

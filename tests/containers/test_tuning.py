@@ -151,12 +151,11 @@ def test_a_cluster_that_cannot_start_says_why_at_once(workspace, monkeypatch):
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch):
+def machine(tmp_path_factory, monkeypatch):
     """Another machine with an engine of its own, as a plan knows it."""
     if lacking := another.missing():
         pytest.skip(lacking)
-    folder = tmp_path / "ssh"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("ssh")
     with another.another(folder, engine=True) as ssh:
         monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
         monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])

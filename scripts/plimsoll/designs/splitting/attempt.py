@@ -269,11 +269,11 @@ def transport(ranks: list[dict]) -> dict:
 
 
 def first_words(folder: Path) -> str:
-    """The first paragraph that says what went wrong: what comes after it often only follows from it."""
+    """The first paragraph that says what went wrong, each line once: what comes after it often only follows from it."""
     said = []
     for line in printed.lines(folder / "stderr.txt"):
         if line and not line.startswith(("---", *REMARKS)):
             said.append(line)
         elif said:
             break
-    return begun(" ".join(said), LONGEST) or "it printed nothing"
+    return begun(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"
