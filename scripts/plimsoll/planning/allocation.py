@@ -2,17 +2,16 @@
 
 The ratios of an answer are bought in their order (`in_order`). The claims that cost least are bought first (`allocate`), each
 at what it costs beyond what others have bought already: cells are shared between claims, and a launch between the cells of a
-deployment. That is the usual approximation for such a knapsack.
+deployment. That is the usual approximation for such a knapsack. None gets more than it needs.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-# What is left of the time when no further finding can be paid for goes to those that are, as their needs are estimates: at most
-# this many times what they need.
-MOST_TIMES = 3.0
-STEP = 1.1
+# What is left when no further claim can be paid for is for the next cheapest one, if it pays for this share of its blocks: they
+# decide it with a power of about 0.5 in place of 0.8.
+IN_PART = 0.5
 # Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
 GROWTH = 1.5
 
@@ -59,20 +58,30 @@ class Costs(NamedTuple):
 
 
 def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget: float) -> tuple[dict[str, int], list[str]]:
-    """(blocks by cell, findings that they are meant to decide): at least what there is `now`, and as much more as `budget`
-    seconds pay for."""
+    """Return (blocks by cell, claims that they are meant to decide): at least what there is `now`, and more within `budget`
+    seconds. The last claim may have a part of what it needs (IN_PART)."""
     blocks, bought, spent = dict(now), [], 0.0
     left = sorted(needs, key=lambda need: need.finding)
     while left:
         launches = costs.launches(blocks)
-        dearer = [(costs.beyond(blocks, launches, need.blocks), need) for need in left]
-        cheapest, need = min(dearer, key=lambda pair: pair[0])
-        if spent + cheapest > budget:
-            break
-        blocks, spent = _with(blocks, need.blocks), spent + cheapest
-        bought.append(need)
+        price, need = min(((costs.beyond(blocks, launches, need.blocks), need) for need in left), key=lambda pair: pair[0])
+        if spent + price > budget:
+            wanted = _in_part(blocks, launches, need, costs, budget - spent)
+            return _with(blocks, wanted), [*bought, need.finding] if wanted else bought
+        blocks, spent = _with(blocks, need.blocks), spent + price
+        bought.append(need.finding)
         left.remove(need)
-    return _stretched(now, blocks, bought, costs, costs.seconds(now) + budget), [need.finding for need in bought]
+    return blocks, bought
+
+
+def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need, costs: Costs, budget: float) -> dict[str, int]:
+    """The largest share of what a claim needs that the budget pays for; nothing where that is less than IN_PART."""
+    most = max(need.blocks.values())
+    for number in range(most - 1, math.ceil(IN_PART * most) - 1, -1):
+        wanted = {cell: min(number, count) for cell, count in need.blocks.items()}
+        if 0 < costs.beyond(blocks, launches, wanted) <= budget:
+            return wanted
+    return {}
 
 
 def in_order(
@@ -103,18 +112,3 @@ def in_order(
 
 def _with(blocks: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
     return {**blocks, **{cell: max(number, blocks.get(cell, 0)) for cell, number in wanted.items()}}
-
-
-def _stretched(
-    now: Mapping[str, int], blocks: dict[str, int], bought: list[Need], costs: Costs, limit: float
-) -> dict[str, int]:
-    """As many times what was bought as the time pays for."""
-    factor = STEP
-    while bought and factor < MOST_TIMES:
-        wanted = dict(now)
-        for need in bought:
-            wanted = _with(wanted, {cell: round(factor * number) for cell, number in need.blocks.items()})
-        if costs.seconds(wanted) > limit:
-            break
-        blocks, factor = wanted, factor * STEP
-    return blocks
