@@ -43,7 +43,6 @@ class Measured:
             self._single[key[0], path] = Sample(values.astype(float), blocks.numbers(group), censored.astype(bool))
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
-        self._lent: dict[str, dict[Hashable, Lent]] = {}
         self._seconds = _seconds(runs, plan["factors"])
         self.unwatched = neighbours.cells(runs, plan["factors"])
         self.transports = (
@@ -82,6 +81,11 @@ class Measured:
     def single(self, metric: str, cell: str) -> Sample:
         """Every single value. A block may have several: iterations of a loop."""
         return self._single.get((metric, cell), EMPTY)
+
+    @cached_property
+    def _lent(self) -> dict[str, dict[Hashable, Lent]]:
+        """By metric and kinds of cells, of the metrics that were asked for."""
+        return {}
 
     def lent(self, contrast: Contrast) -> Lent:
         """What differences of a metric within a block lend to one of them, of cells of the same kinds; NOTHING to one of two
