@@ -1,5 +1,7 @@
 """Where the variance of the references is, by metric and level, and the iterations of a run that follow. Measures nothing.
 
+How often comparisons differ from one session to the next by more than their blocks make one expect is told too (A/A).
+
 All sessions of an archive count. The costs of an iteration and of a run beside its iterations are those of the reference.
 """
 
@@ -10,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 from plimsoll import designs
 from plimsoll.analysis import levels
+from plimsoll.claims.deciding import CELL_COLUMNS
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 
@@ -31,9 +34,25 @@ def main() -> None:
             told.append(rows.assign(study=name))
             print(f"\n{name}\n{rows.round(3).to_string(index=False)}", flush=True)
     write(pd.concat(told).round(4), "levels")
+    differ = pd.concat([group.assign(archive=archive) for archive, _, group in between_sessions()])
+    for archive, group in differ.groupby("archive"):
+        shares = ", ".join(f"{(group['p_sessions'] < level).mean():.1%} below {level}" for level in (0.05, 0.01))
+        print(f"\n{archive}: p for sessions that differ, of {len(group)} comparisons: {shares}")
     for name in ("jha2021", "jha2018"):
         found = list(iterations(studies.load(name, designs.known())))
         print(f"\n{name}\n{pd.DataFrame(found).round(3).to_string(index=False)}\nenough: {enough(found)}")
+
+
+def between_sessions() -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield (archive, metric, comparisons with `p_sessions`) of every archive of the project that has several sessions."""
+    for path in sorted([*REFERENCES.glob("*/reference-*.zip"), *(PROJECT / "docs/evidence").glob("*.zip")]):
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                if Path(member).name == "sessions.csv":
+                    with archive.open(member) as file:
+                        table = pd.read_csv(file).drop_duplicates(["metric", "metric_b", *CELL_COLUMNS])
+                    for metric, group in table.dropna(subset="p_sessions").groupby("metric"):
+                        yield path.stem, metric, group
 
 
 def factors(study: Study) -> list[str]:

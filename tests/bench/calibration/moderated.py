@@ -1,7 +1,7 @@
 """A spread that many cells have together, in place of that of four blocks: wrong verdicts, and what is found.
 
 Worlds are simulated, with cells whose noise differs and latencies of two modes, and drawn from the references: two runs of
-the baseline in one block, of which nothing differs. Measures nothing.
+the baseline in one block, of which nothing differs. Averages have several metrics of one run. Measures nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -65,6 +65,17 @@ WORLDS: dict[str, Noise] = {
     "two modes, 50 % slow": two_modes(0.5),
     "two modes, another share in each cell": two_modes(0.3, alike=False),
 }
+
+
+def averages(noise: Noise, number: int, common: float, random: np.random.Generator) -> dict[str, float]:
+    """Percentages of wrong verdicts on an average of 16 comparisons: four metrics of each of four runs, whose noise has a
+    correlation of `common` within the run."""
+    draws = DRAWS * 10
+    runs, own = (noise(random, (draws, 2 * cells, number)).reshape(draws, 2, cells, number) for cells in (4, 16))
+    values = np.sqrt(common) * np.repeat(runs, 4, axis=2) + np.sqrt(1 - common) * own
+    of_blocks = (values[:, 0] - values[:, 1]).mean(axis=1, keepdims=True)
+    test = tested(of_blocks, of_blocks.std(axis=-1, ddof=1), np.array(number - 1.0))
+    return {f"{what}_own": rate for what, rate in _of_one(test).items()}
 
 
 class Tested(NamedTuple):
@@ -162,6 +173,13 @@ def main() -> None:
         for number in BLOCKS
     ]
     told = [{"world": name, "rows": rows, "blocks": number} | rates(drawn) for name, rows, number, drawn in made]
+    told += [
+        {"world": f"average of 16, {name}, correlation in a run {common}", "rows": 1, "blocks": number}
+        | averages(noise, number, common, random)
+        for name, noise in WORLDS.items()
+        for common in (0.0, 0.8)
+        for number in BLOCKS
+    ]
     for study, metric, found in of_references():
         told += [{"world": f"{study}: {metric}"} | row for row in _drawn_from(found, random)]
     table = pd.DataFrame(told).round(2)
