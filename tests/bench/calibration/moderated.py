@@ -22,6 +22,14 @@ from tests.conftest import PROJECT
 BLOCKS, ROWS, DRAWS = (3, 4, 5, 10), (16, 144, 846), 400
 # Comparisons that have a baseline cell in common.
 PER_BASELINE = 8
+# What an average's comparisons have in common: (correlation of the metrics of a run, how often one baseline of all runs).
+AVERAGES = 10 * DRAWS
+OF_AVERAGES = {
+    "runs of their own": (0.0, 0),
+    "metrics of one run": (0.8, 0),
+    "one baseline, once in a block": (0.0, 1),
+    "one baseline, five times in a block": (0.0, 5),
+}
 # The usual noise of a run, and latencies of two modes: the slow one takes three times as long.
 SPREAD, SLOW = 0.15, np.log(3)
 MARGIN, FOUND = np.log(1.05), np.log(1.2)
@@ -67,15 +75,19 @@ WORLDS: dict[str, Noise] = {
 }
 
 
-def averages(noise: Noise, number: int, common: float, random: np.random.Generator) -> dict[str, float]:
-    """Percentages of wrong verdicts on an average of 16 comparisons: four metrics of each of four runs, whose noise has a
-    correlation of `common` within the run."""
-    draws = DRAWS * 10
-    runs, own = (noise(random, (draws, 2 * cells, number)).reshape(draws, 2, cells, number) for cells in (4, 16))
+def averages(noise: Noise, number: int, common: float, baseline: int, random: np.random.Generator) -> dict[str, float]:
+    """Percentages of wrong verdicts on an average of 16 comparisons, four metrics of each of four runs.
+
+    The noise of a run's metrics has a correlation of `common`. Each is compared with a run of its own, or with one `baseline`
+    cell of all, which runs so many times in a block.
+    """
+    runs, own = (noise(random, (AVERAGES, 2 * cells, number)).reshape(AVERAGES, 2, cells, number) for cells in (4, 16))
     values = np.sqrt(common) * np.repeat(runs, 4, axis=2) + np.sqrt(1 - common) * own
-    of_blocks = (values[:, 0] - values[:, 1]).mean(axis=1, keepdims=True)
-    test = tested(of_blocks, of_blocks.std(axis=-1, ddof=1), np.array(number - 1.0))
-    return {f"{what}_own": rate for what, rate in _of_one(test).items()}
+    a, b = values.mean(axis=2).transpose(1, 0, 2)
+    if baseline:
+        b = np.mean([noise(random, (AVERAGES, 2, number))[:, 0] for _ in range(baseline)], axis=0)
+    of_blocks = (a - b)[:, None]
+    return {f"{what}_own": rate for what, rate in _of_one(tested(of_blocks, _deviation(of_blocks), number - 1.0)).items()}
 
 
 class Tested(NamedTuple):
@@ -87,7 +99,7 @@ class Tested(NamedTuple):
     found: np.ndarray  # that a is higher, where it is
 
 
-def tested(differences: np.ndarray, spread: np.ndarray, degrees: np.ndarray) -> Tested:
+def tested(differences: np.ndarray, spread: np.ndarray, degrees: np.ndarray | float) -> Tested:
     """Test differences of shape (draws, rows, blocks) with a spread and its degrees of freedom."""
     mean, error = differences.mean(axis=-1), spread / np.sqrt(differences.shape[-1])
 
@@ -109,7 +121,7 @@ def rates(differences: np.ndarray) -> dict[str, float]:
     """Percentages of wrong verdicts, and of right ones (`found`): by a comparison's own spread, with what all lend to it, and
     in a family the weaker of that and of the spread of all (`strictly`)."""
     number = differences.shape[-1]
-    own = differences.std(axis=-1, ddof=1)
+    own = _deviation(differences)
     lent = [spreads.lent([Spread(one, number - 1) for one in draw]) for draw in own]
     d0, s0, pooled, known = (
         np.nan_to_num([getattr(getattr(one, which), what) for one in lent])[:, None]
@@ -125,6 +137,10 @@ def rates(differences: np.ndarray) -> dict[str, float]:
     told = {f"{what}_{name}": rate for name, one in (("own", by_own), ("lent", by_lent)) for what, rate in _of_one(one).items()}
     families = {f"Holm_{name}": _family(one) for name, one in (("own", by_own), ("lent", by_lent), ("strictly", strictly))}
     return {**told, **families, "lent": 100 * float(np.mean(d0 > 0))}
+
+
+def _deviation(differences: np.ndarray) -> np.ndarray:
+    return differences.std(axis=-1, ddof=1)
 
 
 def _of_one(test: Tested) -> dict[str, float]:
@@ -174,10 +190,9 @@ def main() -> None:
     ]
     told = [{"world": name, "rows": rows, "blocks": number} | rates(drawn) for name, rows, number, drawn in made]
     told += [
-        {"world": f"average of 16, {name}, correlation in a run {common}", "rows": 1, "blocks": number}
-        | averages(noise, number, common, random)
+        {"world": f"average of 16, {name}, {what}", "rows": 1, "blocks": number} | averages(noise, number, *of, random)
         for name, noise in WORLDS.items()
-        for common in (0.0, 0.8)
+        for what, of in OF_AVERAGES.items()
         for number in BLOCKS
     ]
     for study, metric, found in of_references():
