@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-# Spreads of fewer comparisons say nothing of others.
-ENOUGH = 8
+# Spreads of fewer comparisons say nothing of others: they may be alike by chance.
+ENOUGH = 20
 # What varies more from one comparison to the next than a prior of so many degrees of freedom says lends no spread: a comparison
 # that is always noisier than the others would be taken for one of them.
 ALIKE = 8.0
@@ -56,7 +56,9 @@ def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
     logs = np.log(s2) - special.psi(half) + np.log(half)
     upper = logs.var(ddof=1) * (1 + CAUTION * math.sqrt(2 / (len(logs) - 1)))
     beyond = float(upper - special.polygamma(1, half).mean())
-    prior = min(MOST, 2 * _inverse_trigamma(beyond)) if beyond > 0 else MOST
+    # Nothing is known better than by all of their degrees of freedom.
+    most = min(MOST, float(2 * half.sum()))
+    prior = min(most, 2 * _inverse_trigamma(beyond)) if beyond > 0 else most
     return Spread(math.exp((float(logs.mean()) + float(special.psi(prior / 2)) - math.log(prior / 2)) / 2), prior)
 
 
