@@ -150,20 +150,9 @@ def _parser() -> argparse.ArgumentParser:
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
     stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
     folders = ("figures", "tables", "records")
-    made = (
-        "plan",
-        "host",
-        "image",
-        "observations",
-        "runs",
-        "tests",
-        "variance",
-        "verdicts",
-        "comparisons",
-        "answer",
-        "sessions",
-    )
-    stage(_report, "study", paths=(*made, "sessions", *folders, "output"), says="{study}: writing the report")
+    made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
+    made_of_study = (*made, "variance", *folders, "output")
+    stage(_report, "study", paths=made_of_study, says="{study}: writing the report")
     return parser
 
 

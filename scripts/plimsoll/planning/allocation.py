@@ -2,7 +2,7 @@
 
 The ratios of an answer are bought in their order (`in_order`). The claims that cost least are bought first (`allocate`), each
 at what it costs beyond what others have bought already: cells are shared between claims, and a launch between the cells of a
-deployment. That is the usual approximation for such a knapsack. None gets more than it needs.
+deployment. That is the usual approximation for such a knapsack. Claims get what they need, and at most SURER times as much.
 """
 
 import math
@@ -12,6 +12,8 @@ from typing import NamedTuple
 # What is left when no further claim can be paid for is for the next cheapest one, if it pays for this share of its blocks: they
 # decide it with a power of about 0.5 in place of 0.8.
 IN_PART = 0.5
+# What is left then is for those that were bought: so many times their blocks decide them with a power of 0.95.
+SURER = 1.66
 # Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
 GROWTH = 1.5
 
@@ -60,18 +62,30 @@ class Costs(NamedTuple):
 def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget: float) -> tuple[dict[str, int], list[str]]:
     """Return (blocks by cell, claims that they are meant to decide): at least what there is `now`, and more within `budget`
     seconds. The last claim may have a part of what it needs (IN_PART)."""
-    blocks, bought, spent = dict(now), [], 0.0
+    blocks, spent = dict(now), 0.0
+    bought: list[Need] = []
     left = sorted(needs, key=lambda need: need.finding)
     while left:
         launches = costs.launches(blocks)
         price, need = min(((costs.beyond(blocks, launches, need.blocks), need) for need in left), key=lambda pair: pair[0])
         if spent + price > budget:
             wanted = _in_part(blocks, launches, need, costs, budget - spent)
-            return _with(blocks, wanted), [*bought, need.finding] if wanted else bought
+            spent += costs.beyond(blocks, launches, wanted)
+            blocks, in_part = _with(blocks, wanted), [need.finding] * bool(wanted)
+            return _surer(blocks, bought, costs, budget - spent), [*(one.finding for one in bought), *in_part]
         blocks, spent = _with(blocks, need.blocks), spent + price
-        bought.append(need.finding)
+        bought.append(need)
         left.remove(need)
-    return blocks, bought
+    return _surer(blocks, bought, costs, budget - spent), [need.finding for need in bought]
+
+
+def _surer(blocks: dict[str, int], bought: Iterable[Need], costs: Costs, budget: float) -> dict[str, int]:
+    """Blocks with SURER times what was bought, one claim after the other, as far as the budget goes."""
+    for need in bought:
+        wanted = {cell: math.ceil(SURER * number) for cell, number in need.blocks.items()}
+        if (price := costs.beyond(blocks, costs.launches(blocks), wanted)) <= budget:
+            blocks, budget = _with(blocks, wanted), budget - price
+    return blocks
 
 
 def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need, costs: Costs, budget: float) -> dict[str, int]:
