@@ -24,7 +24,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
 from plimsoll.planning import amounts, forecasts, repetitions
-from plimsoll.planning.allocation import Costs, Need, allocate, in_order
+from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
 # What `make reproduce` says where nobody gives a time: each design has its own.
@@ -40,8 +40,6 @@ FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
 FOR_FIGURES = 3
 # Figures and pages are made after the measuring, and some runs are repeated.
 FOR_MEASURING = 0.92
-# A claim that other measurements say takes fewer blocks gets at least these, and so does a ratio of the answer.
-LEAST = 4
 # Share of the time that the answer precedes the claims in. What one of them has no use for is the other's.
 FOR_ANSWER = 0.5
 # A start that ends earlier than by this share of its time says so.

@@ -85,7 +85,7 @@ def test_an_hour_of_liu2020_begins_with_blocks_of_everything(liu2020, plan_of):
     assert costs.of(plan).seconds(blocks) <= hours.FIRST_SHARE * 3600
 
 
-@pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 4), (2, 5)])
+@pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 5), (2, 5)])
 def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, least):
     study = built("jha2018")
     plan = plan_of(study)

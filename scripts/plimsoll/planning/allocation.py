@@ -12,6 +12,8 @@ from typing import NamedTuple
 # What is left when no further claim can be paid for is for the next cheapest one, if it pays for this share of its blocks: they
 # decide it with a power of about 0.5 in place of 0.8.
 IN_PART = 0.5
+# A claim that other measurements say takes fewer blocks gets at least these, and so do a part of one and a ratio of the answer.
+LEAST = 4
 # What is left then is for those that were bought: so many times their blocks decide them with a power of 0.95.
 SURER = 1.66
 # Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
@@ -91,7 +93,7 @@ def _surer(blocks: dict[str, int], bought: Iterable[Need], costs: Costs, budget:
 def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need, costs: Costs, budget: float) -> dict[str, int]:
     """The largest share of what a claim needs that the budget pays for; nothing where that is less than IN_PART."""
     most = max(need.blocks.values())
-    for number in range(most - 1, math.ceil(IN_PART * most) - 1, -1):
+    for number in range(most - 1, max(LEAST, math.ceil(IN_PART * most)) - 1, -1):
         wanted = {cell: min(number, count) for cell, count in need.blocks.items()}
         if 0 < costs.beyond(blocks, launches, wanted) <= budget:
             return wanted
