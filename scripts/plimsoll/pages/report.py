@@ -95,8 +95,8 @@ def _noise(observations: pd.DataFrame, plan: Plan, alpha: float) -> list[dict]:
 
 
 def _levels(table: pd.DataFrame, kinds: Sequence[str]) -> list[dict]:
-    """One row per metric and kind of cells: `of` which cells, and its levels by name."""
-    rows = []
+    """One row per metric and kind of cells: `of` which cells, and its levels by name. What does not vary has none."""
+    rows, table = [], table.dropna(subset="share")
     for (label, *levels), group in table.groupby(["label", *kinds], sort=False) if len(table) else ():
         of = ", ".join(level for level in levels if level != ABSENT)
         rows.append({"label": label, "of": of, "levels": {row["level"]: row for row in group.to_dict("records")}})
