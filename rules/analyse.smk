@@ -15,6 +15,23 @@ rule tests:
         "python -m plimsoll tests --study {wildcards.study} --observations {input.observations} --runs {input.runs} --output {output} 2> >(tee {log} >&2)"
 
 
+# Other sessions of the study lie beside it (plimsoll.planning.sessions).
+rule variance:
+    input:
+        observations="results/{study}/observations.csv",
+        earlier=lambda wildcards: WORKFLOW.earlier_sessions(wildcards.study),
+    output:
+        "results/{study}/variance.csv",
+    log:
+        "results/{study}/logs/variance.log",
+    conda:
+        "../envs/plimsoll.yaml"
+    params:
+        plan=plan_digest,
+    shell:
+        "python -m plimsoll variance --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output} 2> >(tee {log} >&2)"
+
+
 # A table is of the design, of the host, or made from runs: the design says which, for each kind of table.
 rule table:
     input:

@@ -8,6 +8,7 @@ rule report:
         runs="results/{study}/runs.csv",
         observations="results/{study}/observations.csv",
         tests="results/{study}/tables/tests.csv",
+        variance="results/{study}/variance.csv",
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
         answer="results/{study}/answer.csv",
@@ -31,6 +32,6 @@ rule report:
         "python -m plimsoll report --study {wildcards.study} --plan results/{wildcards.study}/plan.json"
         " --host {input.host} --image {input.image} --observations {input.observations} --runs {input.runs}"
         " --tests {input.tests} --verdicts {input.verdicts} --comparisons {input.comparisons} --answer {input.answer}"
-        " --sessions {input.sessions}"
+        " --sessions {input.sessions} --variance {input.variance}"
         " --figures results/{wildcards.study}/figures --tables results/{wildcards.study}/tables"
         " --records results/{wildcards.study}/runs --output {output} 2> >(tee {log} >&2)"

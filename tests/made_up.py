@@ -231,6 +231,8 @@ def make(study: Study, draw: Drawing = by_stage) -> None:
         options = needs | {"image"} if "runs" in needs else needs
         needed = {option: path for option, path in described.items() if option in options}
         _stage("table", study=name, name=table, results=folder, **needed, output=f"{folder}/tables/{table}.csv")
+    variance = f"{folder}/variance.csv"
+    _stage("variance", study=name, plan=plan, results="results", output=variance)
     _stage("claims", study=name, plan=plan, **observed, **judged)
     together = f"{folder}/sessions.json"
     _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv")
@@ -238,6 +240,7 @@ def make(study: Study, draw: Drawing = by_stage) -> None:
         draw(study, figure)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
     made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, "sessions": together}
+    made["variance"] = variance
     _stage("report", study=name, **made, **observed, **judged, **folders, output=f"{folder}/report.html")
 
 

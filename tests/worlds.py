@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
+from plimsoll.analysis.spreads import NOTHING, Lent
 from plimsoll.claims.measured import EMPTY, Measured
+from plimsoll.claims.sides import Contrast
 from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
 from plimsoll.interchange import ABSENT
@@ -27,7 +29,7 @@ def profile() -> dict:
     large."""
     quick, paper = studies.profile("quick"), studies.profile("paper")
     of_paper = {name: paper[name] for name in ("overhead", "tuning")}
-    return {**quick, "interference": {**quick["interference"], "protocol": {}}, **of_paper}
+    return {**quick, "interference": {**quick["interference"], "protocol": {}, "enough": {}}, **of_paper}
 
 
 def profile_of_paper() -> dict:
@@ -60,6 +62,10 @@ class World(Measured):
         if (metric, cell) not in self._by_block:
             self._by_block[metric, cell] = blocks.by_block(self.single(metric, cell), np.mean)
         return self._by_block[metric, cell]
+
+    def lent(self, contrast: Contrast) -> Lent:
+        """Nothing: of what is made when it is asked for, others are not there yet."""
+        return NOTHING
 
     def _made(self, metric: str, cell: str) -> Sample:
         if metric not in self.metrics or not self._levels(metric, cell):

@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
     stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
     stage(_tests, "study", paths=("observations", "runs", "output"), says="{study}: testing")
+    stage(_variance, "study", paths=("plan", "results", "output"), says="{study}: looking where its variance is")
     judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
     stage(_sessions, "study", paths=("plan", "results", "output", "means"), says="{study}: putting its sessions together")
@@ -151,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
     stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
     folders = ("figures", "tables", "records")
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
-    stage(_report, "study", paths=(*made, *folders, "output"), says="{study}: writing the report")
+    made_of_study = (*made, "variance", *folders, "output")
+    stage(_report, "study", paths=made_of_study, says="{study}: writing the report")
     return parser
 
 
@@ -318,6 +320,16 @@ def _tests(options: argparse.Namespace) -> None:
     observations, runs = (collect.table(path, loaded.design.factors.FACTORS) for path in paths)
     made = neighbours.marked(loaded.design.tests.tests(loaded, observations), runs)
     made.to_csv(options.output, index=False)
+
+
+def _variance(options: argparse.Namespace) -> None:
+    """say how much values vary between sessions, blocks and launches, and within them"""
+    from plimsoll.analysis import levels
+    from plimsoll.measuring import planned
+
+    loaded = _study(options.study)
+    plan = planned.read(options.plan, loaded.design.factors)
+    levels.of_sessions(loaded, plan, options.results).to_csv(options.output, index=False)
 
 
 def _claims(options: argparse.Namespace) -> None:

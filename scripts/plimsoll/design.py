@@ -34,6 +34,7 @@ class Factors(Protocol):
     STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
     USUAL_HOURS: float | None  # the time where nobody gives one; None where the profile then says how often all is repeated
     OF_NOISE: tuple[str, ...]  # keys of a cell by which its noise differs most (plimsoll.claims.needs)
+    OF_LEVELS: tuple[str, ...]  # factors by which variance is told level by level (plimsoll.analysis.levels)
 
 
 class Check(Protocol):

@@ -24,7 +24,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
 from plimsoll.planning import amounts, forecasts, repetitions
-from plimsoll.planning.allocation import Costs, Need, allocate, in_order
+from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
 # What `make reproduce` says where nobody gives a time: each design has its own.
@@ -40,10 +40,10 @@ FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
 FOR_FIGURES = 3
 # Figures and pages are made after the measuring, and some runs are repeated.
 FOR_MEASURING = 0.92
-# A claim that other measurements say takes fewer blocks gets at least these, and so does a ratio of the answer.
-LEAST = 4
 # Share of the time that the answer precedes the claims in. What one of them has no use for is the other's.
 FOR_ANSWER = 0.5
+# A start that ends earlier than by this share of its time says so.
+EARLY = 0.1
 # Times that are recommended are multiples of this many hours.
 ROUNDED = 0.05
 
@@ -113,6 +113,8 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
         if chosen or ratios:
             _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
             print(f"plimsoll: {study}: {_said(judged)}; the rest is for {_of_both(ratios, chosen)}.", flush=True)
+        if early := _early(judged, blocks, noted["given"][-1], noted["before"]):
+            print(f"plimsoll: {study}: {early}", flush=True)
         noted |= {"stage": "second", "chosen": chosen, "ratios": len(ratios)}
         _ask(folder, profile, judged.plan, blocks, noted)
     if noted["chosen"] or noted.get("ratios"):
@@ -268,6 +270,18 @@ def second_stage(
     measured = costs.of(judged.plan, judged.runs)
     spent = measured.seconds(blocks_of(judged.plan)) - before
     return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
+
+
+def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: float) -> str:
+    """That a second stage of so many blocks ends early, and why, in a sentence; empty where it does not."""
+    measuring = FOR_MEASURING * hours * 3600
+    left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
+    if left < EARLY * measuring:
+        return ""
+    return (
+        f"it ends some {left / 60:.0f} minutes early: every open claim has the blocks that it needs, or needs more than this "
+        "time pays for."
+    )
 
 
 def _bought(

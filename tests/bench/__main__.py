@@ -7,6 +7,7 @@ from tests.bench import (
     analysis,
     creation,
     instruments,
+    levels,
     looks,
     open_findings,
     overhead,
@@ -16,7 +17,7 @@ from tests.bench import (
     together,
     users,
 )
-from tests.bench.calibration import halves, known, noise, rejudge, same, sessions, simulation, stages
+from tests.bench.calibration import halves, known, moderated, noise, rejudge, same, sessions, simulation, stages
 
 BENCHES = {
     "overhead": overhead.main,
@@ -35,6 +36,8 @@ LONG = {
     "same": same.main,
     "known": known.main,
     "noise": noise.main,
+    "levels": levels.main,
+    "moderated": moderated.main,
     "rejudge": rejudge.main,
     "simulation": simulation.main,
     "stages": stages.main,

@@ -1,7 +1,7 @@
 """The cells of an interference study on a host."""
 
 import pytest
-from plimsoll import designs
+from plimsoll import designs, workloads
 from plimsoll.config import studies
 from plimsoll.designs.interference import cells
 from plimsoll.designs.interference.factors import InterferenceCell
@@ -86,6 +86,19 @@ def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, co
         older["1/linpack/docker/free"]["iterations"] == 30 and older["2/linpack+stream/docker/free"]["window_seconds"] == 5400
     )
     assert len([path for path in older if path.endswith("/free")]) == 4 + 3 * 10 and len(older) == 4 + 2 + 3 * (10 + 2 * 4)
+
+
+def test_a_window_holds_what_suffices_of_both_members(plan_of):
+    """STREAM's noise is between runs: three iterations in one, and not twelve."""
+    made = plan_of()["cells"]
+    each = {name: workloads.find(name).expected_seconds(of) for name, of in cells.parameters({"cells": made}).items()}
+    assert made["2/stream+stream/docker/free"]["window_seconds"] == 3 * each["stream"] < 1.5
+    assert made["3a/stream+netperf_tcp_rr/docker/free"]["window_seconds"] == 3 * each["netperf_tcp_rr"] < 3.5
+    # Linpack's and Bonnie++'s would take longer.
+    assert {made[f"2/{pair}/docker/free"]["window_seconds"] for pair in ("linpack+stream", "stream+bonnie")} == {3.5}
+    assert made["1/stream/docker/free"]["window_seconds"] is None
+    shorter, longer = (made[f"2/{pair}/docker/free"]["expected_seconds"] for pair in ("stream+stream", "linpack+stream"))
+    assert shorter < longer - 2
 
 
 def test_the_papers_host_has_what_its_containers_had(plan_of):

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
-from plimsoll.analysis import cell_paths, collect
+from plimsoll.analysis import cell_paths, collect, levels
 from plimsoll.claims import answer, book, deciding, sessions
 from plimsoll.claims.measured import Measured
 from plimsoll.config import answers, studies
@@ -77,8 +77,9 @@ def made(tmp_path_factory):
         write_records(folder, plan)
         told, means = sessions.summary(loaded, plan, results)
         means.to_csv(folder / "sessions.csv", index=False)
+        levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
         (folder / "sessions.json").write_text(json.dumps(told))
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "comparisons", "answer")}
+        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "comparisons", "answer")}
         return report.Sources(
             **files,
             plan=folder / "plan.json",

@@ -15,11 +15,14 @@ import numpy as np
 from scipy import special
 
 from plimsoll.analysis import paper_tests
+from plimsoll.analysis.spreads import NOTHING, Lent
 
 if TYPE_CHECKING:
     import pandas as pd  # as in cell_paths
 
 POWER = 0.8
+# Intervals leave out so much on each side.
+OUTSIDE = 0.025
 MOST = 10_000  # repetitions beyond which we say only "more than"
 # Fewer blocks give no verdict.
 SMALLEST = 3
@@ -149,11 +152,13 @@ def p_alike(differences: np.ndarray, margin: float) -> float:
 
 @dataclass(frozen=True)
 class Mean:
-    """What Student's t says of the mean of differences: the estimate, its standard error and degrees of freedom."""
+    """What Student's t says of the mean of differences: the estimate, its standard error and degrees of freedom. `pooled` is
+    what it says with the spread of all comparisons like this one, where there are some."""
 
     mean: float
     error: float
-    degrees: int
+    degrees: float
+    pooled: "Mean | None" = None
 
     @staticmethod
     def of(differences: np.ndarray) -> "Mean":
@@ -175,7 +180,35 @@ class Mean:
 
     def turned(self) -> "Mean":
         """The same of the differences with the other sign."""
-        return Mean(-self.mean, self.error, self.degrees)
+        return Mean(-self.mean, self.error, self.degrees, self.pooled and self.pooled.turned())
+
+    def moderated(self, lent: Lent) -> "Mean":
+        """The same with what comparisons like this one lend to it (Smyth 2004)."""
+        root = math.sqrt(self.degrees + 1)
+        spread = lent.prior.with_own(self.error * root, self.degrees)
+        pooled = Mean(self.mean, lent.pooled.deviation / root, lent.pooled.degrees)
+        return Mean(self.mean, spread.deviation / root, spread.degrees, pooled)
+
+    @property
+    def strictly(self) -> "Mean | Both":
+        """What holds beside many other comparisons too: the blocks of a few of them are alike by chance."""
+        return Both(self, self.pooled) if self.pooled else self
+
+
+@dataclass(frozen=True)
+class Both:
+    """What two tests say: the weaker of their evidence. It is valid where one of them is, and nobody need know which."""
+
+    one: Mean
+    other: Mean
+
+    def above(self, value: float) -> float:
+        """p that the true mean is above a value."""
+        return max(self.one.above(value), self.other.above(value))
+
+    def below(self, value: float) -> float:
+        """p that the true mean is below a value."""
+        return max(self.one.below(value), self.other.below(value))
 
 
 @dataclass(frozen=True)
@@ -197,17 +230,27 @@ class Signs:
         """The same with the other sign."""
         return Signs(self.falls, self.rises)
 
+    @property
+    def strictly(self) -> "Signs":
+        """What holds beside many other comparisons too: ranks ask for no spread."""
+        return self
 
-def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value, which: np.ndarray | None = None) -> dict:
+
+def about_zero(
+    differences: np.ndarray, alpha: float, back=lambda value: value, which: np.ndarray | None = None, lent: Lent = NOTHING
+) -> dict:
     """What differences within blocks (of the numbers `which`) say of their mean: `effect` with `low` and `high`, `p` and
     `detectable`, and `shown` (Mean) and their standard `deviation`, from which the verdict and the number of repetitions
     follow. `back` undoes the transformation of the differences, such as a logarithm. The deviation is that of one block, with
-    what consecutive blocks have in common where they are batched (`units`)."""
+    what consecutive blocks have in common where they are batched (`units`).
+
+    `lent` is what comparisons like this one lend to one of fewer than BATCHED blocks (plimsoll.analysis.spreads). What has more
+    blocks, or sessions in their place, has a spread of its own."""
     independent = units(differences, which)
     mean, low, high = t_interval(independent)
     of_one = independent.std(ddof=1) if len(independent) > 1 else math.nan
     deviation = of_one * math.sqrt(len(differences) / len(independent))
-    return {
+    own = {
         "effect": back(mean),
         "low": back(low),
         "high": back(high),
@@ -215,6 +258,23 @@ def about_zero(differences: np.ndarray, alpha: float, back=lambda value: value, 
         "detectable": back(detectable(of_one, len(independent), alpha)),
         "shown": Mean.of(independent),
         "deviation": float(deviation),
+    }
+    of_blocks = len(independent) == len(differences) and not (which is not None and by_sessions(which))
+    if not of_blocks or lent == NOTHING or math.isnan(own["shown"].mean):
+        return own
+    shown = own["shown"].moderated(lent)
+    return own | ({"shown": shown} if shown.degrees == own["shown"].degrees else _told(shown, alpha, back))
+
+
+def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
+    """What is told of a mean whose spread is not its blocks' own."""
+    half, shows = (special.stdtrit(shown.degrees, level) * shown.error for level in (1 - OUTSIDE, POWER))
+    return {
+        "low": back(float(shown.mean - half)),
+        "high": back(float(shown.mean + half)),
+        "p": 2 * min(shown.above(0), shown.below(0)),
+        "detectable": back(float(special.stdtrit(shown.degrees, 1 - alpha / 2) * shown.error + shows)),
+        "shown": shown,
     }
 
 

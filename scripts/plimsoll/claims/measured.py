@@ -1,15 +1,16 @@
 """What was observed of a study, as claims ask for it."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Hashable, Iterable, Iterator, Set
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks, cell_paths, neighbours
+from plimsoll.analysis import blocks, cell_paths, neighbours, spreads
 from plimsoll.analysis.blocks import Sample
+from plimsoll.analysis.spreads import NOTHING, Lent, Spread
 from plimsoll.claims import quantities
-from plimsoll.claims.sides import Side
+from plimsoll.claims.sides import Contrast, Side
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
@@ -80,6 +81,42 @@ class Measured:
     def single(self, metric: str, cell: str) -> Sample:
         """Every single value. A block may have several: iterations of a loop."""
         return self._single.get((metric, cell), EMPTY)
+
+    @cached_property
+    def _lent(self) -> dict[str, dict[Hashable, Lent]]:
+        """By metric and kinds of cells, of the metrics that were asked for."""
+        return {}
+
+    def lent(self, contrast: Contrast) -> Lent:
+        """What differences of a metric within a block lend to one of them, of cells of the same kinds; NOTHING to one of two
+        values of a cell, which have more in common than two cells."""
+        a, b = contrast.a, contrast.b
+        if a.metric != b.metric or a.cell == b.cell:
+            return NOTHING
+        if a.metric not in self._lent:
+            self._lent[a.metric] = spreads.of_kinds(self._compared(a.metric))
+        return self._lent[a.metric].get(self._kinds(a.cell, b.cell), NOTHING)
+
+    def _compared(self, metric: str) -> Iterator[tuple[Hashable, Spread]]:
+        """(kinds, spread) of differences of a metric between cells that differ in one factor. What is counted may be the same
+        in every run, which says nothing of what varies."""
+        unit = self.metrics[metric]["unit"]
+        if unit == "count" or unit.startswith("share"):
+            return
+        levels = {
+            cell: [str(self.plan["cells"][cell].get(factor)) for factor in self.plan["factors"]]
+            for (name, cell), one in self._by_block.items()
+            if name == metric and cell in self.plan["cells"] and (one.values > 0).all() and not one.censored.any()
+        }
+        for a, b in spreads.neighbours(levels):
+            in_a, in_b = blocks.within_blocks(self.values(metric, a), self.values(metric, b))
+            if len(in_a) >= blocks.SMALLEST:
+                yield self._kinds(a, b), Spread(float(np.log(in_a / in_b).std(ddof=1)), len(in_a) - 1)
+
+    def _kinds(self, *cells: str) -> frozenset:
+        """Kinds of cells: their levels of the factors by which variance is told."""
+        factors = self.study.design.factors.OF_LEVELS
+        return frozenset(tuple(self.plan["cells"].get(cell, {}).get(factor) for factor in factors) for cell in cells)
 
     def sample(self, side: Side) -> Sample:
         """What a side is about, one value per block, by the side's quantity."""

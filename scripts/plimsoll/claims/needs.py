@@ -269,12 +269,21 @@ def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Else
     """What bears a part out: as many of its comparisons as must come out, or its average; none if that is not known."""
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known):
-        # One that had as many is not as it was elsewhere, or would be clear: nothing is known of it then.
-        for one in (interval, NOWHERE):
-            if (count := _to_support(part, row, spread, alpha, power, one)) > row["n"]:
+        for one, level in _looks(row, interval, alpha):
+            if (count := _to_support(part, row, spread, level, power, one)) > row["n"]:
                 break
         counts.append((cells, count))
     return _cheapest(counts, part.number)
+
+
+def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tuple[tuple[float, float], float]]:
+    """What a comparison is repeated for, one after the other: (where its difference lies, level at which it is shown).
+
+    What has the blocks that other measurements make enough of gets those that make it clear. What is not clear then is not as
+    it was elsewhere, and nothing is known of its difference.
+    """
+    differs = interval != NOWHERE and row["expected"] not in verdicts.LIKENESS
+    return [(interval, alpha), *([(interval, CLEAR)] if differs else []), (NOWHERE, alpha)]
 
 
 def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[Decides]:

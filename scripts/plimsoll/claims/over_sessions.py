@@ -115,8 +115,10 @@ def _quantile(number: int) -> float:
 
 
 def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, float, float]:
-    """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, from its 95 % interval;
-    `forth` goes from an effect to that scale."""
+    """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, by its own blocks; `forth`
+    goes from an effect to that scale. Only a ratio's interval may be of another spread than its blocks' own."""
     low, high = (forth(row[end]) for end in ("low", "high"))
-    degrees = int(blocks.degrees(int(row["n"])))
-    return (low + high) / 2, (high - low) / 2 / special.stdtrit(degrees, 0.975), degrees
+    degrees, own = int(blocks.degrees(int(row["n"]))), row.get("deviation", math.nan)
+    of_blocks = row.get("scale") == RATIO and math.isfinite(own)
+    error = own / math.sqrt(row["n"]) if of_blocks else (high - low) / 2 / special.stdtrit(degrees, 0.975)
+    return (low + high) / 2, error, degrees

@@ -1,6 +1,7 @@
 """One self-contained page: host, what ran, what could not and why, verdicts, figures, and what the study's design adds."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +15,7 @@ from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
-from plimsoll.interchange import Host, Plan
+from plimsoll.interchange import ABSENT, Host, Plan
 from plimsoll.measuring import planned
 from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
 from plimsoll.planning import forecasts, planner, repetitions
@@ -34,6 +35,7 @@ class Sources:
     observations: Path
     runs: Path
     tests: Path
+    variance: Path
     verdicts: Path
     comparisons: Path
     answer: Path
@@ -73,6 +75,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "floor_blocks": noise_floor.BLOCKS,
         "capacity": capacity.check(loaded, plan, observations).table.to_dict("records"),
         "tolerance": capacity.TOLERANCE,
+        "levels": _levels(collect.table(sources.variance, plan["factors"]), design.factors.OF_LEVELS),
         "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),
@@ -94,6 +97,15 @@ def _noise(observations: pd.DataFrame, plan: Plan, alpha: float) -> list[dict]:
     """What the machine can show, with how long noise lasts in words."""
     rows = noise_floor.describe(observations, plan["factors"], alpha)
     return [{**row, "lasts": noise_floor.lasts(row["correlations"])} for row in rows]
+
+
+def _levels(table: pd.DataFrame, kinds: Sequence[str]) -> list[dict]:
+    """One row per metric and kind of cells: `of` which cells, and its levels by name. What does not vary has none."""
+    rows, table = [], table.dropna(subset="share")
+    for (label, *levels), group in table.groupby(["label", *kinds], sort=False) if len(table) else ():
+        of = ", ".join(level for level in levels if level != ABSENT)
+        rows.append({"label": label, "of": of, "levels": {row["level"]: row for row in group.to_dict("records")}})
+    return rows
 
 
 def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:

@@ -2,17 +2,20 @@
 
 The ratios of an answer are bought in their order (`in_order`). The claims that cost least are bought first (`allocate`), each
 at what it costs beyond what others have bought already: cells are shared between claims, and a launch between the cells of a
-deployment. That is the usual approximation for such a knapsack.
+deployment. That is the usual approximation for such a knapsack. Claims get what they need, and at most SURER times as much.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-# What is left of the time when no further finding can be paid for goes to those that are, as their needs are estimates: at most
-# this many times what they need.
-MOST_TIMES = 3.0
-STEP = 1.1
+# What is left when no further claim can be paid for is for the next cheapest one, if it pays for this share of its blocks: they
+# decide it with a power of about 0.5 in place of 0.8.
+IN_PART = 0.5
+# A claim that other measurements say takes fewer blocks gets at least these, and so do a part of one and a ratio of the answer.
+LEAST = 4
+# What is left then is for those that were bought: so many times their blocks decide them with a power of 0.95.
+SURER = 1.66
 # Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
 GROWTH = 1.5
 
@@ -59,20 +62,42 @@ class Costs(NamedTuple):
 
 
 def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget: float) -> tuple[dict[str, int], list[str]]:
-    """(blocks by cell, findings that they are meant to decide): at least what there is `now`, and as much more as `budget`
-    seconds pay for."""
-    blocks, bought, spent = dict(now), [], 0.0
+    """Return (blocks by cell, claims that they are meant to decide): at least what there is `now`, and more within `budget`
+    seconds. The last claim may have a part of what it needs (IN_PART)."""
+    blocks, spent = dict(now), 0.0
+    bought: list[Need] = []
     left = sorted(needs, key=lambda need: need.finding)
     while left:
         launches = costs.launches(blocks)
-        dearer = [(costs.beyond(blocks, launches, need.blocks), need) for need in left]
-        cheapest, need = min(dearer, key=lambda pair: pair[0])
-        if spent + cheapest > budget:
-            break
-        blocks, spent = _with(blocks, need.blocks), spent + cheapest
+        price, need = min(((costs.beyond(blocks, launches, need.blocks), need) for need in left), key=lambda pair: pair[0])
+        if spent + price > budget:
+            wanted = _in_part(blocks, launches, need, costs, budget - spent)
+            spent += costs.beyond(blocks, launches, wanted)
+            blocks, in_part = _with(blocks, wanted), [need.finding] * bool(wanted)
+            return _surer(blocks, bought, costs, budget - spent), [*(one.finding for one in bought), *in_part]
+        blocks, spent = _with(blocks, need.blocks), spent + price
         bought.append(need)
         left.remove(need)
-    return _stretched(now, blocks, bought, costs, costs.seconds(now) + budget), [need.finding for need in bought]
+    return _surer(blocks, bought, costs, budget - spent), [need.finding for need in bought]
+
+
+def _surer(blocks: dict[str, int], bought: Iterable[Need], costs: Costs, budget: float) -> dict[str, int]:
+    """Blocks with SURER times what was bought, one claim after the other, as far as the budget goes."""
+    for need in bought:
+        wanted = {cell: math.ceil(SURER * number) for cell, number in need.blocks.items()}
+        if (price := costs.beyond(blocks, costs.launches(blocks), wanted)) <= budget:
+            blocks, budget = _with(blocks, wanted), budget - price
+    return blocks
+
+
+def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need, costs: Costs, budget: float) -> dict[str, int]:
+    """The largest share of what a claim needs that the budget pays for; nothing where that is less than IN_PART."""
+    most = max(need.blocks.values())
+    for number in range(most - 1, max(LEAST, math.ceil(IN_PART * most)) - 1, -1):
+        wanted = {cell: min(number, count) for cell, count in need.blocks.items()}
+        if 0 < costs.beyond(blocks, launches, wanted) <= budget:
+            return wanted
+    return {}
 
 
 def in_order(
@@ -103,18 +128,3 @@ def in_order(
 
 def _with(blocks: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
     return {**blocks, **{cell: max(number, blocks.get(cell, 0)) for cell, number in wanted.items()}}
-
-
-def _stretched(
-    now: Mapping[str, int], blocks: dict[str, int], bought: list[Need], costs: Costs, limit: float
-) -> dict[str, int]:
-    """As many times what was bought as the time pays for."""
-    factor = STEP
-    while bought and factor < MOST_TIMES:
-        wanted = dict(now)
-        for need in bought:
-            wanted = _with(wanted, {cell: round(factor * number) for cell, number in need.blocks.items()})
-        if costs.seconds(wanted) > limit:
-            break
-        blocks, factor = wanted, factor * STEP
-    return blocks

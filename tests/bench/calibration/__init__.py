@@ -3,6 +3,8 @@
 python -m tests.bench simulation    every rule and quantity on simulated observations: wrong verdicts, coverage, power
 python -m tests.bench stages        a second stage whose blocks follow from the first one's spread: wrong verdicts
 python -m tests.bench open          what each open finding of the references would take: measures nothing
+python -m tests.bench moderated     what spreads of many comparisons lend to one: wrong verdicts, power
+python -m tests.bench levels        variance by level of the references: measures nothing
 python -m tests.bench sessions      two sets of results of a machine that nobody has changed: real pairs, and simulated ones
 python -m tests.bench halves        iterations of one run under two labels, of the reference of jha2021: measures nothing
 python -m tests.bench same          the same cell under two labels, real runs

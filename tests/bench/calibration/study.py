@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import evaluate, quantities
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import Value
@@ -102,8 +103,10 @@ class Judged(NamedTuple):
 
 def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
     """The result of a claim, and its comparisons, by the function that judges the papers' claims. The paper's own procedure is
-    left out: it is told beside a comparison, decides nothing, and would take most of the time."""
-    with mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
+    left out: it is told beside a comparison, decides nothing, and would take most of the time. Nothing is lent either, which
+    plimsoll.analysis.spreads has of studies of many cells (tests.bench.calibration.moderated)."""
+    alone = mock.patch.object(Measured, "lent", lambda self, contrast: NOTHING)
+    with alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
         return evaluate.one(claim, measured, _asked(claim, measured), alpha)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims.sides import Side
+from plimsoll.analysis.spreads import Lent
+from plimsoll.claims.sides import Contrast, Side
 from plimsoll.claims.verdicts import Bounds
 
 # How effects are counted: as relative differences of two values; as differences of what are fractions already; as a share of
@@ -36,6 +37,9 @@ class Observed(Protocol):
 
     def sample(self, side: Side) -> Sample:
         """What a side is about, one value per block, by the quantity of the side."""
+
+    def lent(self, contrast: Contrast) -> Lent:
+        """What differences of logarithms within a block lend to one of them."""
 
 
 class Quantity(ABC):

@@ -18,6 +18,7 @@ class OfFractions(Value):
 
     scale = DIFFERENCE
     relative = True
+    of_means = False
 
     def sample(self, observed: Observed, side: Side) -> Sample:
         """The fractions, one per block that has both."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from plimsoll.analysis import blocks, paper_tests, summary
 from plimsoll.analysis.blocks import Sample
+from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import verdicts
 from plimsoll.claims.quantities.base import Observed, Quantity
 from plimsoll.claims.sides import Contrast, Side
@@ -20,6 +21,8 @@ class Value(Quantity):
     """Differences of logarithms within blocks: the effect is the relative difference of side a from side b."""
 
     name = "value"
+    # Whether differences are of logarithms of the blocks' means: other cells lend how these vary.
+    of_means = True
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
         """A paired t test within blocks; runs that hit their limit are compared by ranks. Two metrics of one cell that are the
@@ -38,8 +41,9 @@ class Value(Quantity):
         differences = self.differences(in_a, in_b)
         shared = np.intersect1d(a.blocks, b.blocks)
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
+        lent = observed.lent(contrast) if self.of_means else NOTHING
         beside = {} if observed.brief else self.by_the_paper(a, b, alpha)
-        return {**row, **blocks.about_zero(differences, alpha, self.back, shared), **beside}
+        return {**row, **blocks.about_zero(differences, alpha, self.back, shared, lent), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
         """The row of two sides with runs that hit their limit: by ranks."""
@@ -64,6 +68,8 @@ def _of_one_run(contrast: Contrast) -> bool:
 
 class Statistic(Value):
     """Each side is a statistic of each block's single values: the mean on one side, say, and the median on the other."""
+
+    of_means = False
 
     def __init__(self, name: str, middle: Callable[[np.ndarray], float]):
         self.name, self.middle = name, middle

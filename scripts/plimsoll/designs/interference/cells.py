@@ -113,7 +113,8 @@ def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime
     protocol = {**study["protocol"], **sizes["protocol"]}
     parameters = {name: of_host["parameters"][name] for name in members}
     alone = len(members) == 1
-    seconds = max(workloads.find(name).expected_seconds(parameters[name]) for name in members)
+    each = {name: workloads.find(name).expected_seconds(parameters[name]) for name in members}
+    seconds, window = max(each.values()), _window(each, protocol["window_seconds"], sizes.get("enough", {}))
     return {
         "path": f"{case}/{pair}/{runtime}/{placement}",
         "case": case,
@@ -134,14 +135,20 @@ def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime
         "parameters": parameters,
         "substitutes": {name: s for name in members if (s := workloads.find(name).stands_for(parameters[name]))},
         "iterations": protocol["iterations"] if alone else None,
-        "window_seconds": None if alone else protocol["window_seconds"],
+        "window_seconds": None if alone else window,
         "iteration_limit_seconds": protocol["iteration_limit_seconds"],
         "expected_seconds": protocol["iterations"] * (seconds + FRESH_CONTAINER)
         if alone
-        else protocol["window_seconds"] + seconds / 2 + AROUND_A_RUN,
+        else window + seconds / 2 + AROUND_A_RUN,
         "useful": True,
         "experiments": [],
     }
+
+
+def _window(seconds: dict[str, float], longest: float, enough: dict[str, int]) -> float:
+    """Window of a pair whose members' iterations take so many `seconds`: what holds `enough` iterations of both (those that the
+    variance of each level makes best), or the `longest`, which is also that of a member of which no number is known."""
+    return min(longest, max(enough[name] * own if name in enough else longest for name, own in seconds.items()))
 
 
 def _bindings(members: tuple[str, ...], placement: str, cores: list[dict]) -> list[list[int] | None]:

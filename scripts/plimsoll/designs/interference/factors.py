@@ -20,6 +20,7 @@ OBSERVES_ENVIRONMENTS = False
 STAGES = True
 USUAL_HOURS = None
 OF_NOISE = ("case",)
+OF_LEVELS = ("case",)
 # What claims say of a co-runner without naming it.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"
 CO_RUNNERS = (REST, *SAME, *OTHERS)

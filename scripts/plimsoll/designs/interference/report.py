@@ -38,11 +38,13 @@ def content(
 def _protocol(measurable: list[dict]) -> dict:
     """The numbers of the protocol, from the cells."""
     alone = next((cell for cell in measurable if cell["iterations"]), {})
-    pair = next((cell for cell in measurable if cell["window_seconds"]), {})
-    cell = alone or pair
+    pairs = [cell for cell in measurable if cell["window_seconds"]]
+    windows = [cell["window_seconds"] for cell in pairs] or [None]
+    cell = alone or (pairs or [{}])[0]
     return {
         "iterations": alone.get("iterations"),
-        "window_seconds": pair.get("window_seconds"),
+        "window_seconds": max(windows),
+        "shortest_seconds": min(windows),
         "limit_seconds": cell.get("iteration_limit_seconds"),
         "host_limits": cell.get("host_limits", {}),
         "grouped": cell.get("grouped", True),

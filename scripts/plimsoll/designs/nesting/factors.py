@@ -35,6 +35,7 @@ OBSERVES_ENVIRONMENTS = False
 STAGES = False
 USUAL_HOURS = None
 OF_NOISE = ("runtime",)
+OF_LEVELS = ("task",)
 # Claims' words for numbers of instances, whatever the host's number of cores: at most as many, more, the largest number that is
 # at most as many, the smallest that is at least twice as many, and that largest one with all above it.
 UP_TO, ABOVE, CORES, TWICE, FROM = "up to the cores", "above the cores", "the cores", "twice the cores", "from the cores on"

@@ -20,6 +20,7 @@ OBSERVES_ENVIRONMENTS = False
 STAGES = False
 USUAL_HOURS = None
 OF_NOISE = ("runtime",)
+OF_LEVELS: tuple[str, ...] = ()
 
 
 class OverheadCell(interchange.Cell):

@@ -15,6 +15,7 @@ OBSERVES_ENVIRONMENTS = True
 STAGES = True
 USUAL_HOURS = 1.0
 OF_NOISE = ("runtime",)
+OF_LEVELS = ("mode",)
 # Factors that an experiment names levels of.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")
 

@@ -19,6 +19,7 @@ OBSERVES_ENVIRONMENTS = False
 STAGES = False
 USUAL_HOURS = None
 OF_NOISE = ("runtime",)
+OF_LEVELS: tuple[str, ...] = ()
 
 
 class TuningCell(interchange.Cell):

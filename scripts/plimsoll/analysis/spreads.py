@@ -1,0 +1,118 @@
+"""Spreads of many comparisons together: what they lend to one of few blocks.
+
+A comparison of four blocks has a standard deviation of three degrees of freedom. Where those of many comparisons of a metric
+are alike they say more of its spread than its own blocks do. True variances are taken to be distributed as s0^2 d0 / chi2(d0)
+(Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3): d0 is large where they are alike, and small where they are not. The spread of
+a comparison is then that of d0 + d degrees of freedom, and Student's t keeps its level (moderated t). No difference has a say.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+# Spreads of fewer comparisons say nothing of others: they may be alike by chance.
+ENOUGH = 20
+# What varies more from one comparison to the next than a prior of so many degrees of freedom says lends no spread: a comparison
+# that is always noisier than the others would be taken for one of them.
+ALIKE = 8.0
+# How much the variances differ is taken from the upper end of its one-sided interval of 80 %, in standard errors.
+CAUTION = 0.84
+# More degrees of freedom than these change nothing.
+MOST = 200.0
+
+
+class Spread(NamedTuple):
+    """A standard deviation, and the degrees of freedom with which it is known."""
+
+    deviation: float
+    degrees: float
+
+    def with_own(self, deviation: float, degrees: float) -> "Spread":
+        """The spread of something of which its own is known too (Smyth 2004, equation 7)."""
+        if not self.degrees:
+            return Spread(deviation, degrees)
+        both = self.degrees + degrees
+        return Spread(math.sqrt((self.degrees * self.deviation**2 + degrees * deviation**2) / both), both)
+
+
+UNKNOWN = Spread(math.nan, 0.0)
+
+
+def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
+    """Return s0 and d0 of variances with their degrees of freedom (Smyth 2004, section 6.2); UNKNOWN of fewer than ENOUGH.
+
+    log s^2 - psi(d/2) + log(d/2) has the variance psi'(d/2) + psi'(d0/2), which is taken from its upper end (CAUTION): few
+    variances may be alike by chance.
+    """
+    s2, half = np.asarray(variances, float), np.asarray(degrees, float) / 2
+    used = (s2 > 0) & (half > 0)
+    s2, half = s2[used], half[used]
+    if len(s2) < ENOUGH:
+        return UNKNOWN
+    logs = np.log(s2) - special.psi(half) + np.log(half)
+    upper = logs.var(ddof=1) * (1 + CAUTION * math.sqrt(2 / (len(logs) - 1)))
+    beyond = float(upper - special.polygamma(1, half).mean())
+    # Nothing is known better than by all of their degrees of freedom.
+    most = min(MOST, float(2 * half.sum()))
+    prior = min(most, 2 * _inverse_trigamma(beyond)) if beyond > 0 else most
+    return Spread(math.exp((float(logs.mean()) + float(special.psi(prior / 2)) - math.log(prior / 2)) / 2), prior)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """y with psi'(y) = value, by Newton's method on 1 / psi' (Smyth 2004, appendix)."""
+    y = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = float(special.polygamma(1, y))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, y))
+        y += step
+        if abs(step) < 1e-10 * y:
+            break
+    return y
+
+
+class Lent(NamedTuple):
+    """What comparisons like one lend to it: a spread that its own is put together with (`prior`; UNKNOWN where they are not
+    ALIKE), and the mean of all of their variances (`pooled`), whatever its own is."""
+
+    prior: Spread
+    pooled: Spread
+
+
+NOTHING = Lent(UNKNOWN, UNKNOWN)
+
+
+def lent(comparisons: Sequence[Spread]) -> Lent:
+    """Return what comparisons lend to one like them, from their own spreads; NOTHING of fewer than ENOUGH."""
+    variances = [one.deviation**2 for one in comparisons]
+    degrees = [one.degrees for one in comparisons]
+    prior = fitted(variances, degrees)
+    if not prior.degrees:
+        return NOTHING
+    alike = prior if prior.degrees >= ALIKE else UNKNOWN
+    return Lent(alike, Spread(math.sqrt(float(np.average(variances, weights=degrees))), min(MOST, sum(degrees))))
+
+
+def of_kinds(comparisons: Iterable[tuple[Hashable, Spread]]) -> dict[Hashable, Lent]:
+    """Return what comparisons of each kind lend to one of them, from (kind, own spread) of each; those of all kinds together
+    where a kind has too few."""
+    kinds: dict[Hashable, list[Spread]] = {}
+    for kind, spread in comparisons:
+        kinds.setdefault(kind, []).append(spread)
+    everything = lent([one for group in kinds.values() for one in group])
+    return {kind: own if (own := lent(group)) != NOTHING else everything for kind, group in kinds.items()}
+
+
+def neighbours(levels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of cells that differ in one factor, as comparisons do: each cell and the next one of those that are like it
+    in all other factors. `levels` has those of each cell, in one order of the factors."""
+    number = max(map(len, levels.values()), default=0)
+    for factor in range(number):
+        alike: dict[tuple, list[str]] = {}
+        for cell, own in levels.items():
+            alike.setdefault((*own[:factor], *own[factor + 1 :]), []).append(cell)
+        for group in alike.values():
+            yield from pairwise(group)

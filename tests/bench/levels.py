@@ -1,0 +1,106 @@
+"""Where the variance of the references is, by metric and level, and the iterations of a run that follow. Measures nothing.
+
+How often comparisons differ from one session to the next by more than their blocks make one expect is told too (A/A).
+
+All sessions of an archive count. The costs of an iteration and of a run beside its iterations are those of the reference.
+"""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from plimsoll import designs
+from plimsoll.analysis import levels
+from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.config import studies
+from plimsoll.config.studies import Study
+
+from tests.bench.calibration import write
+from tests.conftest import PROJECT
+
+REFERENCES = PROJECT / "results/reference"
+# The column that says how long an iteration takes, and the window of each run of the references (s).
+SECONDS, WINDOW = "wall_seconds", 3.5
+
+
+def main() -> None:
+    """Print the levels of each study, and the iterations that its benchmarks should have; write the levels."""
+    told = []
+    for name in studies.names(studies.STUDIES):
+        if (REFERENCES / name).is_dir():
+            study = studies.load(name, designs.known())
+            rows = pd.DataFrame(levels.describe(observations(study), factors(study), study.design.factors.OF_LEVELS))
+            told.append(rows.assign(study=name))
+            print(f"\n{name}\n{rows.round(3).to_string(index=False)}", flush=True)
+    write(pd.concat(told).round(4), "levels")
+    differ = pd.concat([group.assign(archive=archive) for archive, _, group in between_sessions()])
+    for archive, group in differ.groupby("archive"):
+        shares = ", ".join(f"{(group['p_sessions'] < level).mean():.1%} below {level}" for level in (0.05, 0.01))
+        print(f"\n{archive}: p for sessions that differ, of {len(group)} comparisons: {shares}")
+    for name in ("jha2021", "jha2018"):
+        found = list(iterations(studies.load(name, designs.known())))
+        print(f"\n{name}\n{pd.DataFrame(found).round(3).to_string(index=False)}\nenough: {enough(found)}")
+
+
+def between_sessions() -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield (archive, metric, comparisons with `p_sessions`) of every archive of the project that has several sessions."""
+    for path in sorted([*REFERENCES.glob("*/reference-*.zip"), *(PROJECT / "docs/evidence").glob("*.zip")]):
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                if Path(member).name == "sessions.csv":
+                    with archive.open(member) as file:
+                        table = pd.read_csv(file).drop_duplicates(["metric", "metric_b", *CELL_COLUMNS])
+                    for metric, group in table.dropna(subset="p_sessions").groupby("metric"):
+                        yield path.stem, metric, group
+
+
+def factors(study: Study) -> list[str]:
+    """Return the columns that tell a study's cells apart."""
+    return list(study.design.factors.FACTORS)
+
+
+def observations(study: Study) -> pd.DataFrame:
+    """Return what was observed in all sessions of a study's reference, numbered from the newest."""
+    folder, text = REFERENCES / study["id"], dict.fromkeys(factors(study), str)
+    tables = [pd.read_csv(folder / "observations.csv", dtype=text, keep_default_na=False, na_values=[""])]
+    with zipfile.ZipFile(folder / f"reference-{study['id']}.zip") as archive:
+        for member in archive.namelist():
+            if member.startswith("results/sessions/") and Path(member).name == "observations.csv":
+                with archive.open(member) as file:
+                    tables.append(pd.read_csv(file, dtype=text, keep_default_na=False, na_values=[""]))
+    table = pd.concat([one.assign(session=number) for number, one in enumerate(tables)], ignore_index=True)
+    return study.design.readings.measuring(table)
+
+
+def iterations(study: Study) -> Iterator[dict]:
+    """Yield for each benchmark of pairs how many iterations a run should have, by metric.
+
+    The variances are those of cells of pairs: of values in a run, and of a run's mean in its block, without what all share.
+    """
+    table = observations(study)
+    pairs = table[table["case"] != "1"]
+    runs = pd.read_csv(REFERENCES / study["id"] / "runs.csv", dtype=dict.fromkeys(factors(study), str))
+    takes = runs.filter(like="_seconds").drop(columns="idle_seconds").sum(axis=1)[runs["case"] != "1"]
+    beside = float(takes.mean()) - WINDOW
+    for (benchmark, metric), group in pairs.groupby(["benchmark", "metric"]):
+        found = {one.level: one for one in levels.components(levels.numbered(group, factors(study)))}
+        if {"value", "block"} <= found.keys():
+            seconds = float(group.drop_duplicates([*factors(study), "repetition", "place", "iteration"])[SECONDS].mean())
+            value, block = found["value"], found["block"]
+            yield {
+                **{"benchmark": benchmark, "metric": metric, "iteration_s": round(seconds, 2), "beside_s": round(beside, 2)},
+                **{"within": value.variance**0.5, "between": block.own**0.5},
+                "iterations": levels.optimum(value, block, seconds, beside),
+            }
+
+
+def enough(found: list[dict]) -> dict[str, int]:
+    """Return how many iterations suffice, by benchmark: for the metric that takes most. A metric that does not vary between
+    runs takes as many as there is time for, and has no say."""
+    limited = [row for row in found if row["iterations"] < levels.UNLIMITED]
+    return {row["benchmark"]: row["iterations"] for row in sorted(limited, key=lambda row: row["iterations"])}
+
+
+if __name__ == "__main__":
+    main()
