@@ -233,12 +233,13 @@ def make(study: Study, draw: Drawing = by_stage) -> None:
         _stage("table", study=name, name=table, results=folder, **needed, output=f"{folder}/tables/{table}.csv")
     _stage("claims", study=name, plan=plan, **observed, **judged)
     together = f"{folder}/sessions.json"
-    _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv")
+    over = {"verdicts": f"{folder}/together.json", "comparisons": f"{folder}/together.csv"}
+    _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv", **over)
     for figure in study["figures"]:
         draw(study, figure)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
     made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, "sessions": together}
-    _stage("report", study=name, **made, **observed, **judged, **folders, output=f"{folder}/report.html")
+    _stage("report", study=name, **made, **observed, **{**judged, **over}, **folders, output=f"{folder}/report.html")
 
 
 def _stage(stage: str, /, **options: str) -> None:
