@@ -170,7 +170,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
     of_rr = (observations["benchmark"] == "netperf_tcp_rr") & (observations["case"] == "2")
     observations.loc[of_rr & (observations["placement"] == SAME_CORE), "value"] *= 0.5
     elsewhere = of_rr & (observations["placement"] != SAME_CORE)
-    observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "block"] % 2)
+    observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "repetition"] % 2)
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
     measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, _ = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])

@@ -285,7 +285,7 @@ def boot(session, first, last):
 
 
 @pytest.mark.parametrize(
-    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "the newest session")]
+    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "from all of them together")]
 )
 def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")

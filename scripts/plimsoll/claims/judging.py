@@ -147,7 +147,8 @@ def size_of(claim: dict, quantity: Quantity, row: dict, alpha: float) -> str:
     paper, estimate = findings.paper_magnitude(claim), _estimate(row)
     if not paper or paper["low"] is None or estimate is None:
         return ""
-    ends = (paper["low"] - _last_digit(paper["low"]), paper["high"] + _last_digit(paper["high"]))
+    # Nothing loses more than all.
+    ends = (max(-1.0, paper["low"] - _last_digit(paper["low"])), paper["high"] + _last_digit(paper["high"]))
     return verdicts.size(estimate, Bounds(*(quantity.forth(end, row) for end in ends)), alpha)
 
 
