@@ -93,7 +93,7 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
     """Results of claims from all sessions together, and their comparisons; those of the only session as they are."""
     if len(used) == 1:
         folder = used[0].folder
-        return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv", float_precision="round_trip")
+        return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
     tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
     return evaluate.evaluate(book.load(study["id"]), over_sessions.together(study, plan, *tables), study["alpha"])
 
