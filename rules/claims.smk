@@ -27,10 +27,16 @@ rule sessions:
     input:
         verdicts="results/{study}/claims.json",
         comparisons="results/{study}/comparisons.csv",
+        observations="results/{study}/observations.csv",
+        runs="results/{study}/runs.csv",
+        claims=paths.source(book.CLAIMS / "{study}.yaml"),
+        study=paths.source(studies.STUDIES / "{study}.yaml"),
         earlier=lambda wildcards: WORKFLOW.earlier_sessions(wildcards.study),
     output:
         told="results/{study}/sessions.json",
         means="results/{study}/sessions.csv",
+        verdicts="results/{study}/together.json",
+        comparisons="results/{study}/together.csv",
     log:
         "results/{study}/logs/sessions.log",
     conda:
@@ -39,15 +45,15 @@ rule sessions:
         plan=plan_digest,
         format=CLAIMS_FORMAT,
     shell:
-        "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} 2> >(tee {log} >&2)"
+        "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
 
 
 # All studies with a file of claims. Those that are not selected are shown as an earlier start left them; those of which there
 # are no verdicts are listed as not available.
 rule verdicts:
     input:
-        verdicts=[f"results/{name}/claims.json" for name in SELECTED],
-        comparisons=[f"results/{name}/comparisons.csv" for name in SELECTED],
+        verdicts=[f"results/{name}/together.json" for name in SELECTED],
+        comparisons=[f"results/{name}/together.csv" for name in SELECTED],
         answers=[f"results/{name}/answer.csv" for name in SELECTED],
         sessions=[f"results/{name}/sessions.json" for name in SELECTED],
         claims=[paths.source(path) for path in sorted(book.CLAIMS.glob("*.yaml"))],

@@ -235,13 +235,14 @@ def make(study: Study, draw: Drawing = by_stage) -> None:
     _stage("variance", study=name, plan=plan, results="results", output=variance)
     _stage("claims", study=name, plan=plan, **observed, **judged)
     together = f"{folder}/sessions.json"
-    _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv")
+    over = {"verdicts": f"{folder}/together.json", "comparisons": f"{folder}/together.csv"}
+    _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv", **over)
     for figure in study["figures"]:
         draw(study, figure)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
     made = {"plan": plan, "host": "results/host.json", "image": image, "tests": tests, "sessions": together}
     made["variance"] = variance
-    _stage("report", study=name, **made, **observed, **judged, **folders, output=f"{folder}/report.html")
+    _stage("report", study=name, **made, **observed, **{**judged, **over}, **folders, output=f"{folder}/report.html")
 
 
 def _stage(stage: str, /, **options: str) -> None:

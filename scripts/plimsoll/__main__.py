@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     stage(_variance, "study", paths=("plan", "results", "output"), says="{study}: looking where its variance is")
     judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
-    stage(_sessions, "study", paths=("plan", "results", "output", "means"), says="{study}: putting its sessions together")
+    together = ("plan", "results", "output", "means", "verdicts", "comparisons")
+    stage(_sessions, "study", paths=together, says="{study}: putting its sessions together")
     verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
     verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
     verdicts.add_argument(
@@ -361,9 +362,11 @@ def _sessions(options: argparse.Namespace) -> None:
     from plimsoll.measuring import planned
 
     loaded = _study(options.study)
-    told, means = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
-    means.to_csv(options.means, index=False)
-    options.output.write_text(json.dumps(told, indent=1, allow_nan=True) + "\n")
+    found = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
+    found.means.to_csv(options.means, index=False)
+    found.comparisons.to_csv(options.comparisons, index=False)
+    for path, content in ((options.output, found.told), (options.verdicts, found.results)):
+        path.write_text(json.dumps(content, indent=1, allow_nan=True) + "\n")
 
 
 def _verdicts(options: argparse.Namespace) -> None:

@@ -145,7 +145,11 @@ class Contrasts(Protocol):
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """The plan, once for each way to arrange what the paper leaves open, in words; each has only the cells that are
-        arranged so. A finding holds only where all of them agree."""
+        arranged so. The words follow *with*: a finding holds with client and server on one core."""
+
+    def unfit(self, cell: Cell) -> str | None:
+        """Why a cell as it is arranged is no longer what its levels say, in words. A claim about it is not asked in this
+        arrangement."""
 
     def lacks(self, plan: Plan) -> dict[str, str]:
         """What is not there of all that a claim may need (its `needs`) beyond the cells that it compares, in words.

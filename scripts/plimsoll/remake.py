@@ -26,7 +26,7 @@ PLACE = "from"
 # What another reading of the paper changes.
 OF_CLAIMS = (
     *("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv"),
-    *("/claims.html", "/report.html"),
+    *("/together.json", "/together.csv", "/claims.html", "/report.html"),
 )
 # What is compared.
 MADE, TABLE = "tables, texts, pictures and pages", ".csv"

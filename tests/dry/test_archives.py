@@ -144,13 +144,13 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
         shown = {name: archive.file.read(name) for name in archive.file.namelist() if OTHER_TABLES.fullmatch(name)}
     assert any("/tables/tests.csv" in name for name in shown)
     words = ["--snakefile", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", str(folder)]
-    tables = [f"results/{study}/{name}" for name in (*references.TABLES, "claims.json")]
+    tables = [f"results/{study}/{name}" for name in (*references.TABLES, "together.json")]
     done = project.run("snakemake", *words, "--cores", "2", *tables, *shown, **NOTHING)
     assert done.returncode == 0, done.stderr
     for name in references.TABLES:
         assert rounding.alike((folder / f"results/{study}/{name}").read_bytes(), (REFERENCE / study / name).read_bytes()), name
     assert [name for name, content in shown.items() if not rounding.alike((folder / name).read_bytes(), content)] == []
-    judged = json.loads((folder / f"results/{study}/claims.json").read_text())
+    judged = json.loads((folder / f"results/{study}/together.json").read_text())
     verdicts = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")["verdict"].to_dict()
     assert {result["id"]: result["verdict"] for result in judged} == verdicts
 

@@ -9,6 +9,7 @@ import pytest
 from plimsoll import designs, environments, paths
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
+from plimsoll.claims.verdicts import Strength
 from plimsoll.config import studies
 from plimsoll.designs.splitting import contrasts
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
@@ -551,12 +552,13 @@ def test_the_size_of_a_part_that_does_not_decide_is_not_the_sentence_s(of_second
         "substitutes": [],
         "unwatched": 0,
         "needed": None,
+        "arrangements": {},
     }
-    first = {**common, "verdict": verdicts.INCONCLUSIVE, "size": verdicts.AS_LARGE}
-    second = {**common, "verdict": verdicts.CONTRADICTED, "size": of_second}
+    first = {**common, "verdict": verdicts.INCONCLUSIVE, "size": verdicts.AS_LARGE, "evidence": {"": Strength(0.2, 0.8)}}
+    second = {**common, "verdict": verdicts.CONTRADICTED, "size": of_second, "evidence": {"": Strength(1.0, 0.001)}}
     rows = [{"verdict": part["verdict"], "effect": 0.1, "n": 5} for part in (first, second)]
     claim = {"id": "liu2020-c01", "parts": [{"says": "a gain"}, {"says": "the largest"}]}
-    whole = findings.of_parts(claim, [first, second], rows)
+    whole = findings.of_parts(claim, [first, second], rows, 0.05)
     assert whole["verdict"] == verdicts.CONTRADICTED and whole["size"] == expected
 
 

@@ -135,6 +135,40 @@ def test_of_a_finding_that_is_asked_in_part_it_is_told_which():
     assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: +200 %" in said
 
 
+def test_an_aside_that_is_not_reproduced_is_told_beside_the_sentence():
+    parts = [
+        {"says": "the same happens", "verdict": REPRODUCED, "aside": False},
+        {"says": "less strongly", "verdict": CONTRADICTED, "aside": True},
+    ]
+    results = [{**result("a", REPRODUCED), "parts": parts, "in_part": True}]
+    said = " ".join(closing.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
+    assert "Asked here: “the same happens”. An aside: “less strongly” is contradicted." in said
+
+
+def test_a_decided_finding_that_many_claims_could_bring_about_by_chance_is_told_so():
+    results = [{**result("a", REPRODUCED), "q": 0.08, "robust": False}, {**result("b", REPRODUCED), "q": 0.01, "robust": True}]
+    said = " ".join(closing.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
+    assert "1 of the decided not robust to the number of claims" in said
+    assert (
+        said.count("q among the study's claims: 0.08, so it is not robust to the number of claims.") == 1 and "0.01" not in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("each", "words"),
+    [
+        ([REPRODUCED], "reproduced, in 1 session (a)"),
+        ([REPRODUCED, REPRODUCED], "reproduced, in 2 of 2 sessions (a)"),
+        ([OPEN, REPRODUCED], "reproduced, in 1 of 2 sessions (a)"),
+        ([OPEN, OPEN], "reproduced, in 0 of 2 sessions (a)"),
+        ([], "reproduced (a)"),
+    ],
+)
+def test_beside_a_verdict_stands_how_many_sessions_have_it(each, words):
+    results = [{**result("a", REPRODUCED), "sessions": each}]
+    assert words in " ".join(closing.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
+
+
 def test_of_a_finding_whose_neighbours_nobody_could_see_that_is_told():
     results = [{**result("a", REPRODUCED), "unwatched": 2.0}, result("b", REPRODUCED)]
     said = " ".join(closing.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
@@ -143,12 +177,12 @@ def test_of_a_finding_whose_neighbours_nobody_could_see_that_is_told():
 
 def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
     arranged = {
-        "on one core": {"verdict": CONTRADICTED, "whole": {"effect": 1.0, "low": 0.9, "high": 1.1}, "effect_least": 1.0},
-        "on a core each": {"verdict": REPRODUCED, "whole": None, "effect_least": -0.5, "effect_most": -0.3},
+        "one core": {"verdict": CONTRADICTED, "whole": {"effect": 1.0, "low": 0.9, "high": 1.1}, "effect_least": 1.0},
+        "a core each": {"verdict": REPRODUCED, "whole": None, "effect_least": -0.5, "effect_most": -0.3},
     }
     results = [{**result(name, verdicts.CONDITIONAL), "arrangements": arranged} for name in "abc"]
     said = " ".join(closing.text("s", results, [], short).split())
-    assert "On one core: contradicted, +100 % [+90 %, +110 %]; on a core each: reproduced, −50 % to −30 %." in said
+    assert "It holds with a core each (−50 % to −30 %); is contradicted with one core (+100 % [+90 %, +110 %])." in said
     assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is settled" not in said
 
 
@@ -170,9 +204,9 @@ def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
 
 def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
     (tmp_path / "liu2020").mkdir()
-    for kept in ("comparisons.csv", "answer.csv"):
-        shutil.copy(REFERENCE / "liu2020" / kept, tmp_path / "liu2020")
-    (tmp_path / "liu2020/claims.json").write_text(json.dumps(verdicts_of("liu2020")))
+    for kept, name in (("comparisons.csv", "together.csv"), ("answer.csv", "answer.csv")):
+        shutil.copy(REFERENCE / "liu2020" / kept, tmp_path / "liu2020" / name)
+    (tmp_path / "liu2020/together.json").write_text(json.dumps(verdicts_of("liu2020")))
     told = closing.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
     assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
     assert "The answer: " in told and "ratios to bare metal are shown to be a loss of more than 5 %" in " ".join(told.split())

@@ -704,14 +704,17 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         "s-5": result("s-5", no),
     }
     a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
+    # What holds in some arrangement only is no reversal of what holds in all.
+    a["s-7"], b["s-7"] = result("s-7", yes), result("s-7", verdicts.CONDITIONAL)
     rows = findings.compare(a, b)
     assert [(row["id"], row["standing"]) for row in rows] == [
         ("s-4", findings.TURNED),
+        ("s-7", findings.OTHERWISE),
         ("s-3", findings.ONLY_B),
         ("s-2", findings.ONLY_A),
         ("s-1", findings.ALIKE),
     ]
-    assert rows[0]["encoded_alike"] is False and rows[1]["encoded_alike"] is True
+    assert rows[0]["encoded_alike"] is False and rows[1]["encoded_alike"] is True and findings.reversals(rows) == 0
 
 
 @pytest.mark.parametrize(

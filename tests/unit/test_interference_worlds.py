@@ -46,6 +46,7 @@ CLOSE = "the tables' values are too close, with the spread that they print, for 
 OTHERWISE = {
     "jha2021-c11": CLOSE,
     "jha2021-c12": CLOSE,
+    "jha2021-c55": "the tables have another size, which is between half and twice of it: as large",
     "jha2021-c67": CLOSE,
     "jha2021-c71": CLOSE,
     "jha2021-c75": CLOSE,

@@ -167,7 +167,8 @@ def test_a_time_for_people(seconds, text):
     ("verdict", "size", "text"),
     [
         ("reproduced", "larger", "The direction only: the paper says +37 %; ours is larger."),
-        ("reproduced", "as large", "The paper says +37 %, which our interval includes."),
+        ("reproduced", "as large", "The paper says +37 %; ours is as large (between half and twice of it)."),
+        ("reproduced", "of unclear size", "The direction only: the paper says +37 %; ours is of unclear size."),
         ("contradicted", "opposite", "The paper says +37 %; ours is of the other sign."),
         ("reproduced", "", ""),
     ],

@@ -75,18 +75,21 @@ def made(tmp_path_factory):
         )
         (results / "image.json").write_text(json.dumps(IMAGE))
         write_records(folder, plan)
-        told, means = sessions.summary(loaded, plan, results)
-        means.to_csv(folder / "sessions.csv", index=False)
+        found = sessions.summary(loaded, plan, results)
+        found.means.to_csv(folder / "sessions.csv", index=False)
+        found.comparisons.to_csv(folder / "together.csv", index=False)
         levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
-        (folder / "sessions.json").write_text(json.dumps(told))
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "comparisons", "answer")}
+        (folder / "sessions.json").write_text(json.dumps(found.told))
+        (folder / "together.json").write_text(json.dumps(found.results))
+        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "answer")}
         return report.Sources(
             **files,
             plan=folder / "plan.json",
             host=results / "host.json",
             image=results / "image.json",
             tests=folder / "tables/tests.csv",
-            verdicts=folder / "claims.json",
+            verdicts=folder / "together.json",
+            comparisons=folder / "together.csv",
             sessions=folder / "sessions.json",
             figures=folder / "figures",
             tables=folder / "tables",
@@ -301,7 +304,8 @@ def several(tmp_path, monkeypatch) -> Path:
     there = studies.names(studies.STUDIES)
     for name in (there[0], there[-1]):
         shutil.copytree(REFERENCE / name, Path("results", name))
-        Path(f"results/{name}/claims.json").write_text(json.dumps(verdicts_of(name)))
+        Path(f"results/{name}/together.json").write_text(json.dumps(verdicts_of(name)))
+        shutil.copy(REFERENCE / name / "comparisons.csv", Path(f"results/{name}/together.csv"))
         Path(f"results/{name}/sessions.json").write_text(json.dumps(ONE_SESSION))
     return Path("results")
 
@@ -328,22 +332,22 @@ def test_a_second_study_takes_nothing_of_the_first_off_the_page(several):
 
 
 def lose(folder: Path) -> None:
-    (folder / "comparisons.csv").unlink()
+    (folder / "together.csv").unlink()
     (folder / "runs/cell").mkdir(parents=True)
     (folder / "runs/cell/1.json").write_text("{}")
 
 
 def of_another_version(folder: Path) -> None:
     results = [{key: one[key] for key in ("id", "study", "verdict", "statement")} for one in verdicts_of(folder.name)]
-    (folder / "claims.json").write_text(json.dumps(results))
+    (folder / "together.json").write_text(json.dumps(results))
 
 
 def of_other_claims(folder: Path) -> None:
-    (folder / "claims.json").write_text(json.dumps(verdicts_of(folder.name)[1:]))
+    (folder / "together.json").write_text(json.dumps(verdicts_of(folder.name)[1:]))
 
 
 def torn(folder: Path) -> None:
-    (folder / "claims.json").write_text((folder / "claims.json").read_text()[:1000])
+    (folder / "together.json").write_text((folder / "together.json").read_text()[:1000])
 
 
 def not_measured(folder: Path) -> None:

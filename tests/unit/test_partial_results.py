@@ -169,7 +169,7 @@ def place(tmp_path, monkeypatch):
 def check_pages(name: str) -> BeautifulSoup:
     """The report and the page of verdicts can be read by everyone; the report."""
     folder = Path("results", name)
-    given = {"verdicts": "claims.json", "comparisons": "comparisons.csv", "answers": "answer.csv", "sessions": "sessions.json"}
+    given = {"verdicts": "together.json", "comparisons": "together.csv", "answers": "answer.csv", "sessions": "sessions.json"}
     words = [word for option, file in given.items() for word in (f"--{option}", str(folder / file))]
     assert stages.main(["verdicts", *words, "--page", "results/claims.html", "--table", "results/claims.csv"]) == 0
     pages.check(Path("results/claims.html").read_text(), Path("results"), NOT_MADE)

@@ -114,6 +114,8 @@ def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
         ((verdicts.REPRODUCED, verdicts.INCONCLUSIVE), ONCE),
         ((verdicts.INCONCLUSIVE, verdicts.CONTRADICTED, ""), ONCE),
         ((verdicts.REPRODUCED, verdicts.INCONCLUSIVE, verdicts.CONTRADICTED), TURNED),
+        ((verdicts.REPRODUCED, verdicts.CONDITIONAL), ONCE),
+        ((verdicts.CONDITIONAL, verdicts.CONDITIONAL), ALIKE),
         ((verdicts.INCONCLUSIVE, verdicts.INCONCLUSIVE), NEVER),
     ],
 )
@@ -232,16 +234,45 @@ def three(tmp_path_factory):
 def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     study = built("plimsoll2026")
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
-    told, means = claims_sessions.summary(study, plan, three)
+    told, means, results, compared_together = claims_sessions.summary(study, plan, three)
     told = json.loads(json.dumps(told))
     assert [one["apart"] for one in told["sessions"]] == ["", "", ""]
     assert told["counts"][ONCE] == 1 and told["counts"][ALIKE] >= 1 and TURNED not in told["counts"]
     assert told["over"]["testable"] >= told["over"]["settled"] > 0
     assert (means["sessions"] == 3).all() and means["next_low"].notna().all() and len(means) > 10
+    # All sessions count together, with a session as the unit; the first finding was made open in the second one.
+    assert told["over"]["by_session"] and len(compared_together) > 10
+    assert {len(result["sessions"]) for result in results} == {3}
+    assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
     shown = pages_sessions.shown(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
     assert "Of 3 sessions" in shown["sentence"] and "boot" not in shown["sentence"]
+
+
+def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host, tmp_path):
+    study = built("plimsoll2026")
+    plan = planner.make(study, studies.profile("quick"), small_host, config, {})
+    shutil.copytree(three / "sessions/plimsoll2026/1", tmp_path / "sessions/plimsoll2026/1")
+    shutil.copytree(three / "plimsoll2026", tmp_path / "plimsoll2026")
+    told, _, results, together = claims_sessions.summary(study, plan, tmp_path)
+    assert not told["over"]["by_session"] and told["over"]["testable"] >= told["over"]["settled"] > 0
+    one = pd.read_csv(tmp_path / "plimsoll2026/comparisons.csv")
+    keys = ["claim", "metric", "cell_a", "cell_b", "part", "expected"]
+    numbers = together.merge(one, on=keys, suffixes=("", "_of_one"))
+    assert len(numbers) and (numbers["n"] == 2 * numbers["n_of_one"]).all()
+    assert all(len(result["sessions"]) == 2 for result in results)
+    shown = pages_sessions.shown(told)
+    assert "Verdicts are from all of them together." in shown["sentence"] and not shown["enough"]
+
+
+def test_blocks_of_two_sessions_of_one_effect_find_what_is_not_there_as_seldom_as_is_said():
+    """Pooled blocks are about the sessions that there are: where the effect in these is the same, 5 % are wrong."""
+    drawn, wrong = np.random.default_rng(20261128), 0
+    for _ in range(2000):
+        wrong += blocks.p_difference(drawn.normal(size=(2, 5)).ravel()) < 0.05
+    low, high = stats.binom.ppf([0.001, 0.999], 2000, 0.05)
+    assert low <= wrong <= high
 
 
 def boot(session, first, last):
@@ -254,7 +285,7 @@ def boot(session, first, last):
 
 
 @pytest.mark.parametrize(
-    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "the newest session")]
+    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "from all of them together")]
 )
 def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")
@@ -264,7 +295,7 @@ def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots
     boot(second, boots[1], boots[1])
     # It began after one boot and ended after another: nothing is said.
     boot(newest, "a" if boots[2] == "c" else boots[2], boots[2])
-    told, _ = claims_sessions.summary(study, plan, three)
+    told = claims_sessions.summary(study, plan, three).told
     sentence = pages_sessions.shown(told)["sentence"]
     assert said in sentence and ("boot" in sentence) == ("boot" in said)
 
@@ -274,7 +305,8 @@ def test_one_session_says_that_it_is_one(three, config, small_host):
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
     alone = three / "alone"
     shutil.copytree(three / "plimsoll2026", alone / "plimsoll2026")
-    told, means = claims_sessions.summary(study, plan, alone)
+    told, means, results, _ = claims_sessions.summary(study, plan, alone)
     assert told["over"] is None and means.empty
     shown = pages_sessions.shown(told)
     assert "one session" in shown["sentence"] and "make session" in shown["sentence"] and shown["each"] == {}
+    assert all(len(result["sessions"]) == 1 for result in results)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from plimsoll.analysis.blocks import Mean, Signs
-from plimsoll.claims import verdicts
+from plimsoll.claims import judging, quantities, verdicts
 from plimsoll.claims.verdicts import (
     AVERAGE,
     CONDITIONAL,
@@ -18,9 +18,10 @@ from plimsoll.claims.verdicts import (
     SOME,
     Bounds,
     Strength,
+    decide,
     judge,
-    of_arrangements,
-    of_parts,
+    of_sentence,
+    p_of,
     strength,
     together,
 )
@@ -48,6 +49,15 @@ def verdict(expected: str, shown, named: bool = False) -> str:
         ("lower", at(-0.2), False, REPRODUCED),
         ("higher", at(-0.2), False, CONTRADICTED),
         ("lower", at(0.2), False, CONTRADICTED),
+        # A difference the other way that is no more than what counts as alike contradicts nothing, however significant.
+        ("higher", at(-0.03, error=0.001), False, INCONCLUSIVE),
+        ("lower", at(0.03, error=0.001), False, INCONCLUSIVE),
+        ("higher", at(-0.06, error=0.001), False, CONTRADICTED),
+        ("lower", at(0.06, error=0.001), False, CONTRADICTED),
+        # It is significant, and may be within the margin.
+        ("higher", at(-0.06), False, INCONCLUSIVE),
+        # Where the paper names a size it is excluded.
+        ("higher", at(-0.03), True, CONTRADICTED),
         # Alike contradicts a claimed difference only where the paper names a size, which is excluded then.
         ("higher", at(0.0), True, CONTRADICTED),
         ("higher", at(0.0), False, INCONCLUSIVE),
@@ -81,10 +91,16 @@ def verdict(expected: str, shown, named: bool = False) -> str:
         ("no_difference", at(math.nan), False, INCONCLUSIVE),
         # A test without an estimate knows of directions, and of no likeness.
         ("higher", Signs(0.001, 0.999), True, REPRODUCED),
-        ("lower", Signs(0.001, 0.999), False, CONTRADICTED),
-        ("lower", Signs(0.001, 0.999), True, CONTRADICTED),
+        ("lower", Signs(0.001, 0.999), False, INCONCLUSIVE),
+        ("lower", Signs(0.001, 0.999), True, INCONCLUSIVE),
         ("no_difference", Signs(0.001, 0.999), False, INCONCLUSIVE),
         ("not_lower", Signs(0.001, 0.999), False, INCONCLUSIVE),
+        # An estimate says how much it is: more than what counts as alike, or no more.
+        ("lower", Signs(0.001, 0.999, rise=at(0.2)), False, CONTRADICTED),
+        ("higher", Signs(0.999, 0.001, fall=at(-0.2)), False, CONTRADICTED),
+        ("lower", Signs(0.001, 0.999, rise=at(0.03)), False, INCONCLUSIVE),
+        ("lower", Signs(0.2, 0.8, rise=at(0.2)), False, INCONCLUSIVE),
+        ("lower", Signs(0.001, 0.999, fall=at(0.2)), False, INCONCLUSIVE),
     ],
 )
 def test_one_comparison(expected, shown, named, found):
@@ -168,23 +184,30 @@ def test_a_single_comparison_is_itself_whatever_the_rule():
         assert together([Strength(0.03, 0.4)], holds) == Strength(0.03, 0.4)
 
 
+FOR, AGAINST, OPEN = Strength(TINY, 1.0), Strength(1.0, TINY), Strength(0.3, 0.3)
+P = {REPRODUCED: FOR, CONTRADICTED: AGAINST, INCONCLUSIVE: OPEN, NOT_TESTABLE: None}
+
+
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ([REPRODUCED, REPRODUCED], REPRODUCED),
-        ([REPRODUCED, INCONCLUSIVE], INCONCLUSIVE),
-        ([REPRODUCED, CONTRADICTED], CONTRADICTED),
-        ([INCONCLUSIVE, CONTRADICTED], CONTRADICTED),
-        ([REPRODUCED, NOT_TESTABLE], REPRODUCED),
-        ([NOT_TESTABLE, NOT_TESTABLE], NOT_TESTABLE),
-        ([CONDITIONAL, REPRODUCED], CONDITIONAL),
-        ([CONDITIONAL, NOT_TESTABLE], CONDITIONAL),
-        ([CONDITIONAL, INCONCLUSIVE], INCONCLUSIVE),
-        ([CONDITIONAL, CONTRADICTED], CONTRADICTED),
+        ([FOR, FOR], REPRODUCED),
+        ([FOR, OPEN], INCONCLUSIVE),
+        ([FOR, AGAINST], CONTRADICTED),
+        ([OPEN, AGAINST], CONTRADICTED),
+        # Each may contradict at its share of alpha only.
+        ([FOR, Strength(1.0, 0.02)], CONTRADICTED),
+        ([FOR, Strength(1.0, 0.03)], INCONCLUSIVE),
+        # To bear all out takes no adjustment.
+        ([Strength(0.04, 1.0), Strength(0.04, 1.0)], REPRODUCED),
     ],
 )
 def test_a_sentence_of_several_parts(parts, found):
-    assert of_parts(parts) == found
+    assert judge(of_sentence(parts, len(parts)), ALPHA, ALPHA) == found
+
+
+def test_a_part_that_cannot_be_asked_keeps_its_share_of_the_error():
+    assert of_sentence([Strength(0.5, 0.02)], 3).opposes == pytest.approx(0.06)
 
 
 @pytest.mark.parametrize(
@@ -193,57 +216,142 @@ def test_a_sentence_of_several_parts(parts, found):
         ([REPRODUCED, REPRODUCED], REPRODUCED),
         ([CONTRADICTED, CONTRADICTED], CONTRADICTED),
         ([NOT_TESTABLE, NOT_TESTABLE], NOT_TESTABLE),
+        ([INCONCLUSIVE, INCONCLUSIVE], INCONCLUSIVE),
         ([REPRODUCED, CONTRADICTED], CONDITIONAL),
         ([REPRODUCED, INCONCLUSIVE, CONTRADICTED], CONDITIONAL),
-        ([REPRODUCED, INCONCLUSIVE], INCONCLUSIVE),
-        ([CONTRADICTED, INCONCLUSIVE], INCONCLUSIVE),
-        ([REPRODUCED, NOT_TESTABLE], INCONCLUSIVE),
+        # Decided in one, and open or not asked in another: it says both.
+        ([REPRODUCED, INCONCLUSIVE], CONDITIONAL),
+        ([CONTRADICTED, INCONCLUSIVE], CONDITIONAL),
+        ([REPRODUCED, NOT_TESTABLE], CONDITIONAL),
+        ([INCONCLUSIVE, NOT_TESTABLE], INCONCLUSIVE),
     ],
 )
 def test_a_claim_in_every_arrangement_of_what_its_paper_leaves_open(arranged, found):
-    p = {REPRODUCED: Strength(TINY, 1.0), CONTRADICTED: Strength(1.0, TINY)}
-    assert of_arrangements(arranged, [p.get(verdict, Strength(0.3, 0.3)) for verdict in arranged], ALPHA, ALPHA) == found
+    assert decide([P[verdict] for verdict in arranged], ALPHA, ALPHA) == (found, arranged)
 
 
-@pytest.mark.parametrize("evidence", [[Strength(0.04, 1.0), Strength(1.0, TINY)], [Strength(TINY, 1.0), Strength(1.0, 0.04)]])
-def test_conditional_is_adjusted_for_the_number_of_arrangements_on_both_sides(evidence):
-    assert of_arrangements([REPRODUCED, CONTRADICTED], evidence, ALPHA, ALPHA) == INCONCLUSIVE
-    assert of_arrangements([REPRODUCED, CONTRADICTED], evidence, 2 * ALPHA, 2 * ALPHA) == CONDITIONAL
+def test_all_arrangements_together_take_no_adjustment_and_each_by_itself_takes_holm_s():
+    barely = Strength(0.04, 1.0)
+    assert decide([barely, barely, barely], ALPHA, ALPHA) == (REPRODUCED, [REPRODUCED] * 3)
+    assert decide([barely, barely, OPEN], ALPHA, ALPHA) == (INCONCLUSIVE, [INCONCLUSIVE] * 3)
+    # Holm's: the smallest p counts three times, and the next one twice.
+    found = decide([Strength(0.016, 1.0), Strength(0.024, 1.0), OPEN], ALPHA, ALPHA)
+    assert found == (CONDITIONAL, [REPRODUCED, REPRODUCED, INCONCLUSIVE])
+    assert decide([Strength(0.018, 1.0), Strength(0.018, 1.0), OPEN], ALPHA, ALPHA)[0] == INCONCLUSIVE
 
 
-def test_chance_alone_is_hardly_ever_conditional():
-    """One arrangement bears the claim out, and nothing is there in the two others: p against it are uniform."""
+def test_an_arrangement_that_is_not_asked_does_not_count():
+    assert decide([Strength(0.024, 1.0), OPEN, None], ALPHA, ALPHA)[0] == CONDITIONAL
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_p_of_a_claim_is_small_where_it_is_decided(seed):
+    random = np.random.default_rng(seed)
+    arranged = [None if random.random() < 0.1 else Strength(*random.uniform(0, 0.2, 2)) for _ in range(3)]
+    # Both for it and against it is nothing that a test says.
+    sides = random.choice(Strength._fields, 3)
+    arranged = [one and one._replace(**{side: 1.0}) for one, side in zip(arranged, sides, strict=True)]
+    if any(arranged):
+        verdict, _ = decide(arranged, ALPHA, ALPHA)
+        assert (p_of(arranged) < ALPHA) == (verdict in verdicts.SETTLED)
+
+
+@pytest.mark.parametrize("true", [0, 1, 2])
+def test_chance_alone_decides_no_arrangement_more_often_than_alpha_allows(true):
+    """In `true` of three arrangements the claim holds, and in the others chance alone has the word: p are uniform."""
     random, wrong = np.random.default_rng(5), 0
-    for against in random.uniform(size=(4000, 2)):
-        evidence = [Strength(TINY, 1.0), *(Strength(1.0, p) for p in against)]
-        wrong += of_arrangements([judge(one, ALPHA, ALPHA) for one in evidence], evidence, ALPHA, ALPHA) == CONDITIONAL
+    for p in random.uniform(size=(4000, 3 - true)):
+        _, each = decide([FOR] * true + [Strength(one, 1.0) for one in p], ALPHA, ALPHA)
+        wrong += REPRODUCED in each[true:]
     assert wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
 
 
-PAPER = {"low": 0.3, "high": 0.4}
-LOSS = {"low": -0.4, "high": -0.3}
+# Between which a printed 30 to 40 % lies, on a scale that is one of differences.
+PAPER, LOSS = Bounds(0.3, 0.4), Bounds(-0.4, -0.3)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "paper", "relation"),
+    ("mean", "error", "paper", "relation"),
     [
-        (0.35, 0.5, PAPER, "as large"),
-        (0.42, 0.5, PAPER, "larger"),
-        (0.1, 0.28, PAPER, "smaller"),
-        # A printed 40 % may have been 40.9 %.
-        (0.405, 0.5, PAPER, "as large"),
-        (0.1, 0.295, PAPER, "as large"),
-        (-0.2, 0.1, PAPER, "smaller"),
-        (-0.3, -0.1, PAPER, "opposite"),
-        (-0.9, -0.5, LOSS, "larger"),
-        (-0.2, -0.1, LOSS, "smaller"),
-        (0.1, 0.2, LOSS, "opposite"),
-        (0.1, 0.2, None, ""),
-        (math.nan, math.nan, PAPER, ""),
+        (0.35, 0.01, PAPER, "as large"),
+        # Within half and twice of it, and yet another size: it is as large.
+        (0.5, 0.01, PAPER, "as large"),
+        (0.2, 0.01, PAPER, "as large"),
+        (0.85, 0.01, PAPER, "larger"),
+        (0.1, 0.01, PAPER, "smaller"),
+        (-0.1, 0.01, PAPER, "opposite"),
+        # An interval that holds the printed size, and more than twice of it or nothing at all, shows no size.
+        (0.35, 0.2, PAPER, "of unclear size"),
+        (0.8, 0.01, PAPER, "larger"),
+        (0.45, 0.2, PAPER, "of unclear size"),
+        (-0.35, 0.01, LOSS, "as large"),
+        (-0.85, 0.01, LOSS, "larger"),
+        (-0.1, 0.01, LOSS, "smaller"),
+        (0.1, 0.01, LOSS, "opposite"),
+        (-0.35, 0.2, LOSS, "of unclear size"),
     ],
 )
-def test_sizes(low, high, paper, relation):
-    assert verdicts.size(low, high, paper) == relation
+def test_sizes(mean, error, paper, relation):
+    assert verdicts.size(at(mean, error), paper, ALPHA) == relation
+
+
+def test_a_size_is_wrongly_as_large_no_more_often_than_alpha_allows():
+    random, wrong = np.random.default_rng(11), 0
+    for differences in random.normal(0.15, 0.05, (4000, 5)):
+        wrong += verdicts.size(Mean.of(differences), Bounds(0.3, 0.3), ALPHA) == "as large"
+    assert 0 < wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "printed", "relation"),
+    [
+        # From 4 to 5 blocks: an interval of -46 to -7 % is not as large as a loss of 7.6 %.
+        (-0.46, -0.07, -0.076, "of unclear size"),
+        (-0.041, 0.029, -0.023, "of unclear size"),
+        (-0.09, -0.065, -0.076, "as large"),
+        (-0.50, -0.42, -0.46, "as large"),
+        # Twice a loss is twice on the scale of the test: no loss is more than all.
+        (-0.99, -0.95, -0.6, "larger"),
+        (2.5, 3.5, 0.47, "larger"),
+        (0.03, 0.05, 0.46, "smaller"),
+    ],
+)
+def test_sizes_that_papers_print(low, high, printed, relation):
+    quantity, degrees = quantities.find(None), 4
+    half = (math.log1p(high) - math.log1p(low)) / 2
+    shown = Mean((math.log1p(high) + math.log1p(low)) / 2, half / stats.t.ppf(0.975, degrees), degrees)
+    claim = {"magnitude": {"low": printed, "high": printed, "of": "(a - b) / b"}}
+    assert judging.size_of(claim, quantity, {"shown": shown, "low": low}, ALPHA) == relation
+
+
+def test_a_claim_without_a_printed_size_or_an_interval_has_no_answer_about_it():
+    claim = {"magnitude": {"low": 0.1, "high": 0.1, "of": "(a - b) / b"}}
+    for row in ({"shown": at(0.1)}, {"shown": at(math.nan), "low": math.nan}, {"shown": Signs(0.1, 0.9), "low": 0.1}, {}):
+        assert judging.size_of(claim, quantities.find(None), row, ALPHA) == ""
+    assert judging.size_of({}, quantities.find(None), {"shown": at(0.1), "low": 0.1}, ALPHA) == ""
+
+
+def rows_of(*means: tuple[float, str]) -> list[dict]:
+    return [{"expected": expected, "shown": at(mean), "low": mean} for mean, expected in means]
+
+
+def test_the_bound_that_holds_for_all_comparisons_is_the_widest_of_each():
+    quantity = quantities.find("relative loss")
+    found = judging.bound_of(quantity, rows_of((0.02, "no_difference"), (-0.03, "no_difference")), ALPHA)
+    half = 0.01 * stats.t.ppf(0.95, 9)
+    assert found == {"comparisons": 2, "lower": pytest.approx(-0.03 - half), "upper": pytest.approx(0.02 + half)}
+    one_sided = judging.bound_of(quantity, rows_of((0.02, "not_lower"), (-0.03, "not_lower")), ALPHA)
+    assert one_sided["upper"] is None and one_sided["lower"] == pytest.approx(-0.03 - half)
+    assert judging.bound_of(quantity, [*rows_of((0.02, "not_lower")), {"expected": "not_lower"}], ALPHA) is None
+
+
+def test_the_bound_holds_for_all_comparisons_in_95_of_100_experiments():
+    """The worst of eight truths is -0.04; several lie near it."""
+    random, truths, missed = np.random.default_rng(3), np.array([-0.04, -0.04, -0.039, -0.03, 0, 0, 0.01, 0.1]), 0
+    for draw in random.normal(truths, 0.03, (2000, 6, 8)):
+        rows = [{"expected": "not_lower", "shown": Mean.of(column), "low": 0.0} for column in draw.T]
+        missed += judging.bound_of(quantities.find("relative loss"), rows, ALPHA)["lower"] > truths.min()
+    assert missed / 2000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 2000)
 
 
 def test_words_of_rules_are_the_schema_s():

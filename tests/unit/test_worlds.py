@@ -111,6 +111,19 @@ def test_each_half_of_a_sentence_can_make_it_false(judged, described):
     assert {identity: given for identity, given in found.items() if given not in (CONTRADICTED, NOT_TESTABLE)} == {}
 
 
+def test_an_aside_that_is_false_contradicts_only_itself(study, planned, name, described):
+    """*The same happens, less strongly* is reproduced in part where it happens as strongly, or more."""
+    asked, levels = evaluate.asking(planned, study), worlds.cells_of(planned, study)
+    claims = {claim["id"]: claim for claim in book.load(name)}
+    for identity, world in described.items():
+        if "aside_false" in world:
+            made = worlds.World(study, planned, world["aside_false"], levels)
+            result, _ = evaluate.one(claims[identity], made, asked, ALPHA)
+            assert (result["verdict"], result["in_part"]) in ((REPRODUCED, True), (NOT_TESTABLE, False)), identity
+            asides = [part["verdict"] for part in result["parts"] if part["aside"]]
+            assert asides == [CONTRADICTED] or result["verdict"] == NOT_TESTABLE, identity
+
+
 def test_no_difference_is_found_where_there_is_none(judged, described):
     claiming = {identity: [] for identity, world in described.items() if "skip" not in world and world["difference"]}
     found = judged(claiming)

@@ -210,25 +210,46 @@ class Both:
         """p that the true mean is below a value."""
         return max(self.one.below(value), self.other.below(value))
 
+    def ends(self, alpha: float) -> tuple[float, float]:
+        """One-sided bounds of the true mean, each wrong in a share of `alpha`; NaN where nothing is known."""
+        half = float(special.stdtrit(self.degrees, 1 - alpha)) * self.error
+        return self.mean - half, self.mean + half
+
 
 @dataclass(frozen=True)
 class Signs:
-    """What a test without an estimate says: p that something rises, and that it falls."""
+    """What a test of a direction says: p that something rises, and that it falls.
+
+    `rise` and `fall` are estimates of how far it rises and falls, where there are any that do not exaggerate.
+    """
 
     rises: float
     falls: float
+    rise: Mean | None = None
+    fall: Mean | None = None
 
     def above(self, value: float) -> float:
-        """p that it is above 0; 1 for every other value, of which such a test says nothing."""
-        return self.rises if value == 0 and not math.isnan(self.rises) else 1.0
+        """p that it is above a value of 0 or more; 1 for a value below 0, as such a test says nothing of likeness.
+
+        Above 0 both the direction and the estimate must show it (intersection-union test), and without an estimate nothing
+        does."""
+        if value < 0 or math.isnan(self.rises):
+            return 1.0
+        return max(self.rises, self._beyond(value))
 
     def below(self, value: float) -> float:
-        """p that it is below 0; 1 for every other value."""
+        """p that it is below a value of 0 or less; 1 for a value above 0."""
         return self.turned().above(-value)
 
     def turned(self) -> "Signs":
         """The same with the other sign."""
-        return Signs(self.falls, self.rises)
+        rise, fall = (one and one.turned() for one in (self.fall, self.rise))
+        return Signs(self.falls, self.rises, rise, fall)
+
+    def _beyond(self, value: float) -> float:
+        if value == 0:
+            return 0.0
+        return self.rise.above(value) if self.rise else 1.0
 
     @property
     def strictly(self) -> "Signs":

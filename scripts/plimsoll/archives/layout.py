@@ -21,7 +21,7 @@ OF_STUDY = {
     GIVEN: ("plan.json", "forecasts.json", "system.json", "session.json"),
     MADE: (
         *("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv", "sessions.json", "sessions.csv"),
-        *("variance.csv", "report.html"),
+        *("variance.csv", "together.json", "together.csv", "report.html"),
     ),
     ABOUT: ("complete.txt", "repetitions.json", "precision.csv"),
 }

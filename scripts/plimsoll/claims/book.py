@@ -76,6 +76,11 @@ def parts_of(claim: dict) -> list[dict]:
     return [{**own, **part} for part in claim.get("parts", [])]
 
 
+def main(parts: list[dict]) -> list[dict]:
+    """The parts that decide on a sentence: all but its asides."""
+    return [part for part in parts if not part.get("aside")]
+
+
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
     """Every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
     sides = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]

@@ -1,11 +1,14 @@
 """What the rows of comparisons share: their columns, how one begins, trends, and bootstrap intervals."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
+from plimsoll.claims.deciding import CELL_COLUMNS
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
@@ -53,7 +56,8 @@ def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
     back = (lambda x: x) if claim.get("relative_to") else np.expm1
     mean, low, high = (back(x) for x in blocks.t_interval(blocks.units(ends, numbers)))
     row.update(test="Page", effect=mean, low=low, high=high, p=min(1.0, 2 * min(rising, falling)))
-    return {**row, "shown": blocks.Signs(rising, falling)}
+    estimate = blocks.Mean.of(blocks.units(ends, numbers))
+    return {**row, "shown": blocks.Signs(rising, falling, estimate, estimate)}
 
 
 def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
@@ -70,6 +74,7 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
         "reference_b": contrast.b.reference,
         "expected": expected,
         "better": metric["better"],
+        "benchmark": metric.get("benchmark") or metric.get("section", ""),
         "n": 0,
     }
 
@@ -86,11 +91,11 @@ def _expected(claim: dict, metric: dict, name: str = "") -> str:
 def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     """What comparisons say on the whole; None if one of them has no differences, or too few blocks are shared.
 
-    The mean of their differences within a block is one value, and a t test over blocks judges it. Comparisons of which the
-    claim says the opposite count with the other sign, so that the average is of what is said of the first; so do, where the
-    claim says no direction, metrics of the other direction. Losses have one direction whatever their metric. `mixed` says
-    whether signs were turned, `cells` how many comparisons there are.
-    """
+    The mean of their differences within a block (`votes`) is one value, and a t test over blocks judges it. Comparisons of
+    which the claim says the opposite count with the other sign, so that the average is of what is said of the first; so do,
+    where the claim says no direction, metrics of the other direction. Losses have one direction whatever their metric. `mixed`
+    says whether signs were turned, `cells` how many comparisons there are, of how many `benchmarks` and pairs of `runs` they
+    are."""
     if quantity.printed or not all("differences" in row for row in rows):
         return None
     signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
@@ -100,9 +105,23 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     table = np.stack([sign * _of(row["differences"], shared) for sign, row in zip(signs, rows, strict=True)])
     return {
         **{"expected": rows[0]["expected"], "n": len(shared), "cells": len(rows), "margin": rows[0]["margin"]},
-        **blocks.about_zero(table.mean(axis=0), alpha, quantity.back, np.array(shared)),
+        **{"benchmarks": len({row["benchmark"] for row in rows}), "runs": len(set(map(_runs, rows)))},
+        **blocks.about_zero(votes(rows) @ table, alpha, quantity.back, np.array(shared)),
         "mixed": -1 in signs,
     }
+
+
+def votes(rows: list[dict]) -> np.ndarray:
+    """The weight of each comparison in an average of all. Each benchmark has one vote, which its pairs of runs share evenly,
+    and the metrics of one pair of runs share the pair's."""
+    metrics = Counter(map(_runs, rows))
+    runs = Counter(benchmark for benchmark, *_ in metrics)
+    return np.array([1 / len(runs) / runs[row["benchmark"]] / metrics[_runs(row)] for row in rows])
+
+
+def _runs(row: dict) -> tuple:
+    """The benchmark of a comparison, and the cells whose runs it is of."""
+    return (row["benchmark"], *(row[column] for column in CELL_COLUMNS))
 
 
 def _turned(row: dict, first: dict, quantity: Quantity) -> bool:

@@ -1,9 +1,10 @@
 """From claims and observations to verdicts, with everything that a reader needs to doubt them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import pandas as pd
+from scipy import stats
 
 from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
@@ -27,6 +28,7 @@ def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
+    discover(results, alpha)
     table = pd.DataFrame(rows, columns=list(compare.COLUMNS))
     return results, table if measured.brief else compare.with_bootstrap(table, measured)
 
@@ -52,32 +54,69 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
 
 
+def discover(results: list[dict], alpha: float) -> None:
+    """Note the `q` of each counted finding that was tested, and of a decided one if it is `robust` to the number of claims.
+
+    q is the smallest share of wrong decisions at which the finding would be decided, among the decided findings of the study
+    (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
+    """
+    tested = [result for result in findings.counted(results) if result["p"] is not None]
+    adjusted = stats.false_discovery_control([result["p"] for result in tested]) if tested else []
+    for result, q in zip(tested, adjusted, strict=True):
+        result["q"] = float(q)
+        result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
+
+
 def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
     """Result of a claim, part by part if it has parts, and its comparisons. `asked` gives the design's contrasts of a claim for
     each arrangement of what the paper leaves open."""
     parts = book.parts_of(claim) or [claim]
-    # Whatever contradicts one part contradicts the sentence, so that each has its share of the error.
-    judged = [_part(part, measured, asked, Levels(alpha, alpha / len(parts))) for part in parts]
+    judged = [_part(part, measured, asked, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
     results = [result for result, _ in judged]
-    if "parts" not in claim:
-        return results[0], rows
-    return findings.of_parts(claim, results, rows), rows
+    result = findings.of_parts(claim, results, rows, alpha) if "parts" in claim else results[0]
+    evidence = list(result.pop("evidence", {}).values())
+    # What is counted has no p: its evidence is certain.
+    result["p"] = (verdicts.p_of(evidence) or None) if any(evidence) else None
+    return result, rows
+
+
+def _levels(parts: list[dict], alpha: float) -> list[Levels]:
+    """The levels of each part: whatever contradicts a main part contradicts the sentence, so that each has its share of alpha.
+    An aside contradicts only itself."""
+    shared = alpha / max(1, len(book.main(parts)))
+    return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
 
 def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
-    if len(asked) == 1:
-        (ask,) = asked.values()
-        return _arranged(claim, measured, ask, _asked(claim, ask), levels)
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
     # Where an arrangement changes nothing about what is compared, the question is asked once.
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():
         different.setdefault(tuple(map(_key, contrasts)), words)
-    judged = {words: _arranged(claim, measured, asked[words], compared[words], levels) for words in different.values()}
-    return next(iter(judged.values())) if len(judged) == 1 else findings.of_arrangements(judged, levels)
+    unfit = {words: reason for words in different.values() if (reason := _unfit(compared[words][0], measured))}
+    unfit = {} if len(different) == 1 else unfit
+    judged = {
+        words: _arranged(claim, measured, asked[words], compared[words], levels)
+        for words in different.values()
+        if words not in unfit
+    }
+    if not judged:
+        return findings.of(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(unfit.values()))), []
+    if len(different) > 1:
+        return findings.of_arrangements(judged, unfit, levels)
+    ((result, rows),) = judged.values()
+    return {**result, "evidence": {"": result.get("evidence")}}, rows
+
+
+def _unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
+    """Why contrasts cannot be asked as they are arranged, in words: of one of their cells it breaks what the cell is."""
+    cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
+    unfit = measured.study.design.contrasts.unfit
+    known = (measured.plan["cells"][path] for path in sorted(cells) if path in measured.plan["cells"])
+    return next(filter(None, map(unfit, known)), "")
 
 
 def _key(asked: Contrast | list[Side]) -> tuple:

@@ -1,7 +1,7 @@
 """Results of claims: a verdict with the numbers that it rests on, and what many of them come to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 
@@ -18,17 +18,18 @@ LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
 OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
-    *("p_supports", "p_opposes", "asked", "arrangements"),
+    *("p_supports", "p_opposes", "asked", "arrangements", "bound"),
 )
-OF_ARRANGEMENT = ("verdict", "whole", "effect_least", "effect_most")
+OF_ARRANGEMENT = ("reason", "p_supports", "p_opposes", "whole", "bound", "effect_least", "effect_most")
 # What a result has lists and mappings in, and those of them that are there if they are empty.
 NESTED = (
     *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole"),
-    *("stands_out", "parts", "decide"),
+    *("stands_out", "bound", "sessions", "parts", "decide"),
 )
-EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "parts": []}
+EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "sessions": [], "parts": []}
 # A difference in points is no relative one, and is not set against ours.
 OF_RATES = "a - b (difference of rates)"
+NOT_TOGETHER = "its parts cannot be asked in one arrangement of what the paper leaves open"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 
@@ -43,6 +44,8 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "paper_magnitude": paper_magnitude(claim),
         "verdict": verdict,
         "reason": reason,
+        **{"p": None, "q": None, "robust": None},
+        "sessions": [],
         "transferred": False,
         "counted_in": None,
         "substitutes": [],
@@ -58,6 +61,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         },
         "whole": None,
         "stands_out": [],
+        "bound": None,
         "parts": [],
         "in_part": False,
         "decide": None,
@@ -69,32 +73,60 @@ def unavailable(claims: list[dict], reason: str) -> list[dict]:
     return [of(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 
-def of_parts(claim: dict, results: list[dict], rows: list[dict]) -> dict:
-    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be; a
-    verdict is `in_part` if there is such a one."""
-    verdict = verdicts.of_parts([result["verdict"] for result in results])
-    reasons = list(dict.fromkeys(result["reason"] for result in results if result["reason"]))
+def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -> dict:
+    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be.
+
+    The main parts decide, in each arrangement of what the paper leaves open. A verdict is `in_part` if a part could not be
+    asked, or if the main parts are reproduced and an aside is not.
+    """
+    judged = list(zip(claim["parts"], results, strict=True))
+    main = [result for part, result in judged if not part.get("aside")]
+    arranged = _arrangements([result for result in main if result["comparisons"]])
+    evidence = {words: _sentence(main, words, len(main)) for words in arranged}
+    verdict, each = verdicts.decide(list(evidence.values()), alpha, alpha) if evidence else (verdicts.NOT_TESTABLE, [])
+    reasons = list(dict.fromkeys(result["reason"] for result in main if result["reason"])) or [NOT_TOGETHER]
     # One part may need what another one needs, and more.
     told = [one for one in reasons if not any(one in other for other in reasons if other != one)]
     whole = of(claim, verdict, "; ".join(told) if verdict == verdicts.NOT_TESTABLE else "")
-    if rows:
+    if rows and verdict != verdicts.NOT_TESTABLE:
         tested = [result for result in results if result["comparisons"]]
         whole.update(_summary_of(tested, rows))
         whole["transferred"] = any(result["transferred"] for result in tested)
         # The size of a part that does not decide is not the sentence's.
         whole["size"] = _agreed({result["size"] for result in tested if result["size"] and result["verdict"] == verdict})
         whole["needed"] = _needed(tested)
+        whole["evidence"] = evidence
+        if len(evidence) > 1:
+            whole["arrangements"] = {words: {"verdict": one} for words, one in zip(evidence, each, strict=True)}
     parts = [
-        {**{key: result.get(key) for key in OF_PART}, "says": part["says"]}
-        for part, result in zip(claim["parts"], results, strict=True)
+        {**{key: result.get(key) for key in OF_PART}, "says": part["says"], "aside": part.get("aside", False)}
+        for part, result in judged
     ]
-    in_part = verdict in verdicts.SETTLED and any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
-    return {**whole, "parts": parts, "in_part": in_part}
+    missing = any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
+    but = verdict == verdicts.REPRODUCED and any(part["aside"] and part["verdict"] != verdict for part in parts)
+    return {**whole, "parts": parts, "in_part": verdict in verdicts.SETTLED and (missing or but)}
 
 
-def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence[float]) -> tuple[dict, list[dict]]:
+def _arrangements(asked: list[dict]) -> list[str]:
+    """The arrangements in which a sentence can be asked, in words, from the results of its parts: those that break what a cell
+    of one part is are left out. One without words where none makes a difference."""
+    broken = {words for one in asked for words, there in one["arrangements"].items() if words not in one["evidence"]}
+    words = dict.fromkeys(words for one in asked for words in one["evidence"] if words and words not in broken)
+    return list(words) or ([""] if asked and not broken else [])
+
+
+def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength | None:
+    """Evidence of a sentence in one arrangement, from the results of its main parts; None where one was not tested there."""
+    there = [one["evidence"].get(words, one["evidence"].get("")) for one in main if one["comparisons"]]
+    return verdicts.of_sentence(there, number) if None not in there else None
+
+
+def of_arrangements(
+    judged: Mapping[str, tuple[dict, list[dict]]], unfit: Mapping[str, str], levels: Sequence[float]
+) -> tuple[dict, list[dict]]:
     """The result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open (`judged`, by
-    the arrangement in words); `levels` are the thresholds of p for the statement and against it.
+    the arrangement in words); `unfit` are the reasons why others are left out, and `levels` the thresholds of p for the
+    statement and against it.
 
     The numbers are those of the arrangement that is furthest from the verdict; a conditional claim has none of its own.
     `arrangements` says what each of them came to: its verdict, its average and the range of effects.
@@ -102,23 +134,40 @@ def of_arrangements(judged: dict[str, tuple[dict, list[dict]]], levels: Sequence
     rows = [{**row, "arrangement": words} for words, (_, compared) in judged.items() for row in compared]
     results = {words: result for words, (result, _) in judged.items()}
     tested = [result for result in results.values() if result["comparisons"]]
-    evidence = [verdicts.Strength(result.get("p_supports", 1.0), result.get("p_opposes", 1.0)) for result in tested]
-    verdict = verdicts.of_arrangements([result["verdict"] for result in results.values()], evidence, *levels)
+    evidence = {words: result.get("evidence") for words, result in results.items()}
+    verdict, each = verdicts.decide(list(evidence.values()), *levels)
     of_verdict = [result for result in tested if result["verdict"] == verdict] or tested or list(results.values())
     p = "p_opposes" if verdict == verdicts.CONTRADICTED else "p_supports"
     weakest = max(of_verdict, key=lambda result: result.get(p) or 0.0)
-    arranged = {words: {key: result.get(key) for key in OF_ARRANGEMENT} for words, result in results.items()}
-    whole = {**weakest, "verdict": verdict, "arrangements": arranged}
+    arranged = {
+        words: {"verdict": one, **{key: result.get(key) for key in OF_ARRANGEMENT}}
+        for (words, result), one in zip(results.items(), each, strict=True)
+    }
+    arranged |= {words: {"verdict": verdicts.NOT_TESTABLE, "reason": reason} for words, reason in unfit.items()}
+    whole = {**weakest, "verdict": verdict, "arrangements": arranged, "evidence": evidence}
     if rows:
         whole.update(_summary_of(tested, rows))
         whole["needed"] = _needed(tested)
         whole["size"] = _agreed({result["size"] for result in of_verdict})
+        whole["bound"] = _widest([result["bound"] for result in tested])
     if verdict == verdicts.CONDITIONAL:
         whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
     return whole, rows
 
 
-def _needed(tested: list[dict]) -> float | None:
+def _widest(bounds: list[dict | None]) -> dict | None:
+    """The bound that holds in all arrangements; None where one has none."""
+    if None in bounds:
+        return None
+    lower, upper = ([one[end] for one in bounds if one[end] is not None] for end in ("lower", "upper"))
+    return {
+        "comparisons": sum(one["comparisons"] for one in bounds),
+        "lower": min(lower, default=None),
+        "upper": max(upper, default=None),
+    }
+
+
+def _needed(tested: Iterable[dict]) -> float | None:
     """Repetitions that the open ones of several results would take; of an average those of the average, and not of each of its
     comparisons."""
     still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
@@ -193,8 +242,17 @@ def of_table(path: Path) -> list[dict]:
 
 
 def verdict_of(result: dict) -> str:
-    """The verdict on a claim, as it is told."""
-    return f"{result['verdict']}, in part" if result["in_part"] else result["verdict"]
+    """The verdict on a claim, as it is told: with the number of sessions that have it by themselves, if it is decided."""
+    each = result.get("sessions") if result["verdict"] in verdicts.SETTLED else None
+    alike = (each or []).count(result["verdict"])
+    told = [result["verdict"], "in part" if result["in_part"] else ""]
+    told += [f"in {alike} of {len(each)} sessions" if len(each) > 1 else "in 1 session"] if each else []
+    return ", ".join(filter(None, told))
+
+
+def fragile(results: list[dict]) -> int:
+    """How many results are decided, and not robust to the number of claims."""
+    return sum(result.get("robust") is False for result in results)
 
 
 def counted(results: list[dict]) -> list[dict]:
@@ -234,6 +292,7 @@ def summarise(results: list[dict]) -> list[dict]:
                 "findings": len(group),
                 **{v: int(counts.get(v, 0)) for v in verdicts.VERDICTS},
                 **sizes(group.to_dict("records")),
+                "fragile": fragile(group.to_dict("records")),
             }
         )
     return rows

@@ -1,5 +1,6 @@
 """From the comparisons of a claim to its verdict: on each of them, or on their average."""
 
+import math
 from typing import NamedTuple
 
 from plimsoll.analysis import blocks, paper_tests
@@ -15,7 +16,7 @@ OWN = {
     verdicts.INCONCLUSIVE: verdicts.NOTHING,
 }
 # What rows hold while they are judged, and tables do not show.
-INNER = ("shown", "differences", "better", "pair", "mixed")
+INNER = ("shown", "differences", "better", "benchmark", "pair", "mixed")
 
 
 class Levels(NamedTuple):
@@ -27,7 +28,8 @@ class Levels(NamedTuple):
 
 def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> dict:
     """What the comparisons of a claim come to: its `verdict` with `p_supports` and `p_opposes`, the average (`whole`) where
-    there is one, which comparisons stand out from it, and the `size`. The rows get their own verdicts and p-values.
+    there is one, which comparisons stand out from it, the `size`, and the `bound` that holds for each of several. The rows get
+    their own verdicts and p-values. `evidence` has both p where there is nothing to test, too.
 
     `holds` is the rule that was applied: what has no average (a trend, counts) is about each comparison.
     """
@@ -44,16 +46,19 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     verdict = verdicts.judge(of_claim, *levels)
     told = _told(claim, quantity, wholes[0], levels) if len(wholes) == 1 and wholes[0] else None
     stands_out = _standing_out(rows, verdict, levels) if holds == verdicts.AVERAGE else []
+    bound = bound_of(quantity, rows, levels.supports) if holds == verdicts.EACH and len(rows) > 1 else None
     for row in rows:
         for key in INNER:
             row.pop(key, None)
     return {
         "verdict": verdict,
         "holds": holds,
+        "evidence": of_claim,
         **({} if own else {"p_supports": of_claim.supports, "p_opposes": of_claim.opposes}),
         "whole": told,
         "stands_out": stands_out,
-        "size": _size(claim, told, rows),
+        "bound": bound,
+        "size": told["size"] if told else rows[0].get("size", "") if len(rows) == 1 else "",
         **({"needed": told["needed"] if told else None} if holds == verdicts.AVERAGE else {}),
     }
 
@@ -79,7 +84,7 @@ def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, l
     row.update(p_supports=evidence.supports, p_opposes=evidence.opposes)
     if isinstance(row.get("shown"), Mean):
         row["needed"] = needed(row["expected"], row["shown"].mean, row["deviation"], _bounds(quantity, row), levels)
-    row["size"] = verdicts.size(row.get("low", float("nan")), row.get("high", float("nan")), findings.paper_magnitude(claim))
+    row["size"] = size_of(claim, quantity, row, levels.supports)
 
 
 def _settle_rows(rows: list[dict], levels: Levels) -> None:
@@ -116,6 +121,7 @@ def _told(claim: dict, quantity: Quantity, whole: dict, levels: Levels) -> dict:
     return {
         **shown,
         **{"p_supports": evidence.supports, "p_opposes": evidence.opposes},
+        "size": size_of(claim, quantity, whole, levels.supports),
         "needed": needed(whole["expected"], whole["shown"].mean, whole["deviation"], _bounds(quantity, whole), levels),
     }
 
@@ -133,16 +139,55 @@ def _standing_out(rows: list[dict], verdict: str, levels: Levels) -> list[dict]:
     return [{key: row.get(key) for key in keys} for row in out]
 
 
-def _size(claim: dict, whole: dict | None, rows: list[dict]) -> str:
-    """How large it is beside what the paper prints: the average, or the only comparison."""
-    if whole:
-        return verdicts.size(whole["low"], whole["high"], findings.paper_magnitude(claim))
-    return rows[0].get("size", "") if len(rows) == 1 else ""
+def size_of(claim: dict, quantity: Quantity, row: dict, alpha: float) -> str:
+    """How large a comparison, or an average, is beside what the paper prints; empty where it prints nothing, or none is known.
+
+    The papers round some numbers and cut others off, so a printed 14 % stands for what lies between 13 and 15 %.
+    """
+    paper, estimate = findings.paper_magnitude(claim), _estimate(row)
+    if not paper or paper["low"] is None or estimate is None:
+        return ""
+    # Nothing loses more than all.
+    ends = (max(-1.0, paper["low"] - _last_digit(paper["low"])), paper["high"] + _last_digit(paper["high"]))
+    return verdicts.size(estimate, Bounds(*(quantity.forth(end, row) for end in ends)), alpha)
+
+
+def _last_digit(fraction: float) -> float:
+    """One unit of the last digit that was printed of a percentage, as a fraction; of a whole percentage one point."""
+    return 10.0 ** -max(2, len(str(fraction).partition(".")[2]))
+
+
+def _estimate(row: dict) -> Mean | None:
+    """The mean that a comparison has an interval of; None without one."""
+    shown = row.get("shown")
+    estimate = shown if isinstance(shown, Mean) else getattr(shown, "rise", None)
+    return estimate if estimate and math.isfinite(estimate.mean) and math.isfinite(row.get("low", math.nan)) else None
+
+
+def bound_of(quantity: Quantity, rows: list[dict], alpha: float) -> dict | None:
+    """How much lower and how much higher than claimed none of several comparisons is, with a confidence of 1 - alpha in all of
+    them together; None where one has no interval, or no effect of its own.
+
+    The largest of the one-sided bounds of each bounds the largest of all (inversion of the intersection-union test: Berger
+    1982). A direction that the claim says nothing of has no bound.
+    """
+    estimates = [_estimate(row) for row in rows]
+    if quantity.printed or None in estimates:
+        return None
+    ends = [(row["expected"], *estimate.ends(alpha)) for row, estimate in zip(rows, estimates, strict=True)]
+    lower = [low for expected, low, _ in ends if expected not in ("lower", "not_higher")]
+    upper = [high for expected, _, high in ends if expected not in ("higher", "not_lower")]
+    return {
+        "comparisons": len(rows),
+        "lower": quantity.back(min(lower)) if lower else None,
+        "upper": quantity.back(max(upper)) if upper else None,
+    }
 
 
 def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels: Levels) -> int:
     """Repetitions that would decide a comparison with a power of 80 % if its true difference and spread are those that were
-    estimated: that would find the difference (or one as large as the margin), show likeness, or the side of a bound."""
+    estimated: that would find the difference (or one as large as the margin), one beyond the margin the other way, show
+    likeness, or the side of a bound."""
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
         bound = bounds.lower if expected == "not_lower" else bounds.upper
@@ -150,4 +195,5 @@ def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels:
     if expected == "no_difference":
         room = min(mean - bounds.lower, bounds.upper - mean)
         return blocks.needed(deviation, room, alpha, alike=True) if room > 0 else blocks.needed(deviation, -room, alpha)
-    return blocks.needed(deviation, max(abs(mean), bounds.upper), alpha)
+    found = max(mean, bounds.lower - mean) if expected == "higher" else max(-mean, mean - bounds.upper)
+    return blocks.needed(deviation, max(found, bounds.upper), alpha)

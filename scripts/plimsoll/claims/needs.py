@@ -345,7 +345,10 @@ def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
     lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
     low, high = interval
     below, above = lower - high, low - upper
-    return {"higher": -high, "lower": low, "not_lower": below, "not_higher": above}.get(row["expected"], max(below, above))
+    return {
+        **dict.fromkeys(("higher", "not_lower"), below),
+        **dict.fromkeys(("lower", "not_higher"), above),
+    }.get(row["expected"], max(below, above))
 
 
 def _of_paper(part: dict, row: dict) -> float:
@@ -371,8 +374,16 @@ def _cells(row: Mapping) -> set[str]:
 
 
 def clear(results: Iterable[dict]) -> list[str]:
-    """Findings that are settled, of results that were judged at the level CLEAR."""
-    return [result["id"] for result in results if result["verdict"] in verdicts.SETTLED]
+    """Findings that are settled in all arrangements, of results that were judged at the level CLEAR."""
+    return [result["id"] for result in results if result["verdict"] in verdicts.SETTLED and not _is_open_somewhere(result)]
+
+
+def _is_open_somewhere(result: dict) -> bool:
+    return any(
+        one["verdict"] == verdicts.INCONCLUSIVE
+        for part in (result, *result["parts"])
+        for one in (part["arrangements"] or {}).values()
+    )
 
 
 def decided(results: Iterable[dict]) -> tuple[int, int]:

@@ -1,9 +1,8 @@
-"""What several sessions of a study say together. A session is a level above blocks (Kalibera and Jones 2013): its mean is one
-value, whatever number of blocks it had.
+"""What several sessions of a study say together. A session is a level above blocks (Kalibera and Jones 2013).
 
-Verdicts over sessions are those of the usual judge with sessions in the place of blocks: sides are compared within the blocks
-of a session, and the mean of its differences is one value (blocks.units). With one session there are none, and with fewer than
-SMALLEST no interval.
+Verdicts over sessions are those of the usual judge. From SMALLEST sessions on a session is the unit: sides are compared within
+its blocks, and the mean of its differences is one value (blocks.units), whatever number of blocks it had. Of fewer sessions the
+block is the unit, and verdicts are about the blocks of these sessions: they say nothing of how sessions differ.
 """
 
 import math
@@ -30,11 +29,11 @@ COLUMNS = (
 
 
 def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> Measured:
-    """What was observed in several sessions (observations and runs of each), with blocks numbered by session
-    (blocks.SESSION)."""
-    numbered = [
-        table.assign(block=blocks.numbers(table) + number * blocks.SESSION) for number, table in enumerate(observations, 1)
-    ]
+    """What was observed in several sessions (observations and runs of each), with blocks numbered by session (blocks.SESSION)
+    if sessions are the unit, and otherwise one after the other."""
+    last = max((int(blocks.numbers(table).max()) for table in observations if len(table)), default=0)
+    stride = blocks.SESSION if len(observations) >= blocks.SMALLEST else last
+    numbered = [table.assign(block=blocks.numbers(table) + number * stride) for number, table in enumerate(observations, 1)]
     # Verdicts alone are told, not what stands beside a comparison of single blocks.
     return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True)
 
@@ -52,17 +51,18 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     return rows
 
 
+# ONCE is also what is conditional in one session, and not in another.
 ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "settled in some", "settled in none"
 
 
 def outcome(each: Sequence[str]) -> str:
     """What became of a finding from session to session, by its verdicts."""
     settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
-    if len(settled) > 1:
+    if {verdicts.REPRODUCED, verdicts.CONTRADICTED} <= settled:
         return TURNED
     if not settled:
         return NEVER
-    return ALIKE if all(verdict in settled for verdict in each) else ONCE
+    return ALIKE if len(set(each)) == 1 else ONCE
 
 
 def means(comparisons: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -17,24 +18,38 @@ from plimsoll.planning.sessions import Session
 DIFFER = 0.05
 
 
-def summary(study: Study, plan: Plan, results: Path) -> tuple[dict, pd.DataFrame]:
-    """(what the pages tell, comparisons over sessions) of a study, from its results folder and its earlier sessions.
+class Together(NamedTuple):
+    """What the sessions of a study say: what is `told` of them on the pages, the `means` of each comparison over sessions, and
+    the `results` of claims from all sessions together with the `comparisons` that these rest on."""
 
-    The first has `sessions` (each with its place, when it began, what it settled, and why it is `apart` from the newest),
-    `findings` and their `counts` by what became of them, `over` (verdicts over sessions, of SMALLEST sessions or
-    more) and `metrics` (how much sessions differ).
+    told: dict
+    means: pd.DataFrame
+    results: list[dict]
+    comparisons: pd.DataFrame
+
+
+def summary(study: Study, plan: Plan, results: Path) -> Together:
+    """What the sessions of a study say, from its results folder and its earlier sessions.
+
+    What is told has `sessions` (each with its place, when it began, what it settled, and why it is `apart` from the newest),
+    `findings` and their `counts` by what became of them, `over` (what several sessions settle together) and `metrics` (how much
+    sessions differ). Each result has the verdicts of the `sessions` by themselves, the oldest first.
     """
     every = sessions.of(results, study["id"])
     described = [_described(one, every[-1], plan) for one in every]
     used = [one for one, about in zip(every, described, strict=True) if not about["apart"]]
-    verdicts_by_session = [_verdicts(one) for one in used]
-    rows = over_sessions.verdicts_of(verdicts_by_session)
+    each = [_verdicts(one) for one in used]
+    rows = over_sessions.verdicts_of(each)
+    judged, comparisons = _judged(study, plan, used)
+    for result in judged:
+        result["sessions"] = [one[result["id"]]["verdict"] if result["id"] in one else "" for one in each]
+    told = {"sessions": described, "findings": rows, "counts": {}, "over": None, "metrics": []}
     if len(used) == 1:
-        return {"sessions": described, "findings": rows, "counts": {}, "over": None, "metrics": []}, _means([])
-    compared = _means([pd.read_csv(one.folder / "comparisons.csv") for one in used])
+        return Together(told, _means([]), judged, comparisons)
+    means = _means([pd.read_csv(one.folder / "comparisons.csv") for one in used])
     counts = pd.Series([row["became"] for row in rows], dtype=object).value_counts().to_dict()
-    told = {"sessions": described, "findings": rows, "counts": counts, "metrics": _metrics(compared)}
-    return {**told, "over": _over(study, plan, used)}, compared
+    told |= {"counts": counts, "metrics": _metrics(means), "over": _over(judged, len(used))}
+    return Together(told, means, judged, comparisons)
 
 
 def read(path: Path) -> dict:
@@ -74,18 +89,24 @@ def _means(comparisons: list[pd.DataFrame]) -> pd.DataFrame:
     return over_sessions.means(comparisons) if comparisons else pd.DataFrame(columns=list(over_sessions.COLUMNS))
 
 
-def _over(study: Study, plan: Plan, used: list[Session]) -> dict | None:
-    """How many findings sessions settle that are taken as blocks, and the verdict on each; None of too few."""
-    if len(used) < blocks.SMALLEST:
-        return None
+def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], pd.DataFrame]:
+    """Results of claims from all sessions together, and their comparisons; those of the only session as they are."""
+    if len(used) == 1:
+        folder = used[0].folder
+        return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
     tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
-    results, _ = evaluate.evaluate(book.load(study["id"]), over_sessions.together(study, plan, *tables), study["alpha"])
+    return evaluate.evaluate(book.load(study["id"]), over_sessions.together(study, plan, *tables), study["alpha"])
+
+
+def _over(results: list[dict], number: int) -> dict:
+    """How many findings so many sessions settle together, the verdict on each, and whether the session is the unit."""
     judged = findings.counted(results)
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     return {
         "settled": settled,
         "testable": settled + still_open,
+        "by_session": number >= blocks.SMALLEST,
         "verdicts": {result["id"]: result["verdict"] for result in results},
     }
 

@@ -7,10 +7,10 @@ the same alpha. Those of a claim's comparisons become two p-values of the claim 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
+from plimsoll.analysis import paper_tests
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE = "reproduced", "contradicted", "inconclusive", "not testable here"
-# It holds in one arrangement of what the paper leaves open, and is contradicted in another.
+# It is decided in some arrangement of what the paper leaves open, and not alike in all.
 CONDITIONAL = "conditional"
 UNAVAILABLE = "study not available"
 # Verdicts on one comparison, on a claim of a study that was measured, and all.
@@ -26,7 +26,10 @@ LIKENESS = ("no_difference", "not_lower", "not_higher")
 # p above which nothing points in a direction.
 LOOSE = 0.5
 # How the measured size lies to the one that the paper prints.
-AS_LARGE, SMALLER, LARGER, OPPOSITE = "as large", "smaller", "larger", "opposite"
+AS_LARGE, SMALLER, LARGER, OPPOSITE, UNCLEAR = "as large", "smaller", "larger", "opposite", "of unclear size"
+# A size is as large as a printed one between half and twice of it, on the scale of the test. Half of a printed size is also
+# what a difference must not be shown to be less than.
+AS_LARGE_WITHIN = 2.0
 
 
 class Shown(Protocol):
@@ -37,6 +40,9 @@ class Shown(Protocol):
 
     def below(self, value: float) -> float:
         """p that it is below a value."""
+
+    def turned(self) -> "Shown":
+        """The same with the other sign."""
 
 
 class Bounds(NamedTuple):
@@ -62,7 +68,8 @@ def strength(expected: str, shown: Shown, bounds: Bounds, named: bool) -> Streng
     `expected` is what the paper says of side a: `higher` or `lower`, `no_difference`, `not_lower` or `not_higher`. `named` says
     whether the paper names the size of a difference.
 
-    A difference has two directions, so its one-sided p-values count twice. A difference that is not there contradicts a claimed
+    A difference has two directions, so its one-sided p-values count twice. It is contradicted by one the other way that is
+    shown to be beyond the bound, and so is more than what counts as alike. A difference that is not there contradicts a claimed
     one only if the paper names a size, which is excluded then: the difference is shown to be less than the bound, and nothing
     points in the claimed direction (LOOSE), so that a small difference is never first contradicted and then found. Likeness is
     shown by two one-sided tests, the larger p of which counts (Schuirmann 1987), and opposed by a difference that is shown to
@@ -72,11 +79,11 @@ def strength(expected: str, shown: Shown, bounds: Bounds, named: bool) -> Streng
     if expected == "higher":
         supports = _twice(shown.above(0))
         excluded = shown.below(upper) if named and supports >= LOOSE else 1.0
-        return Strength(supports, _twice(min(shown.below(0), excluded)))
+        return Strength(supports, _twice(min(shown.below(lower), excluded)))
     if expected == "lower":
         supports = _twice(shown.below(0))
         excluded = shown.above(lower) if named and supports >= LOOSE else 1.0
-        return Strength(supports, _twice(min(shown.above(0), excluded)))
+        return Strength(supports, _twice(min(shown.above(upper), excluded)))
     if expected == "not_lower":
         return Strength(shown.above(lower), _twice(shown.below(lower)))
     if expected == "not_higher":
@@ -113,48 +120,48 @@ def _at_least(number: int, p: list[float]) -> float:
     return min(1.0, (len(p) - number + 1) * sorted(p)[number - 1])
 
 
-def of_parts(of_each: Sequence[str]) -> str:
-    """Verdict on a sentence from those on its parts: all that can be asked must be reproduced, and one contradicts. Where some
-    are conditional and the others reproduced, so is the sentence."""
-    asked = {verdict for verdict in of_each if verdict != NOT_TESTABLE}
-    if not asked:
-        return NOT_TESTABLE
-    if CONTRADICTED in asked:
-        return CONTRADICTED
-    if asked == {REPRODUCED}:
-        return REPRODUCED
-    return CONDITIONAL if asked <= {REPRODUCED, CONDITIONAL} else INCONCLUSIVE
+def of_sentence(parts: Sequence[Strength], number: int) -> Strength:
+    """Evidence for and against a sentence from that of its main parts that can be asked; it has `number` main parts in all.
 
-
-def of_arrangements(of_each: Sequence[str], evidence: Sequence[Strength], alpha: float, alpha_opposes: float) -> str:
-    """Verdict on a claim from those in each arrangement of what its paper leaves open, and their evidence.
-
-    It is the one that all have. Otherwise it is conditional if some arrangement bears the claim out and another contradicts it,
-    each with a p that is adjusted for the number of arrangements, as any of them would do (partial conjunction of one).
+    All must be reproduced (intersection-union test), and any of them contradicts it (Bonferroni).
     """
-    if len(set(of_each)) == 1:
-        return of_each[0]
-    if not {REPRODUCED, CONTRADICTED} <= set(of_each):
-        return INCONCLUSIVE
-    for_it, against_it = (_at_least(1, [getattr(one, side) for one in evidence]) for side in Strength._fields)
-    return CONDITIONAL if for_it < alpha and against_it < alpha_opposes else INCONCLUSIVE
+    return Strength(max(one.supports for one in parts), min(1.0, number * min(one.opposes for one in parts)))
 
 
-def size(low: float, high: float, paper: dict | None) -> str:
-    """How an interval of the effect relates to the range that the paper gives (fractions, signed as the effect): `as large` if
-    they overlap, `smaller`, `larger`, or `opposite` in sign; empty if the paper gives none. The papers round some numbers and
-    cut others off, so a printed 14 % stands for what lies between 13 and 15 %."""
-    if not paper or paper["low"] is None or not np.isfinite(low):
-        return ""
-    first, last = paper["low"] - _last_digit(paper["low"]), paper["high"] + _last_digit(paper["high"])
-    if low <= last and high >= first:
+def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: float) -> tuple[str, list[str]]:
+    """Verdict on a claim, and the verdict in each arrangement of what its paper leaves open, from the evidence in each; None is
+    that of an arrangement in which it cannot be asked.
+
+    A verdict that all arrangements share is the claim's, each at the whole level (intersection-union test). Otherwise p is
+    adjusted for their number (Holm), and the claim is conditional if it is still decided in one of them.
+    """
+    alone = [judge(one, alpha, alpha_opposes) if one else NOT_TESTABLE for one in arranged]
+    if len(set(alone)) == 1:
+        return alone[0], alone
+    known = [one for one in arranged if one]
+    adjusted = zip(*(paper_tests.holm([getattr(one, side) for one in known]) for side in Strength._fields), strict=True)
+    each = [judge(Strength(*next(adjusted)), alpha, alpha_opposes) if one else NOT_TESTABLE for one in arranged]
+    return CONDITIONAL if set(each) & {REPRODUCED, CONTRADICTED} else INCONCLUSIVE, each
+
+
+def p_of(arranged: Sequence[Strength | None]) -> float:
+    """p of the decision on a claim: it is below a level where `decide` decides at this level, whatever it decides."""
+    known = [one for one in arranged if one]
+    alike = [max(p) for p in zip(*known, strict=True)] if len(known) == len(arranged) else []
+    return min(1.0, *alike, len(known) * min(min(one) for one in known))
+
+
+def size(shown: Shown, paper: Bounds, alpha: float) -> str:
+    """How a measured effect relates to the range that the paper prints, both on the scale of the test.
+
+    `as large` is an equivalence test (Schuirmann 1987): the effect is shown to be at least half of the smallest and at most
+    twice the largest printed size. Otherwise it is `smaller`, `larger` or `opposite` in sign where that is shown, each
+    direction at half of alpha, and else `of unclear size`.
+    """
+    first, last = paper
+    if first + last < 0:
+        shown, first, last = shown.turned(), -last, -first
+    if max(shown.above(first / AS_LARGE_WITHIN), shown.below(last * AS_LARGE_WITHIN)) < alpha:
         return AS_LARGE
-    middle = (first + last) / 2
-    if middle and (high < 0 < middle or low > 0 > middle):
-        return OPPOSITE
-    return SMALLER if (high < first) == (middle > 0) else LARGER
-
-
-def _last_digit(fraction: float) -> float:
-    """One unit of the last digit that was printed of a percentage, as a fraction; of a whole percentage one point."""
-    return 10.0 ** -max(2, len(str(fraction).partition(".")[2]))
+    answers = ((OPPOSITE, shown.below(0)), (SMALLER, shown.below(first)), (LARGER, shown.above(last)))
+    return next((answer for answer, p in answers if _twice(p) < alpha), UNCLEAR)

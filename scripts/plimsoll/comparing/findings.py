@@ -4,15 +4,16 @@ from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import across, verdicts
 
-TURNED, ONLY_B, ONLY_A, OPEN, ALIKE = (
+TURNED, OTHERWISE, ONLY_B, ONLY_A, OPEN, ALIKE = (
     "reversed",
+    "decided with other conditions",
     "decided in B only",
     "decided in A only",
     "decided in neither",
     "decided alike",
 )
 # In the order in which they are told.
-CHANGES = (TURNED, ONLY_B, ONLY_A)
+CHANGES = (TURNED, OTHERWISE, ONLY_B, ONLY_A)
 STANDINGS = (*CHANGES, ALIKE, OPEN)
 
 
@@ -31,10 +32,12 @@ def _row(a: Mapping, b: Mapping) -> dict:
 
 
 def standing(a: str, b: str) -> str:
-    """What two verdicts on one finding come to."""
+    """What two verdicts on one finding come to: one that is conditional holds in some arrangement, and reverses none."""
     settled = [verdict in verdicts.SETTLED for verdict in (a, b)]
+    if all(settled) and a != b:
+        return OTHERWISE if verdicts.CONDITIONAL in (a, b) else TURNED
     if all(settled):
-        return ALIKE if a == b else TURNED
+        return ALIKE
     return ONLY_A if settled[0] else ONLY_B if settled[1] else OPEN
 
 

@@ -122,8 +122,8 @@ class Page:
 
     def verdicts(self) -> pd.DataFrame | Markdown:
         """The verdicts on the statements that name this figure."""
-        usual = self.results / "claims.json"
-        path = next((path for path in (usual, usual.with_suffix(".csv")) if path.is_file()), usual)
+        usual = self.results / "together.json"
+        path = next((path for path in (usual, self.results / "claims.csv") if path.is_file()), usual)
         results = self._later(path, lambda: _results(path))
         if isinstance(results, Markdown):
             return results

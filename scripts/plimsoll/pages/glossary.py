@@ -63,6 +63,12 @@ SHARED = (
         "adjusts for their number.",
         ("adjusted p", "p is adjusted", "p adjusted", "p for the statement"),
     ),
+    Term(
+        "q",
+        "How large a share of a study's decided findings would be wrong if all were decided whose p is as small as this one's "
+        "(Benjamini and Hochberg).",
+        ("q among",),
+    ),
     Term("margin", "The largest difference that still counts as alike."),
     Term(
         "ratio",
@@ -70,8 +76,8 @@ SHARED = (
     ),
     Term(
         "conditional",
-        "Of a finding: the paper does not say how something was arranged that decides it. One way it is reproduced, another "
-        "way it is contradicted.",
+        "Of a finding: the paper does not say how something was arranged that decides it. It is decided one way, and another "
+        "way it is open, or decided otherwise.",
     ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
     Term(

@@ -19,13 +19,15 @@ from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError, shown
-from plimsoll.pages import asked, formats, glossary, wording
+from plimsoll.pages import asked, formats, glossary, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
 
 REFERENCE = "reference"
 # What is told of a machine, by the names that host.txt has for it.
 OF_MACHINE = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution", "virtualisation")
 NOT_MEASURED = "not measured"
+# Verdicts from all sessions of a study, and their comparisons.
+TOGETHER = verdict_page.FILES[:2]
 # Of a verdict, what the table has besides.
 NUMBERS = ("n_least", "n_most", "p_supports", "p_opposes")
 
@@ -97,7 +99,9 @@ def read(named: Path, folder: Path) -> Column:
     if not folder.is_dir():
         raise PlimsollError(f"{named}: there is no such folder or archive.")
     results = folder / "results" if (folder / "results").is_dir() else folder
-    found = sorted(results.glob("*/claims.json"))
+    judged = sorted(results.glob("*/claims.json"))
+    # Older results have no verdicts of all sessions together.
+    found = [path.with_name(TOGETHER[0]) if path.with_name(TOGETHER[0]).is_file() else path for path in judged]
     if not found:
         raise PlimsollError(
             f"{named} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
@@ -134,7 +138,8 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
         try:
             of_study = findings.of_table(path) if path.suffix == ".csv" else documents.of(path, list[Result], finite=False)
             results |= {result["id"]: result for result in of_study if result["study"] == path.parent.name}
-            comparisons |= wording.by_claim(pd.read_csv(path.with_name("comparisons.csv")))
+            compared = TOGETHER[1] if path.name == TOGETHER[0] else "comparisons.csv"
+            comparisons |= wording.by_claim(pd.read_csv(path.with_name(compared)))
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
                 raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
@@ -280,6 +285,7 @@ def _host(column: Column, folder: Path) -> dict:
         "findings": len(counted),
         **numbers,
         **findings.sizes(counted),
+        "fragile": findings.fragile(counted),
         "link": os.path.relpath(column.page, folder) if column.page else None,
     }
 

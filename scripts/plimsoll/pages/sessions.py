@@ -24,6 +24,7 @@ def shown(told: dict) -> dict:
         "each": {row["id"]: _each(row) for row in told["findings"]} if len(used) > 1 else {},
         "fewest": blocks.SMALLEST,
         "left": blocks.SMALLEST - len(used),
+        "enough": len(used) >= blocks.SMALLEST,
     }
 
 
@@ -41,8 +42,7 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
     alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
     return (
         f"Of {len(used)} sessions: {alike + once + turned} findings were settled in some session, {alike} of them in all and "
-        f"alike, {once} not in all, and {turned} came out differently. Verdicts are those of the newest session "
-        f"({used[-1]['began']}).{_boots(used)}"
+        f"alike, {once} not in all, and {turned} came out differently. Verdicts are from all of them together.{_boots(used)}"
     )
 
 

@@ -33,7 +33,7 @@ MARKS = {
 # Comparisons of a claim on the page; comparisons.csv has all.
 SHOWN = 8
 # What is made of a study's claims, in its folder of results.
-FILES = ("claims.json", "comparisons.csv", "answer.csv", "sessions.json")
+FILES = ("together.json", "together.csv", "answer.csv", "sessions.json")
 # What files that are damaged, or of another version, make of the page.
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, Damaged, jinja2.TemplateError)
 NOT_BUILT, NOT_SELECTED = "Plimsoll has not built this study yet", "the configuration does not select this study"
@@ -175,6 +175,8 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
         "arranged": wording.arranged(result),
+        "fragile": wording.fragile(result),
+        "bound_said": wording.bound(result),
         "unwatched_said": wording.unwatched(result),
         "undecided": wording.undecided(result, rows, given),
         "command": wording.command(result),
@@ -208,7 +210,7 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     labels = list(dict.fromkeys(row["label"] for row in own))
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
-        **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part)},
+        **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
         "asked_said": asked.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 

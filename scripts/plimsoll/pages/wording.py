@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
-from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, percent, significant
+from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
@@ -16,11 +16,20 @@ from plimsoll.planning.forecasts import Given
 USUAL_PROFILE = "quick"
 TOO_FEW = "none: too few"
 NOT_SAID = "The paper does not say how this was arranged, so it was measured in each way."
+# What a verdict in some arrangements says of them.
+IN_ARRANGEMENTS = {
+    verdicts.REPRODUCED: "holds with",
+    verdicts.CONTRADICTED: "is contradicted with",
+    verdicts.INCONCLUSIVE: "is open with",
+    verdicts.NOT_TESTABLE: "is not asked with",
+}
+FRAGILE = "not robust to the number of claims"
 # How our interval lies to the paper's size (claims.verdicts.size).
 AGAINST_PAPER = {
     verdicts.SMALLER: "smaller",
     verdicts.LARGER: "larger",
     verdicts.OPPOSITE: "of the other sign",
+    verdicts.UNCLEAR: verdicts.UNCLEAR,
 }
 
 
@@ -31,11 +40,15 @@ def quantity_of(claim: dict, row: dict) -> str | None:
 
 
 def asked_in_part(result: dict) -> str:
-    """Of a claim of which not all parts can be asked here: those that could, which the verdict is on; empty for another one."""
+    """Of a claim that is decided in part: the parts that could be asked, which the verdict is on, and the asides that are not
+    reproduced; empty for another one."""
     if not result["in_part"]:
         return ""
-    asked = [f"“{part['says']}”" for part in result["parts"] if part["verdict"] != verdicts.NOT_TESTABLE]
-    return f"Asked here: {'; '.join(asked)}."
+    told = [part for part in result["parts"] if part["verdict"] != verdicts.NOT_TESTABLE]
+    but = [part for part in told if part.get("aside") and part["verdict"] != verdicts.REPRODUCED]
+    asked = "; ".join(f"“{part['says']}”" for part in told if part not in but)
+    aside = "; ".join(f"“{part['says']}” is {part['verdict']}" for part in but)
+    return f"Asked here: {asked}." + (f" An aside: {aside}." if aside else "")
 
 
 def kind(claim: dict) -> str:
@@ -121,7 +134,7 @@ def size(claim: dict) -> str:
     low, high = percent(paper["low"]), percent(paper["high"])
     said = low if low == high else f"{low} to {high}"
     if ours == verdicts.AS_LARGE:
-        return f"The paper says {said}, which our interval includes."
+        return f"The paper says {said}; ours is as large (between half and twice of it)."
     # A bound can hold, and so be reproduced, by an effect of the other sign.
     only = claim["verdict"] == verdicts.REPRODUCED and ours != verdicts.OPPOSITE
     return f"{'The direction only: the' if only else 'The'} paper says {said}; ours is {AGAINST_PAPER[ours]}."
@@ -134,30 +147,72 @@ def on_the_whole(claim: dict) -> str:
         return ""
     show = one_scale(shower(claim), whole)
     effect = interval(whole["effect"], whole["low"], whole["high"], show)
-    return f"On the whole: {effect}, the average of {whole['cells']} comparisons over {whole['n']} blocks."
+    return f"On the whole: {effect}, the average of {whole['cells']} comparisons over {whole['n']} blocks{_votes(whole)}."
+
+
+def _votes(whole: dict) -> str:
+    """Whose votes an average is of, if comparisons do not count alike: benchmarks, and metrics of one run."""
+    benchmarks, runs = (whole.get(key, whole["cells"]) for key in ("benchmarks", "runs"))
+    shares = [f"each of {benchmarks} benchmarks has one vote"] if 1 < benchmarks < whole["cells"] else []
+    shares += ["metrics of one run share theirs"] if runs < whole["cells"] else []
+    return f" ({', and '.join(shares)})" if shares else ""
+
+
+def bound(claim: dict) -> str:
+    """A sentence on what holds for all comparisons of an open claim, or of its part, together; empty if that is not known."""
+    known = claim.get("bound")
+    if claim["verdict"] != verdicts.INCONCLUSIVE or not known:
+        return ""
+    show = shower(claim)
+    ends = (("lower", "lower", -1), ("upper", "higher", 1))
+    told = [
+        f"none is {word} by more than {_unsigned(show(known[end]))}"
+        if sign * known[end] > 0
+        else f"all are {'higher' if sign < 0 else 'lower'} by at least {_unsigned(show(known[end]))}"
+        for end, word, sign in ends
+        if not missing(known[end])
+    ]
+    return f"Of all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
+
+
+def _unsigned(told: str) -> str:
+    return told.lstrip("+" + MINUS)
+
+
+def fragile(claim: dict) -> str:
+    """A sentence on a decided claim with its q; empty for one that has none."""
+    if missing(claim.get("q")) or claim["verdict"] not in verdicts.SETTLED:
+        return ""
+    return f"q among the study's claims: {p_value(claim['q'])}{'' if claim['robust'] else f', so it is {FRAGILE}'}."
 
 
 def arranged(claim: dict) -> str:
     """Sentences on what each arrangement of what the paper leaves open came to, for the claim or for each of its parts; empty
     if it makes no difference here."""
-    parts = [f"Of “{part['says']}”: {told}." for part in claim["parts"] if (told := _by_arrangement(part))]
-    whole = _by_arrangement(claim)
-    told = parts or ([f"{capital(whole)}."] if whole else [])
-    return " ".join([NOT_SAID, *told]) if told else ""
+    parts = [f"“{part['says']}” {told}." for part in claim["parts"] if (told := conditions(part))]
+    told = [f"It {whole}."] if (whole := conditions(claim)) else []
+    return " ".join([NOT_SAID, *told, *parts]) if told or parts else ""
 
 
-def _by_arrangement(claim: dict) -> str:
+def conditions(claim: dict) -> str:
+    """With which arrangements of what the paper leaves open a claim, or its part, holds, is contradicted, or is open, with the
+    effect in each; empty where none makes a difference."""
     arrangements = claim.get("arrangements") or {}
-    return "; ".join(f"{words}: {one['verdict']}{_effect_there(claim, one)}" for words, one in arrangements.items())
+    by_verdict = {
+        verdict: [_arrangement(claim, words, one) for words, one in arrangements.items() if one["verdict"] == verdict]
+        for verdict in IN_ARRANGEMENTS
+    }
+    return "; ".join(f"{IN_ARRANGEMENTS[verdict]} {' and with '.join(told)}" for verdict, told in by_verdict.items() if told)
 
 
-def _effect_there(claim: dict, one: dict) -> str:
-    """The average in an arrangement, or the range of its effects."""
-    if whole := one["whole"]:
-        return f", {interval(whole['effect'], whole['low'], whole['high'], one_scale(shower(claim), whole))}"
-    if missing(one["effect_least"]):
-        return ""
-    return f", {_range(one['effect_least'], one['effect_most'], shower(claim))}"
+def _arrangement(claim: dict, words: str, one: dict) -> str:
+    """An arrangement with the average in it, the range of its effects, or the reason why it is left out."""
+    show = shower(claim)
+    if whole := one.get("whole"):
+        return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
+    if not missing(one.get("effect_least")):
+        return f"{words} ({_range(one['effect_least'], one['effect_most'], show)})"
+    return f"{words} ({one['reason']})" if one.get("reason") else words
 
 
 def rests_on(claim: dict, rows: list[dict]) -> str:

@@ -114,6 +114,8 @@ def text(
     beside = [f"{sizes['as_large']} of the {sizes['sized']} with a printed size as large as that"] if sizes["sized"] else []
     beside += [f"{sizes['in_part']} in part"] if sizes["in_part"] else []
     numbers[0] += f" ({'; '.join(beside)})" if beside else ""
+    fragile = findings.fragile(counted)
+    numbers += [f"{fragile} of the decided {wording.FRAGILE}"] if fragile else []
     lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
@@ -123,6 +125,7 @@ def text(
         lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
+        lines += _wrapped(wording.fragile(result) if result.get("robust") is False else "", "    ", width)
         lines += _wrapped(wording.unwatched(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is settled here.")
@@ -174,10 +177,11 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
 
     told, pages = [], [folder / "claims.html"]
     for name, study in studies.items():
-        if not (folder / name / "claims.json").is_file():
+        verdicts_of, compared = (folder / name / file for file in verdict_page.FILES[:2])
+        if not verdicts_of.is_file():
             told.append(f"{name}: no verdicts yet; make reproduce STUDIES={name} makes them.")
             continue
-        results, comparisons = verdict_page.read(folder / name / "claims.json", folder / name / "comparisons.csv")
+        results, comparisons = verdict_page.read(verdicts_of, compared)
         rows = comparisons.to_dict("records")
         for row in rows:
             row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})

@@ -11,7 +11,7 @@ from plimsoll import workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, views
-from plimsoll.designs.interference.factors import OTHERS, PLACEMENTS, REST, SAME
+from plimsoll.designs.interference.factors import BREAKING, OTHERS, PLACEMENTS, REST, SAME, InterferenceCell
 from plimsoll.interchange import Plan
 
 # Factors in which the views of one microservice differ.
@@ -136,6 +136,12 @@ def arrangements(plan: Plan) -> dict[str, Plan]:
             kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
             plans[words] = {**plan, "cells": kept}
     return plans
+
+
+def unfit(cell: InterferenceCell) -> str | None:
+    """Why a placement of clients and servers breaks what the case of a cell is, in words."""
+    served = any(workloads.find(name).roles for name in cell["members"])
+    return BREAKING.get((cell["case"], cell["placement"])) if served else None
 
 
 def lacks(plan: Plan) -> dict[str, str]:

@@ -13,6 +13,9 @@ PLACEMENTS = {
     SAME_CORE: "client and server on one core",
     OTHER_CORE: "client and server on a core each",
 }
+# Placements that break what a case is: statements about the case are not asked in them.
+OTHERS_CORE = "with limits each container has a core of its own, and the server would be on that of its client's partner"
+BREAKING = {("3b", OTHER_CORE): OTHERS_CORE}
 SIZES: tuple[str, ...] = ()
 OF_OBSERVATION = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_seconds", "wall_seconds")
 OF_RUN = ("iterations", "counted", "share_counted")

@@ -228,6 +228,11 @@ def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
     return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
 
 
+def unfit(cell: NestingCell) -> str | None:
+    """None: every cell is what its levels say, however it is arranged."""
+    return None
+
+
 def lacks(plan: NestingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     cores = plan["cores"]

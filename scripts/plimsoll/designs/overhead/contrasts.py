@@ -82,6 +82,11 @@ def arrangements(plan: OverheadPlan) -> dict[str, OverheadPlan]:
     return {"": plan}
 
 
+def unfit(cell: OverheadCell) -> str | None:
+    """None: every cell is what its levels say, however it is arranged."""
+    return None
+
+
 def lacks(plan: OverheadPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     missing = {}

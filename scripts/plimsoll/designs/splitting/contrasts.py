@@ -213,6 +213,11 @@ def arrangements(plan: SplittingPlan) -> dict[str, SplittingPlan]:
     return {"": plan}
 
 
+def unfit(cell: SplittingCell) -> str | None:
+    """None: every cell is what its levels say, however it is arranged."""
+    return None
+
+
 def lacks(plan: SplittingPlan) -> dict[str, str]:
     """What claims may need and this host does not have, or nobody measures, in words."""
     known = [cell for cell in plan["cells"].values() if not cell["reason"]]

@@ -49,6 +49,11 @@ def arrangements(plan: TuningPlan) -> dict[str, TuningPlan]:
     return {"": plan}
 
 
+def unfit(cell: TuningCell) -> str | None:
+    """None: every cell is what its levels say, however it is arranged."""
+    return None
+
+
 def lacks(plan: TuningPlan) -> dict[str, str]:
     """What claims may need that the profile's data are too small for, in words."""
     least = min((size for cell in plan["cells"].values() for size in cell["sizes"].values()), default=0)

@@ -18,7 +18,7 @@ from tests.bench.calibration.study import ALPHA, Judged, contrasts
 WHOLE = 3
 # The verdicts that assert something, and what they are called in the table.
 ASSERTING = {verdicts.REPRODUCED: "found", verdicts.CONTRADICTED: "refused", verdicts.CONDITIONAL: "conditional"}
-SIZES = (verdicts.AS_LARGE, verdicts.SMALLER, verdicts.LARGER, verdicts.OPPOSITE)
+SIZES = (verdicts.AS_LARGE, verdicts.SMALLER, verdicts.LARGER, verdicts.OPPOSITE, verdicts.UNCLEAR)
 
 
 def main(processes: int | None = None) -> None:

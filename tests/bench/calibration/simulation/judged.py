@@ -3,7 +3,7 @@
 import numpy as np
 from plimsoll.analysis import blocks, paper_tests
 from plimsoll.analysis.blocks import Mean
-from plimsoll.claims import book, findings, quantities, verdicts
+from plimsoll.claims import book, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from scipy import special
 
@@ -14,24 +14,24 @@ from tests.bench.calibration.study import ALPHA, Judged, arranged, contrasts
 
 class Inner:
     """The claims of a world on all draws, by the functions that evaluate.one calls: the quantity's differences, Mean,
-    strength, together, judge and of_arrangements. What is the same for several claims is computed once."""
+    strength, together, of_sentence and decide. What is the same for several claims is computed once."""
 
     def __init__(self, world: World, values: np.ndarray):
         self.world, self.values, self.known = world, values, {}
 
     def judge(self, claim: dict) -> list[Judged]:
         """One result per draw."""
-        parts = book.parts_of(claim) or [claim]
-        judged = [self._arrangements(part, Levels(ALPHA, ALPHA / len(parts))) for part in parts]
-        if len(parts) == 1:
-            return judged[0]
-        return [Judged(verdicts.of_parts([one.verdict for one in of]), "", np.nan, np.nan) for of in zip(*judged, strict=True)]
+        if "parts" not in claim:
+            return self._arrangements(claim)
+        parts = book.parts_of(claim)
+        judged = [self._one(part, Levels(ALPHA, ALPHA / len(parts))) for part in parts]
+        return [_of_sentence([evidence for _, evidence in of_draw]) for of_draw in zip(*judged, strict=True)]
 
-    def _arrangements(self, claim: dict, levels: Levels) -> list[Judged]:
-        of_each = [self._one(one, levels) for one in arranged(claim)]
+    def _arrangements(self, claim: dict) -> list[Judged]:
+        of_each = [self._one(one, Levels(ALPHA, ALPHA)) for one in arranged(claim)]
         if len(of_each) == 1:
             return [judged for judged, _ in of_each[0]]
-        return [_agreeing(of_draw, levels) for of_draw in zip(*of_each, strict=True)]
+        return [_agreeing(of_draw) for of_draw in zip(*of_each, strict=True)]
 
     def _one(self, claim: dict, levels: Levels) -> list[tuple[Judged, verdicts.Strength]]:
         """The result of each draw, and its evidence."""
@@ -43,7 +43,7 @@ class Inner:
         rows = None if average and truths.expected(claim) not in verdicts.LIKENESS else self._evidence(claim, found)
         whole = (truths.signs(self.world, claim)[:, None] * found).mean(axis=1)
         of_average = _strengths(claim, whole, truths.bounds(self.world, claim)) if average else None
-        judged, magnitude = [], findings.paper_magnitude(claim)
+        judged, means = [], _means(whole)
         # An order has no one average to tell.
         ends = [(np.nan, np.nan)] * len(found) if "order" in claim else _intervals(whole, claim)
         for draw, (low, high) in enumerate(ends):
@@ -53,7 +53,8 @@ class Inner:
                     evidence = evidence._replace(supports=1.0)
             else:
                 evidence = verdicts.together(rows[draw], holds)
-            result = Judged(verdicts.judge(evidence, *levels), verdicts.size(low, high, magnitude), low, high)
+            size = judging.size_of(claim, quantity, {"shown": means[draw], "low": low}, levels.supports)
+            result = Judged(verdicts.judge(evidence, *levels), size, low, high)
             judged.append((result, evidence))
         return judged
 
@@ -76,18 +77,27 @@ class Inner:
 
 
 def _strengths(claim: dict, differences: np.ndarray, bounds: verdicts.Bounds) -> list[verdicts.Strength]:
-    """Evidence of each row of differences; Mean.of for all of them at once."""
+    """Evidence of each row of differences."""
+    named = bool((findings.paper_magnitude(claim) or {}).get("low"))
+    return [verdicts.strength(truths.expected(claim), mean, bounds, named) for mean in _means(differences)]
+
+
+def _means(differences: np.ndarray) -> list[Mean]:
+    """Mean.of for each row of differences, all at once."""
     n = differences.shape[-1]
     middle, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
     known = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, middle, np.nan)
-    named = bool((findings.paper_magnitude(claim) or {}).get("low"))
-    means = (Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True))
-    return [verdicts.strength(truths.expected(claim), mean, bounds, named) for mean in means]
+    return [Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True)]
 
 
-def _agreeing(of_each: tuple[tuple[Judged, verdicts.Strength], ...], levels: Levels) -> Judged:
+def _of_sentence(parts: list[verdicts.Strength]) -> Judged:
+    """The result of one draw of a sentence of several parts."""
+    return Judged(verdicts.judge(verdicts.of_sentence(parts, len(parts)), ALPHA, ALPHA), "", np.nan, np.nan)
+
+
+def _agreeing(of_each: tuple[tuple[Judged, verdicts.Strength], ...]) -> Judged:
     """The result of one draw from those in each arrangement; the size is that of all which have the verdict."""
-    verdict = verdicts.of_arrangements([one.verdict for one, _ in of_each], [evidence for _, evidence in of_each], *levels)
+    verdict, _ = verdicts.decide([evidence for _, evidence in of_each], ALPHA, ALPHA)
     sizes = {one.size for one, _ in of_each if one.verdict == verdict} or {one.size for one, _ in of_each}
     return Judged(verdict, sizes.pop() if len(sizes) == 1 else "", np.nan, np.nan)
 

@@ -136,7 +136,7 @@ def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
     if said in ("lower", "not_higher"):
         found, said, lower, upper = -found, {"lower": "higher", "not_higher": "not_lower"}[said], -upper, -lower
     so, against = {
-        "higher": (found > TINY, found < (upper if named else 0) - TINY),
+        "higher": (found > TINY, found < (upper if named else lower) - TINY),
         "not_lower": (found > lower + TINY, found < lower - TINY),
         "no_difference": ((found > lower + TINY) & (found < upper - TINY), (found < lower - TINY) | (found > upper + TINY)),
     }[said]
