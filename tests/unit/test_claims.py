@@ -147,7 +147,7 @@ def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, 
     splitting = designs.find("splitting").contrasts
     asked, lacking = splitting.asking(planned, liu2020), splitting.lacks(planned)
     # Docker on the host's network is off in the configuration.
-    assert set(lacking) == {"core_samples", "docker_host_network", "unprofiled"}
+    assert set(lacking) == {"core_samples", "docker_host_network", "shared_ipc", "unprofiled"}
     without = [
         (part["id"], part.get("says"))
         for claim in claims["liu2020"]

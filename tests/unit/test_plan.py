@@ -77,7 +77,7 @@ def test_two_cores_give_every_runtime_and_scheme(make, small_host):
             for s in ("E1", "E2", "O1", "O2")
         ),
         *(("bare", s) for s in ("E1", "O1")),
-        ("docker-ptrace", "E1"),
+        *(("docker-ptrace", s) for s in ("E1", "E2", "O1", "O2")),
     }
     # Bare metal runs more often, as the square root of the number of deployments that are compared with it.
     often = {cell["launch"]: cell["per_block"] for cell in measurable if "per_block" in cell}
@@ -93,7 +93,7 @@ def test_cells_that_the_host_cannot_do_stay_with_the_reason(make, small_host):
     impossible = [cell for cell in make(small_host)["cells"].values() if cell["reason"]]
     unseen = [cell for cell in impossible if "does not count" in cell["reason"]]
     assert {cell["hardware"] for cell in impossible if cell not in unseen} == {"numa"}
-    schemes = {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6)), "S1"}
+    schemes = {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6)), "H1", "S1"}
     assert {cell["scheme"] for cell in impossible} == schemes
     others = [cell["reason"] for cell in impossible if cell not in unseen]
     assert all("memory node" in reason or "is not defined here" in reason for reason in others)
@@ -166,7 +166,7 @@ def test_cells_that_are_compared_have_one_problem_size(make, paper_host, small_h
 def test_over_subscribed_runs_yield_and_exact_ones_do_not(make, small_host):
     for cell in make(small_host)["cells"].values():
         if "yielding" not in cell["experiments"]:
-            assert cell["mpi_parameters"] == ({"mpi_yield_when_idle": 1} if cell["mode"] == "over" else {})
+            assert cell["mpi_parameters"] == ({"mpi_yield_when_idle": 1} if cell["mode"] != "exact" else {})
             assert not cell["keep_timeouts"]
 
 

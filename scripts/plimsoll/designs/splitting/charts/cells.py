@@ -11,7 +11,7 @@ from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
-MODES = {"exact": "exactly subscribed", "over": "over-subscribed"}
+MODES = {"exact": "exactly subscribed", "over": "over-subscribed", "halved": "over-subscribed on half of the cores"}
 LEVELS = {"any": "ANY", "pin": "PIN", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
 COLUMNS = (
     *OF_DEPLOYMENT,
