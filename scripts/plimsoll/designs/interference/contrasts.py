@@ -13,6 +13,7 @@ from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, views
 from plimsoll.designs.interference.factors import OTHERS, PLACEMENTS, REST, SAME
 from plimsoll.interchange import Plan
+from plimsoll.planning import availability
 
 # Factors in which the views of one microservice differ.
 FACTORS = ("case", "co_runner", "runtime")
@@ -144,12 +145,13 @@ def lacks(plan: Plan) -> dict[str, str]:
     missing = {}
     if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
         missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
-    longest = max((cell["window_seconds"] or 0 for cell in plan["cells"].values()), default=0)
+    windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
+    longest = max(windows, default=0)
     if 0 < longest < LONG_WINDOW:
         missing["long_windows"] = (
             f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
             "is another question"
-        )
+        ) + availability.in_time(plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}")
     return missing
 
 

@@ -216,7 +216,8 @@ def _details(
     return {
         "places": described,
         # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
-        "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
+        "restricted": affinity.LEVELS[cell["affinity"]].bound
+        or any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
         "everything": everything,
         "parameters": parameters,
         "short": benchmark.short(*wanted, *memory),

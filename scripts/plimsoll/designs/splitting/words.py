@@ -13,6 +13,7 @@ LEVELS = {
     "affinity": {
         "any": "any processor",
         "pin": "each rank on a core of its own",
+        "mem": "memory bound to its node",
         "cpu": "each container on cores of its own",
         "cpumem": "each container on cores and memory of its own",
         "cpumempin": "each container on cores and memory of its own, its ranks pinned",
@@ -31,7 +32,6 @@ LEVELS = {
         "beyond": "more containers than cores",
         "alone": "one rank alone",
     },
-    "mems": {"bound": "memory bound to its node", "free": "memory of any node"},
 }
 GLOSSARY = (
     Term("UMA", "A hardware setting: the cores of one socket, with one memory."),
@@ -52,6 +52,7 @@ GLOSSARY = (
     ),
     Term("any processor (ANY)", "No affinity: the ranks may use all cores of the setting.", ("any processor", "ANY")),
     Term("PIN", "Each rank is bound to a core of its own.", ("each rank on a core of its own", "PIN")),
+    Term("MEM", "Memory is bound to the nodes of the setting, and processors are free.", ("memory bound to its node",)),
     Term("CPU (affinity)", "Each container has cores of its own.", ("each container on cores of its own",)),
     Term(
         "CPUMEM, CPUMEMPIN",
@@ -92,7 +93,7 @@ GLOSSARY = (
     ),
 )
 # Factors that only claims name.
-CLAIMED = ("granularity", "mems")
+CLAIMED = ("granularity",)
 # Yielding is as usual with the standard sizes: study.yield_by_mode.
 STANDARD = "standard"
 

@@ -12,7 +12,7 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
 MODES = {"exact": "exactly subscribed", "over": "over-subscribed", "halved": "over-subscribed on half of the cores"}
-LEVELS = {"any": "ANY", "pin": "PIN", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
+LEVELS = {"any": "ANY", "pin": "PIN", "mem": "MEM", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
 COLUMNS = (
     *OF_DEPLOYMENT,
     *("containers", "ranks_per_container", "n", "censored", "planned", "mean", "median", "minimum", "maximum", "sd"),
