@@ -26,7 +26,7 @@ NUMBERS = {
     "amaral2015": 38,
     "li2018": 35,
     "li2018-hadoop": 10,
-    "plimsoll2026": 15,
+    "plimsoll2026": 17,
 }
 REFERENCE = paths.PROJECT / "config/reference"
 
@@ -194,6 +194,47 @@ def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu20
     for contrast in found:
         for side in (contrast.a, contrast.b):
             assert side.reference.split("/")[2] == "E1" and side.reference.split("/")[3:] == side.cell.split("/")[3:]
+
+
+def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):
+    splitting = designs.find("splitting").contrasts
+    arranged = splitting.arrangements(made(small_host))
+    assert list(arranged) == ["Docker's default seccomp filter", "process_vm_readv allowed in Docker"]
+    usual, allowed = (splitting.asking(plan, liu2020) for plan in arranged.values())
+    claim = splitting.elsewhere(by_id(claims, 22))
+    in_place = [contrast.a.cell.replace("/docker/", "/docker-ptrace/") for contrast in usual(claim)]
+    assert [contrast.a.cell for contrast in allowed(claim)] == in_place
+    assert {contrast.b.cell.split("/")[3] for contrast in allowed(claim)} == {"bare"}
+    # Losses have their reference in the same arrangement.
+    (part,) = [part for part in by_part(by_id(claims, 28)) if part.get("says", "").startswith("and than")]
+    for contrast in allowed(splitting.elsewhere(part)):
+        for side in (contrast.a, contrast.b):
+            assert side.cell.split("/")[3] == side.reference.split("/")[3] != "docker"
+
+
+def test_a_comparison_is_arranged_as_a_whole_or_not_at_all(claims, liu2020, made, small_host):
+    splitting = designs.find("splitting").contrasts
+    usual, allowed = (splitting.asking(plan, liu2020) for plan in splitting.arrangements(made(small_host)).values())
+    # The other Docker has no cells with affinity, and none of EP-DGEMM.
+    for number in (118, 82):
+        assert allowed(by_id(claims, number)) == usual(by_id(claims, number))
+    one_container = [contrast.a for contrast in allowed(by_id(claims, 57)) if "/docker" in contrast.a.cell]
+    assert {(side.cell.split("/")[3], side.cell.split("/")[-1] in ("dgemm", "stream")) for side in one_container} == {
+        ("docker", True),
+        ("docker-ptrace", False),
+    }
+
+
+def test_where_the_other_docker_is_off_there_is_one_arrangement(config, liu2020, small_host):
+    settings = {**config, "runtimes": {**config["runtimes"], "docker-ptrace": "off"}}
+    plan = planner.make(liu2020, studies.profile("quick"), small_host, settings, {})
+    assert list(designs.find("splitting").contrasts.arrangements(plan)) == ["Docker's default seccomp filter"]
+
+
+def test_cpu_affinity_of_one_socket_is_that_of_cpumem(claims, liu2020, made, small_host):
+    splitting = designs.find("splitting").contrasts
+    found = splitting.asking(made(small_host), liu2020)(splitting.elsewhere(by_id(claims, 106)))
+    assert {(c.a.cell.split("/")[4], c.b.cell.split("/")[4]) for c in found} == {("cpumem", "any")}
 
 
 def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small_host):

@@ -7,7 +7,7 @@ from plimsoll.claims.encodings import WHOLE
 
 
 def by_others(results: Sequence[dict]) -> list[dict]:
-    """The results of all studies, with the verdicts of other studies' claims (`answered_by`) where a study's own cells give none.
+    """The results of all studies, with verdicts of other studies' claims (`answered_by`) where a study's own cells give none.
 
     `answered` says in a sentence which claim answers, or which study would have to be measured.
     """

@@ -68,8 +68,8 @@ def _read(path: Path) -> dict:
 
 
 def load_all() -> dict[str, list[dict]]:
-    """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition, or is
-    `answered_by` one that is not there."""
+    """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition, or
+    is `answered_by` one that is not there."""
     books = {study: load(study) for study in names()}
     first = {claim["id"]: claim for claims in books.values() for claim in claims}
     for claim in first.values():

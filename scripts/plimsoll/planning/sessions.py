@@ -123,7 +123,7 @@ def note(session: Session, fresh: dict[str, str]) -> None:
 
 
 def freeze(folder: Path, encodings: Mapping[str, str]) -> None:
-    """Write down how claims are encoded (their digests, by id), and when: before a session's first record, and never after it."""
+    """Write down how claims are encoded (digests by id), and when: before a session's first record, and never after it."""
     if not record.any_below(folder):
         record.write(folder / FILE, {**read(folder), "encodings": dict(encodings), "encoded": time.time()})
 

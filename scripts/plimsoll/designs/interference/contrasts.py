@@ -148,10 +148,11 @@ def lacks(plan: Plan) -> dict[str, str]:
     windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
     longest = max(windows, default=0)
     if 0 < longest < LONG_WINDOW:
+        longer = availability.in_time(plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}")
         missing["long_windows"] = (
             f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
-            "is another question"
-        ) + availability.in_time(plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}")
+            f"is another question{longer}"
+        )
     return missing
 
 

@@ -254,7 +254,9 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
     if cores < 4:
         missing["cores_4"] = f"4 cores, and here are {cores}"
     if (most := most_children(plan)) < CHILDREN:
-        missing["children_256"] = f"{CHILDREN} children in one parent and in several, and {most} are measured (nesting.children of the profile)"
+        missing["children_256"] = (
+            f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
+        )
     return missing
 
 

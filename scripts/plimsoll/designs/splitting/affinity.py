@@ -29,8 +29,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the factor: its mapping, how many sockets a hardware setting needs for it, whether the containers have cores of
-    their own, and whether they are `bound` also to a place that leaves nothing out."""
+    """A level of the factor: its mapping, how many sockets a hardware setting needs for it, whether the containers have cores
+    of their own, and whether they are `bound` also to a place that leaves nothing out."""
 
     mapping: Callable[[Setting, Scheme, bool], list[Place]]
     sockets: int = 1

@@ -83,10 +83,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
         yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
         levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
         for runtime, level, yielding, section in levels:
-            if (
-                config["runtimes"].get(runtime, "off") == "off"
-                or (row.containers > 1 and not _several(runtime, level))
-            ):
+            if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not _several(runtime, level)):
                 continue
             cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
             cell["host"] = sizing.of(host)["host"]

@@ -265,7 +265,8 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
     }
     # Cells that are planned and cannot be measured say why themselves.
     planned = {cell["runtime"] for cell in plan["cells"].values()}
-    missing |= {need: f"{what}, which the configuration has off" for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
+    off = {need: what for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
+    missing |= {need: f"{what}, which the configuration has off" for need, what in off.items()}
     if not any(cell["hardware"] == "numa" for cell in known):
         missing["numa"] = "two sockets with a memory node each"
     if max((cell["ranks"] for cell in exact), default=0) != RANKS:

@@ -55,10 +55,10 @@ def lacks(plan: TuningPlan) -> dict[str, str]:
     least = min((size for cell in plan["cells"].values() for size in cell["sizes"].values()), default=0)
     if least >= GIGABYTES * 10**9:
         return {}
+    longer = availability.in_time(plan, len(plan["cells"]), _seconds(plan, least), f"tuning.megabytes: {1000 * GIGABYTES}")
     return {
         "gigabytes": f"jobs on {GIGABYTES} GB or more: of one on {least / 1e6:.0f} MB most of the time is Hadoop's own, "
-        "few tasks run at once, and there is little to merge"
-        + availability.in_time(plan, len(plan["cells"]), _seconds(plan, least), f"tuning.megabytes: {1000 * GIGABYTES} and more")
+        f"few tasks run at once, and there is little to merge{longer}"
     }
 
 
