@@ -212,12 +212,13 @@ def test_a_series_ends_where_measuring_does(plan_of, amaral2015):
 def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
     assert contrasts.lacks(of_paper) == {}
     small = contrasts.lacks(plan_of(host={**small_host, "open_vswitch": "user space"}, without=NO_KVM))
-    assert set(small) == {"cores_4", "children_256", "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
+    of_size = {"children_256", "nested_trend"}
+    assert set(small) == {"cores_4", *of_size, "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
     reason = "virtual machines on the host's own processor (no virtual machine boots with KVM here)"
     assert small["vm"] == f"{reason}; emulated ones say nothing about speed"
     # A virtual machine on a virtual machine boots, and says nothing about virtual machines on a host.
     nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
-    assert set(nested) == {"children_256", "hardware_virtualisation", "two_machines"}
+    assert set(nested) == {*of_size, "hardware_virtualisation", "two_machines"}
 
 
 def test_children_are_divided_among_parents_up_to_the_cores_and_beyond(plan_of, amaral2015):

@@ -45,6 +45,8 @@ NO_SPEED = "emulated ones say nothing about speed"
 FILLED = 1000
 # Parents that work at once, of the children that the paper's claims are about.
 FEW, CHILDREN = ["4"], 256
+# Of a trend, at least.
+LEVELS = 3
 # What claims vary by saying so.
 VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
@@ -253,11 +255,25 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
         missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
     if cores < 4:
         missing["cores_4"] = f"4 cores, and here are {cores}"
+    if (numbers := _from_the_cores_on(plan)) < LEVELS:
+        missing["nested_trend"] = (
+            f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured (nesting.children in "
+            f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+        )
     if (most := most_children(plan)) < CHILDREN:
         missing["children_256"] = (
             f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
         )
     return missing
+
+
+def _from_the_cores_on(plan: NestingPlan) -> int:
+    """How many numbers of nested containers with a child each are measured, from as many as there are cores on."""
+    there = [
+        cell for cell in plan["cells"].values() if (cell["task"], cell["children"], cell["reason"]) == (CREATION, "1", None)
+    ]
+    levels = {int(cell["instances"]) for cell in there}
+    return sum(FROM in words_of(level, levels, plan["cores"]) for level in levels)
 
 
 def no_machines(plan: NestingPlan) -> str | None:
