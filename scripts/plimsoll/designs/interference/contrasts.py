@@ -10,7 +10,7 @@ from itertools import product
 from plimsoll import workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.interference.cells import BASELINE, views
+from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
 from plimsoll.designs.interference.factors import OTHERS, PLACEMENTS, REST, SAME
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
@@ -59,14 +59,14 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     # Named alike on both sides, a factor is like a scope's.
     alike = {factor for factor in a if a.get(factor) == b.get(factor)} - {"statistic"}
     varying = ({*a, *b} - alike) & set(FACTORS)
-    if b.get("case") == [BASELINE]:
+    if b.get("case") and all(_alone_in(case) for case in b["case"]):
         # A microservice that runs alone has no co-runner, whoever the claim names on the other side.
         varying.add("co_runner")
     side_a = [
         view
         for view in of_a
         if _is(view, {**scope, **a})
-        and (view["case"] != BASELINE or "case" in {**a, **scope})
+        and (view["co_runner"] != NOBODY or "case" in {**a, **scope})
         and not _left_out(view, book.listed(claim, "except"))
     ]
     if quantities.find(claim.get("quantity")).one_side:
@@ -84,6 +84,11 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     return pairs
 
 
+def _alone_in(case: str) -> bool:
+    """Whether a case has one microservice."""
+    return sum(map(len, CASES[case]["containers"])) == 1
+
+
 def _left_out(view: dict, exceptions: list[dict]) -> bool:
     return any(_is(view, levels) for levels in exceptions)
 
@@ -98,7 +103,7 @@ def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = No
         return True
     if REST in levels:
         return view not in (beside or [])
-    if view["co_runner"] == "none":
+    if view["co_runner"] == NOBODY:
         return False
     shared = set(workloads.find(view["benchmark"]).resources) & set(workloads.find(view["co_runner"]).resources)
     return (
