@@ -28,7 +28,7 @@ GLOSSARY = (
     ),
     Term(
         "running alone without limits (case 1a)",
-        "A microservice alone in a container that has both cores, which says what a second one is worth. The papers have no such "
+        "A microservice alone in a container with both cores, which says what a second one is worth. The papers have no such "
         "case.",
         ("running alone without limits", "case 1a"),
     ),
