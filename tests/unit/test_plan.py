@@ -83,7 +83,7 @@ def test_two_cores_give_every_runtime_and_scheme(make, small_host):
     often = {cell["launch"]: cell["per_block"] for cell in measurable if "per_block" in cell}
     assert often == {
         "uma/exact/E1/bare/any/default/standard/plain": 5,
-        "uma/over/O1/bare/any/enabled/standard/plain": 6,
+        "uma/over/O1/bare/any/enabled/standard/plain": 7,
     }
     assert len(made["order"]) == sum(cell.get("per_block", 1) for cell in measurable) * made["repetitions"]
     assert all(cell["hardware"] == "uma" for cell in measurable)
