@@ -43,8 +43,10 @@ def wanted(
     One run of a pair measures both its members.
     """
     cells = []
+    # All cells share what the host has, whichever microservices an experiment is about.
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    of_host = _of_host(list(dict.fromkeys(benchmarks)), profile["interference"], host, config.get("programs") or {})
     for name, experiment in study["experiments"].items():
-        of_host = _of_host(experiment["benchmark"], profile["interference"], host, config.get("programs") or {})
         for runtime in experiment["runtime"]:
             if config["runtimes"].get(runtime, "off") == "off":
                 continue
@@ -201,7 +203,8 @@ def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
     item = {**study["figures"], **study.get("tables", {})}[name]
     wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
     placements = item.get("placement", [FREE])
-    return [cell for cell in plan["cells"].values() if wanted & set(cell["members"]) and cell["placement"] in placements]
+    of_papers = (cell for cell in plan["cells"].values() if len(cell["members"]) > 1 or cell["case"] == BASELINE)
+    return [cell for cell in of_papers if wanted & set(cell["members"]) and cell["placement"] in placements]
 
 
 def memory_share(profile: dict) -> float:
