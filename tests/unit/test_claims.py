@@ -265,7 +265,8 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
                 rows.append({**keys, "metric": name, "repetition": block, "value": value, "censored": False})
     observations = pd.DataFrame(rows)
     runs = observations.drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"])
-    carried = np.where(
+    split = runs["runtime"].isin(["docker", "docker-ptrace"]) & (runs["scheme"].str[1:] != "1")
+    carried = np.where(split, "TCP", "shared memory")
         runs["runtime"].isin(["docker", "docker-ptrace"]) & (runs["scheme"].str[1:] != "1"), "TCP", "shared memory"
     )
     return observations, runs.assign(status="valid", transport=carried)
