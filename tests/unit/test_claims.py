@@ -267,8 +267,6 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
     runs = observations.drop_duplicates(["repetition", *OF_DEPLOYMENT, "section"])
     split = runs["runtime"].isin(["docker", "docker-ptrace"]) & (runs["scheme"].str[1:] != "1")
     carried = np.where(split, "TCP", "shared memory")
-        runs["runtime"].isin(["docker", "docker-ptrace"]) & (runs["scheme"].str[1:] != "1"), "TCP", "shared memory"
-    )
     return observations, runs.assign(status="valid", transport=carried)
 
 
