@@ -15,7 +15,7 @@ from plimsoll.analysis.spreads import NOTHING, Lent
 from plimsoll.claims.measured import EMPTY, Measured
 from plimsoll.claims.sides import Contrast
 from plimsoll.config import studies
-from plimsoll.designs.splitting.contrasts import GRANULARITY, granularities
+from plimsoll.designs.splitting.contrasts import ARRANGEMENTS, GRANULARITY, granularities
 from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability
 from scipy import special
@@ -156,11 +156,18 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
     if "storage" in plan["factors"]:
         return {(cell["benchmark"], path): [cell] for path, cell in plan["cells"].items()}
     if "pair" not in plan["factors"]:
-        return {("", path): [{**cell, GRANULARITY: granularities(cell)}] for path, cell in plan["cells"].items()}
+        return {("", path): [_deployed(cell)] for path, cell in plan["cells"].items()}
     # Here, as a design can be taken out.
     from plimsoll.designs.interference.cells import views
 
     return {(view["benchmark"], view["path"]): [view] for view in views(plan)}
+
+
+def _deployed(cell: dict) -> dict:
+    """The levels of a cell of splitting. What is true of a runtime is true of the one that stands in its place."""
+    named = next((name for moved in ARRANGEMENTS.values() for name, other in moved.items() if other == cell["runtime"]), None)
+    runtimes = {cell["runtime"], named} - {None}
+    return {**cell, GRANULARITY: granularities(cell), "runtime": runtimes}
 
 
 def _nested(cell: dict, cores: int) -> dict:

@@ -338,9 +338,10 @@ def _claims(options: argparse.Namespace) -> None:
     import json
 
     from plimsoll.analysis import collect
-    from plimsoll.claims import answer, book, evaluate
+    from plimsoll.claims import answer, book, encodings, evaluate
     from plimsoll.claims.measured import Measured
     from plimsoll.measuring import planned
+    from plimsoll.planning import sessions
 
     loaded = _study(options.study)
     claims = book.load(options.study)
@@ -349,6 +350,7 @@ def _claims(options: argparse.Namespace) -> None:
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
     measured = Measured(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
+    results = encodings.noted(results, claims, sessions.read(options.verdicts.parent))
     options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     comparisons.to_csv(options.comparisons, index=False)
     answer.table(measured, loaded["alpha"]).to_csv(options.answer, index=False)

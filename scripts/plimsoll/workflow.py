@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from plimsoll import designs, environments
 from plimsoll.analysis.tables import of_runs
-from plimsoll.claims import book
+from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, Unavailable
@@ -225,6 +225,8 @@ class Workflow:
             folder, plan = Path("results", name), self.plans[name]
             # Before the plan, by which it is known whether they were noted.
             _say(sizes.note(folder, plan, self.host))
+            if name in book.names():
+                sessions.freeze(folder, encodings.of(book.load(name)))
             planner.write(plan, folder / "plan.json")
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:

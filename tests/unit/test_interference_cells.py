@@ -26,7 +26,7 @@ def plan_of(jha2021, config, small_host):
 def test_each_alone_and_every_pair_in_three_cases(plan_of):
     made = plan_of()
     by_case = {case: [c for c in made["cells"].values() if c["case"] == case] for case in cells.CASES}
-    assert {case: len(found) for case, found in by_case.items()} == {"1": 6 + 4, "2": 21 + 22, "3a": 43, "3b": 43}
+    assert {case: len(found) for case, found in by_case.items()} == {"1": 6 + 4, "1a": 1, "2": 21 + 22, "3a": 43, "3b": 43}
     assert all(cell["reason"] is None for cell in made["cells"].values())
 
 
@@ -40,7 +40,7 @@ def test_plans_and_cells_have_the_keys_that_are_written_down(plan_of, cores):
 def test_every_ordered_pair_has_a_view(plan_of):
     found = [view for view in cells.views(plan_of()) if view["placement"] == "free"]
     ordered = {(view["case"], view["benchmark"], view["co_runner"]) for view in found}
-    assert len(found) == len(ordered) == 6 + 3 * 36
+    assert len(found) == len(ordered) == 7 + 3 * 36
     for case in ("2", "3a", "3b"):
         assert {(a, b) for c, a, b in ordered if c == case} == {(a, b) for a in BENCHMARKS for b in BENCHMARKS}
 
@@ -59,6 +59,8 @@ def test_limits_are_where_the_papers_have_them(plan_of):
     assert 2 * first["memory_bytes"] == limited["host_limits"]["memory_bytes"]
     assert alone["containers"][0]["limits"] == first
     assert all(cell["host_limits"] == alone["host_limits"] for cell in made.values())
+    # Alone without limits a microservice has what two have together.
+    assert made["1a/linpack/docker/free"]["containers"] == [{"members": [0], "limits": None}]
     assert shared["block_io_weight"] is None and limited["block_io_weight"] == 500
 
 
@@ -124,7 +126,7 @@ def test_problems_do_not_fit_the_caches_in_the_quick_profile(plan_of, small_host
 )
 def test_a_host_that_is_too_small_says_so(plan_of, host, reason):
     made = plan_of(host=host)
-    assert made["order"] == [] and len(made["cells"]) == 139
+    assert made["order"] == [] and len(made["cells"]) == 140
     assert all(reason in cell["reason"] for cell in made["cells"].values())
 
 

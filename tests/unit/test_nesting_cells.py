@@ -212,14 +212,24 @@ def test_a_series_ends_where_measuring_does(plan_of, amaral2015):
 def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
     assert contrasts.lacks(of_paper) == {}
     small = contrasts.lacks(plan_of(host={**small_host, "open_vswitch": "user space"}, without=NO_KVM))
-    assert set(small) == {"cores_4", "cores_8", "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
+    of_size = {"children_256", "nested_trend"}
+    assert set(small) == {"cores_4", *of_size, "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
     reason = "virtual machines on the host's own processor (no virtual machine boots with KVM here)"
     assert small["vm"] == f"{reason}; emulated ones say nothing about speed"
     # A virtual machine on a virtual machine boots, and says nothing about virtual machines on a host.
     nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
-    assert set(nested) == {"hardware_virtualisation", "two_machines"}
-    # On so many cores 16 parents are not more than there are cores.
-    assert contrasts.lacks(plan_of(host=host_of(1, 16)))["cores_below_16"] == "a host with fewer cores than 16, and here are 16"
+    assert set(nested) == {*of_size, "hardware_virtualisation", "two_machines"}
+
+
+def test_children_are_divided_among_parents_up_to_the_cores_and_beyond(plan_of, amaral2015):
+    claims = {claim["id"]: claim for claim in book.load("amaral2015")}
+    asked = contrasts.asking(plan_of(), amaral2015)
+    few = book.parts_of(claims["amaral2015-c17"])[0]
+    up_to, above = book.parts_of(claims["amaral2015-c18"])
+    # On two cores, of the most children that are measured in one parent and in parents of their own.
+    for part, divided in ((few, "2/2"), (up_to, "2/2"), (above, "4/1")):
+        (contrast,) = asked(contrasts.elsewhere(part))
+        assert cells_of(contrast) == (f"creation/docker-nested/{divided}", "creation/docker-nested/1/4")
 
 
 def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):

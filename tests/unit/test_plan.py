@@ -77,13 +77,13 @@ def test_two_cores_give_every_runtime_and_scheme(make, small_host):
             for s in ("E1", "E2", "O1", "O2")
         ),
         *(("bare", s) for s in ("E1", "O1")),
-        ("docker-ptrace", "E1"),
+        *(("docker-ptrace", s) for s in ("E1", "E2", "O1", "O2")),
     }
     # Bare metal runs more often, as the square root of the number of deployments that are compared with it.
     often = {cell["launch"]: cell["per_block"] for cell in measurable if "per_block" in cell}
     assert often == {
         "uma/exact/E1/bare/any/default/standard/plain": 5,
-        "uma/over/O1/bare/any/enabled/standard/plain": 6,
+        "uma/over/O1/bare/any/enabled/standard/plain": 7,
     }
     assert len(made["order"]) == sum(cell.get("per_block", 1) for cell in measurable) * made["repetitions"]
     assert all(cell["hardware"] == "uma" for cell in measurable)
@@ -93,7 +93,7 @@ def test_cells_that_the_host_cannot_do_stay_with_the_reason(make, small_host):
     impossible = [cell for cell in make(small_host)["cells"].values() if cell["reason"]]
     unseen = [cell for cell in impossible if "does not count" in cell["reason"]]
     assert {cell["hardware"] for cell in impossible if cell not in unseen} == {"numa"}
-    schemes = {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6)), "S1"}
+    schemes = {*(f"E{n}" for n in range(1, 6)), *(f"O{n}" for n in range(1, 6)), "H1", "S1"}
     assert {cell["scheme"] for cell in impossible} == schemes
     others = [cell["reason"] for cell in impossible if cell not in unseen]
     assert all("memory node" in reason or "is not defined here" in reason for reason in others)
@@ -166,7 +166,7 @@ def test_cells_that_are_compared_have_one_problem_size(make, paper_host, small_h
 def test_over_subscribed_runs_yield_and_exact_ones_do_not(make, small_host):
     for cell in make(small_host)["cells"].values():
         if "yielding" not in cell["experiments"]:
-            assert cell["mpi_parameters"] == ({"mpi_yield_when_idle": 1} if cell["mode"] == "over" else {})
+            assert cell["mpi_parameters"] == ({"mpi_yield_when_idle": 1} if cell["mode"] != "exact" else {})
             assert not cell["keep_timeouts"]
 
 
@@ -185,7 +185,8 @@ def test_cpusets_are_set_only_where_they_leave_something_out(make, small_host, p
     for cell in make(small_host)["cells"].values():
         if cell["reason"] is None:
             apart = cell["affinity"] in ("cpumem", "cpumempin") and cell["containers"] > 1
-            assert cell["restricted"] == apart
+            # Memory alone is bound even where that leaves nothing out, and half of the cores leave the others out.
+            assert cell["restricted"] == (apart or cell["affinity"] == "mem" or cell["mode"] == "halved")
     assert all(cell["restricted"] for cell in make(paper_host)["cells"].values() if cell["reason"] is None)
 
 
@@ -206,7 +207,7 @@ def test_a_figure_s_runs_are_its_own(make, small_host, liu2020):
     runs = availability.figure_runs(made, liu2020, "fig09")
     assert {cell.rsplit("/", 1)[1] for cell, _ in runs} == {"randomaccess"}
     # 18 cells of each affinity, of which bare metal without one runs 5 and 6 times in a block.
-    assert len(runs) == ((4 * 4 + 2) * 2 + 4 + 5) * made["repetitions"]
+    assert len(runs) == ((4 * 4 + 2) * 2 + 4 + 6) * made["repetitions"]
     assert {cell.split("/")[4] for cell, _ in availability.figure_runs(made, liu2020, "fig40")} == {"cpumem"}
     assert availability.figure_runs(made, liu2020, "fig04") == []
 

@@ -11,7 +11,22 @@ from tests.conftest import host_of
 
 
 def table4(setting):
-    return [row for row in scheme.schemes(setting) if not row.beyond and not row.alone]
+    return [row for row in scheme.schemes(setting) if not row.beyond and not row.alone and row.mode != scheme.HALVED]
+
+
+@pytest.mark.parametrize(("sockets", "cores", "ranks"), [(1, 2, 2), (1, 6, 4), (1, 18, 16), (2, 2, 4), (2, 18, 16)])
+def test_halved_runs_have_as_many_ranks_on_half_of_the_cores(sockets, cores, ranks):
+    setting = scheme.setting(("uma", "numa")[sockets - 1], host_of(sockets, cores), 16)
+    (halved,) = [row for row in scheme.schemes(setting) if row.mode == scheme.HALVED]
+    assert (halved.containers, halved.ranks, halved.cores, halved.ratio) == (1, ranks, ranks // 2, 2)
+    (place,) = affinity.places("pin", setting, halved)
+    assert len(place.cpus) == ranks // 2 and place.cores == tuple(core for core in place.cpus for _ in range(2))
+
+
+@pytest.mark.parametrize(("sockets", "cores"), [(1, 1), (2, 1)])
+def test_no_run_is_halved_where_a_socket_would_have_no_core(sockets, cores):
+    setting = scheme.setting(("uma", "numa")[sockets - 1], host_of(sockets, cores), 16)
+    assert scheme.HALVED not in {row.mode for row in scheme.schemes(setting)}
 
 
 def test_over_subscribed_schemes_go_on_to_one_rank_a_container(paper_host):

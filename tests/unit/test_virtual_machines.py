@@ -246,9 +246,23 @@ def test_kvm_counts_if_a_guest_boots_with_it(tmp_path, script, problem):
     assert kvm.tried([str(qemu)], 0.3) == problem
 
 
+@pytest.mark.parametrize(("module", "begins"), [("kvm_amd", "it ended"), ("kvm_pvm", "KVM is a software layer here")])
+def test_kvm_that_is_a_software_layer_is_told(tmp_path, monkeypatch, module, begins):
+    (tmp_path / "modules" / module).mkdir(parents=True)
+    (tmp_path / "device").touch()
+    monkeypatch.setattr(kvm, "MODULES", tmp_path / "modules")
+    monkeypatch.setattr(kvm, "DEVICE", tmp_path / "device")
+    monkeypatch.setattr(kvm.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(kvm, "tried", lambda words: "it ended without a word")
+    kvm._problem.cache_clear()
+    assert kvm.problem().startswith(begins) and kvm.problem().endswith("it ended without a word")
+    kvm._problem.cache_clear()
+
+
 def test_what_was_found_of_kvm_counts_until_something_changes(tmp_path, monkeypatch):
     late = f"{kvm.LATE} 15 s"
     device, found, boots = tmp_path / "kvm", iter(["broken", late, None]), iter(["one", "one", "one", "two"])
+    monkeypatch.setattr(kvm, "OF_PROCESSORS", ("",))
     monkeypatch.setattr(kvm, "DEVICE", device)
     kvm._problem.cache_clear()
     assert kvm.problem() == f"there is no {device}"

@@ -130,6 +130,10 @@ def test_no_difference_is_found_where_there_is_none(judged, described):
     assert {identity for identity, given in found.items() if given == REPRODUCED} == set(WITHOUT_EFFECTS) & set(found)
 
 
+# What the paper calls over-subscribed has half of the cores.
+MODES = {"exact": ["exact"], "over": ["over", "halved"]}
+
+
 def table_1(study: dict) -> list[dict]:
     """What table 1 of liu2020 prints of every metric that is a share of time in MPI functions, or a number of their calls, as
     effects. Where it prints nothing no function was called; what it prints as less than a share counts as that share."""
@@ -144,7 +148,7 @@ def table_1(study: dict) -> list[dict]:
         for mode, cells in printed[of_metric & (sections == metric["section"])].groupby("mode"):
             shares, calls = cells["time_share_percent"].sum() / 100, cells["invocations"].sum()
             value = np.clip(shares, LEAST, 1 - LEAST) if kind == "mpi_share" else calls
-            effects.append({"metrics": [name], "where": {"hardware": ["numa"], "mode": [mode]}, "set": value})
+            effects.append({"metrics": [name], "where": {"hardware": ["numa"], "mode": MODES[mode]}, "set": value})
     return effects
 
 
@@ -172,7 +176,7 @@ def test_liu2020_reproduces_what_it_prints_of_its_runs(liu2020):
         for row in pd.read_csv(paths.REFERENCE / f"{table}.csv").to_dict("records"):
             where = {
                 "hardware": ["numa"],
-                "mode": [row["mode"]],
+                "mode": MODES[row["mode"]],
                 **({"affinity": [row["affinity"]]} if "affinity" in row else {}),
             }
             named = metric.format(row["benchmark"].replace("_", ""))

@@ -1,5 +1,7 @@
 """The claims of the papers: read, checked, and their references to each other and to the studies resolved."""
 
+import hashlib
+import json
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import cache
@@ -12,6 +14,13 @@ from plimsoll.errors import PlimsollError, shown
 CLAIMS = paths.CONFIG / "claims"
 # The sides of a claim may differ in what is measured, as in a factor.
 METRIC = "metric"
+# What a claim has for readers alone: all else decides its verdict, and is its encoding.
+FOR_READERS = frozenset(
+    {
+        *("section", "shown_in", "question", "kind", "statement", "says", "note", "threshold", "hangs_on", "vague"),
+        *("p_value", "paper_check", "paper_consistent", "same_as", "answered_by"),
+    }
+)
 
 
 def names() -> list[str]:
@@ -59,13 +68,16 @@ def _read(path: Path) -> dict:
 
 
 def load_all() -> dict[str, list[dict]]:
-    """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition."""
+    """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition, or
+    is `answered_by` one that is not there."""
     books = {study: load(study) for study in names()}
     first = {claim["id"]: claim for claims in books.values() for claim in claims}
     for claim in first.values():
-        same = claim.get("same_as")
+        source, same = f"config/claims/{claim['id'].rpartition('-')[0]}.yaml", claim.get("same_as")
+        answers = {one["answered_by"] for one in (claim, *parts_of(claim)) if "answered_by" in one}
+        if unknown := sorted(answers - set(first)):
+            raise PlimsollError(f"{source}: {claim['id']}: answered_by: {unknown[0]} is not a claim.")
         if same and (same not in first or "same_as" in first[same]):
-            source = f"config/claims/{claim['id'].rpartition('-')[0]}.yaml"
             raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself.")
     return books
 
@@ -79,6 +91,16 @@ def parts_of(claim: dict) -> list[dict]:
 def main(parts: list[dict]) -> list[dict]:
     """The parts that decide on a sentence: all but its asides."""
     return [part for part in parts if not part.get("aside")]
+
+
+def digest(claim: dict) -> str:
+    """SHA-256 of a claim's encoding: of all that decides its verdict, and of no word for readers."""
+    return hashlib.sha256(json.dumps(_encoding(claim), sort_keys=True).encode()).hexdigest()
+
+
+def _encoding(claim: dict) -> dict:
+    own = {key: value for key, value in claim.items() if key not in FOR_READERS}
+    return {**own, "parts": [_encoding(part) for part in claim.get("parts", [])]}
 
 
 def levels_of(claim: dict) -> list[tuple[str, dict]]:

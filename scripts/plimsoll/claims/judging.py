@@ -34,7 +34,7 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     `holds` is the rule that was applied: what has no average (a trend, counts) is about each comparison.
     """
     own = any("verdict" in row for row in rows)
-    evidence = [_evidence(claim, quantity, row) for row in rows]
+    evidence = [_evidence(claim, quantity, row, len(rows)) for row in rows]
     for row, strength in zip(rows, evidence, strict=True):
         _judge_row(claim, quantity, row, strength, levels)
     _settle_rows(rows, levels)
@@ -63,13 +63,21 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     }
 
 
-def _evidence(claim: dict, quantity: Quantity, row: dict) -> Strength:
+def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Strength:
+    """Evidence of a comparison, or of an average. Where one `among` several would do, it is what both the comparison's own
+    spread and that of all comparisons like it show (blocks.Mean.strictly)."""
     if "verdict" in row:
         return OWN[row["verdict"]]
     if "shown" not in row:
         return verdicts.NOTHING
     named = bool((findings.paper_magnitude(claim) or {}).get("low"))
-    return verdicts.strength(row["expected"], row["shown"], _bounds(quantity, row), named)
+    alone, strictly = (
+        verdicts.strength(row["expected"], shown, _bounds(quantity, row), named) for shown in (row["shown"], row["shown"].strictly)
+    )
+    if among == 1:
+        return alone
+    one_does = claim.get("holds", verdicts.EACH) in (verdicts.MOST, verdicts.SOME)
+    return Strength((strictly if one_does else alone).supports, strictly.opposes)
 
 
 def _bounds(quantity: Quantity, row: dict) -> Bounds:

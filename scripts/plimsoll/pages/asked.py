@@ -64,7 +64,8 @@ def _where(asked: dict, level: Level) -> str:
 
 
 def _of(asked: dict) -> str:
-    words = {"dispersion": "the spread of ", "variation": "the spread of ", "relative loss": "the loss of "}
+    spread = dict.fromkeys(("dispersion", "variation"), "the spread of ")
+    words = {**spread, "standard deviation": "the standard deviation of ", "relative loss": "the loss of "}
     return words.get(asked.get("quantity"), "")
 
 

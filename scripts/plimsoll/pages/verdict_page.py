@@ -10,7 +10,7 @@ import pandas as pd
 
 from plimsoll import documents
 from plimsoll.claims import answer as claims_answer
-from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import answered, book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
@@ -72,6 +72,7 @@ def made(
     for name, claims in book.load_all().items():
         why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
         every += measured[name].results if name in measured else findings.unavailable(claims, why)
+    every = answered.by_others(every)
     return findings.table_of(every), _page(every, measured, load)
 
 

@@ -78,3 +78,17 @@ def runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
     """The runs that a figure or a table is about, in order."""
     paths = {cell["path"] for cell in shown(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
+
+
+def in_time(plan: Plan, number: int, seconds: float, keys: str) -> str:
+    """How long cells take that this plan has too short, and what to type: in words that follow a reason.
+
+    `number` cells of the plan would take so many `seconds` each, in SMALLEST blocks; `keys` are those of a profile that say so.
+    """
+    from plimsoll.analysis.blocks import SMALLEST  # here, because who plans has no use for NumPy
+
+    each = SMALLEST * seconds / 60
+    return (
+        f" ({SMALLEST} blocks take {each:.0f} minutes a cell, and {number * each / 60:.0f} hours of all {number}: {keys} in "
+        f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+    )

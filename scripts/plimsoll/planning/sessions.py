@@ -8,6 +8,7 @@ import contextlib
 import json
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,8 +122,15 @@ def note(session: Session, fresh: dict[str, str]) -> None:
     record.write(session.folder / FILE, noted)
 
 
+def freeze(folder: Path, encodings: Mapping[str, str]) -> None:
+    """Write down how claims are encoded (digests by id), and when: before a session's first record, and never after it."""
+    if not record.any_below(folder):
+        record.write(folder / FILE, {**read(folder), "encodings": dict(encodings), "encoded": time.time()})
+
+
 def read(folder: Path) -> dict:
-    """What is noted of a session; nothing of the first one, which begins by itself, or if it is damaged."""
+    """What is noted of a session; of the first one, which begins by itself, how its claims were encoded; nothing if it is
+    damaged."""
     try:
         noted = json.loads((folder / FILE).read_text())
         return noted if isinstance(noted, dict) else {}

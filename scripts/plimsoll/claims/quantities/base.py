@@ -91,7 +91,8 @@ class Quantity(ABC):
 
     def bounds(self, margin: float) -> Bounds:
         """Between which differences two sides are alike, on the scale of the test."""
-        return Bounds(float(np.log1p(-margin)), self.upper(margin))
+        # Nothing is lower than nothing.
+        return Bounds(float(np.log1p(-min(margin, 1 - LEAST))), self.upper(margin))
 
     def back(self, difference: float) -> float:
         """An effect of a difference on the scale of the test."""

@@ -1,5 +1,7 @@
 """How much single values spread, relative to their mean: of two sides, or of one."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from plimsoll.analysis import blocks
@@ -41,8 +43,25 @@ class Dispersion(Spread):
         if a.censored.any() or b.censored.any():
             return of_censored(row, a, b)
         means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()} if len(a.values) and len(b.values) else {}
-        a, b = (observed.single(side.metric, side.cell) for side in (contrast.a, contrast.b))
+        a, b = self.spreading([observed.single(side.metric, side.cell) for side in (contrast.a, contrast.b)])
         return self._row(row, blocks.spread_differences(a, b), means, alpha)
+
+    def spreading(self, sides: list[Sample]) -> list[Sample]:
+        """Both sides' single values, as values whose logarithms spread by what is compared: as they are."""
+        return sides
+
+
+class Deviation(Dispersion):
+    """The effect is the relative difference of side a's standard deviation from side b's, whatever their means."""
+
+    name = "standard deviation"
+    effect_in_words = "difference of standard deviation"
+
+    def spreading(self, sides: list[Sample]) -> list[Sample]:
+        """The logarithms are the values themselves, in units of both sides' largest: their ratio of spreads is that of the
+        values."""
+        largest = max((side.values.max() for side in sides if len(side.values)), default=1.0)
+        return [replace(side, values=np.exp(side.values / largest)) for side in sides]
 
 
 class Variation(Spread):
@@ -64,4 +83,4 @@ class Variation(Spread):
         return self._row(row, (which, variation - np.log(claim["cv"])), {}, alpha)
 
 
-QUANTITIES = (Dispersion(), Variation())
+QUANTITIES = (Dispersion(), Deviation(), Variation())

@@ -1,6 +1,7 @@
 """The cells of an interference study on a host: pure.
 
-Case 1 is one container with limits and one microservice, the baseline. In case 2 a container without limits holds two, in cases
+Case 1 is one container with limits and one microservice, the baseline. Case 1a, which the papers have not, is the same without
+limits: what a microservice alone makes of both cores. In case 2 a container without limits holds two, in cases
 3a and 3b two containers hold one each, without and with limits (jha2021, section 4.1). All containers together have the memory
 and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
 """
@@ -17,9 +18,12 @@ from plimsoll.workloads.base import Room
 
 # The case that the others are compared with.
 BASELINE = "1"
+# The co-runner of one that is alone.
+NOBODY = "none"
 # Microservices of each container, as places in the pair, and whether containers have limits.
 CASES = {
     "1": {"containers": ((0,),), "limits": True},
+    "1a": {"containers": ((0,),), "limits": False},
     "2": {"containers": ((0, 1),), "limits": False},
     "3a": {"containers": ((0,), (1,)), "limits": False},
     "3b": {"containers": ((0,), (1,)), "limits": True},
@@ -39,8 +43,10 @@ def wanted(
     One run of a pair measures both its members.
     """
     cells = []
+    # All cells share what the host has, whichever microservices an experiment is about.
+    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+    of_host = _of_host(list(dict.fromkeys(benchmarks)), profile["interference"], host, config.get("programs") or {})
     for name, experiment in study["experiments"].items():
-        of_host = _of_host(experiment["benchmark"], profile["interference"], host, config.get("programs") or {})
         for runtime in experiment["runtime"]:
             if config["runtimes"].get(runtime, "off") == "off":
                 continue
@@ -193,7 +199,7 @@ def views(plan: Plan) -> list[dict]:
     seen = []
     for cell in plan["cells"].values():
         for place, name in enumerate(dict.fromkeys(cell["members"])):
-            other = "none" if len(cell["members"]) == 1 else cell["members"][1 - place]
+            other = NOBODY if len(cell["members"]) == 1 else cell["members"][1 - place]
             seen.append({**cell, "benchmark": name, "co_runner": other})
     return seen
 
@@ -204,7 +210,8 @@ def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
     item = {**study["figures"], **study.get("tables", {})}[name]
     wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
     placements = item.get("placement", [FREE])
-    return [cell for cell in plan["cells"].values() if wanted & set(cell["members"]) and cell["placement"] in placements]
+    of_papers = (cell for cell in plan["cells"].values() if len(cell["members"]) > 1 or cell["case"] == BASELINE)
+    return [cell for cell in of_papers if wanted & set(cell["members"]) and cell["placement"] in placements]
 
 
 def memory_share(profile: dict) -> float:

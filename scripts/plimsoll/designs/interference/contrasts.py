@@ -10,9 +10,10 @@ from itertools import product
 from plimsoll import workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.interference.cells import BASELINE, views
+from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
 from plimsoll.designs.interference.factors import BREAKING, OTHERS, PLACEMENTS, REST, SAME, InterferenceCell
 from plimsoll.interchange import Plan
+from plimsoll.planning import availability
 
 # Factors in which the views of one microservice differ.
 FACTORS = ("case", "co_runner", "runtime")
@@ -58,14 +59,14 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     # Named alike on both sides, a factor is like a scope's.
     alike = {factor for factor in a if a.get(factor) == b.get(factor)} - {"statistic"}
     varying = ({*a, *b} - alike) & set(FACTORS)
-    if b.get("case") == [BASELINE]:
+    if b.get("case") and all(_alone_in(case) for case in b["case"]):
         # A microservice that runs alone has no co-runner, whoever the claim names on the other side.
         varying.add("co_runner")
     side_a = [
         view
         for view in of_a
         if _is(view, {**scope, **a})
-        and (view["case"] != BASELINE or "case" in {**a, **scope})
+        and (view["co_runner"] != NOBODY or "case" in {**a, **scope})
         and not _left_out(view, book.listed(claim, "except"))
     ]
     if quantities.find(claim.get("quantity")).one_side:
@@ -83,6 +84,11 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
     return pairs
 
 
+def _alone_in(case: str) -> bool:
+    """Whether a case has one microservice."""
+    return sum(map(len, CASES[case]["containers"])) == 1
+
+
 def _left_out(view: dict, exceptions: list[dict]) -> bool:
     return any(_is(view, levels) for levels in exceptions)
 
@@ -97,7 +103,7 @@ def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = No
         return True
     if REST in levels:
         return view not in (beside or [])
-    if view["co_runner"] == "none":
+    if view["co_runner"] == NOBODY:
         return False
     shared = set(workloads.find(view["benchmark"]).resources) & set(workloads.find(view["co_runner"]).resources)
     return (
@@ -150,11 +156,13 @@ def lacks(plan: Plan) -> dict[str, str]:
     missing = {}
     if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
         missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
-    longest = max((cell["window_seconds"] or 0 for cell in plan["cells"].values()), default=0)
+    windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
+    longest = max(windows, default=0)
     if 0 < longest < LONG_WINDOW:
+        longer = availability.in_time(plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}")
         missing["long_windows"] = (
             f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
-            "is another question"
+            f"is another question{longer}"
         )
     return missing
 

@@ -5,7 +5,7 @@ from typing import NotRequired, TypedDict
 from plimsoll import interchange
 
 FACTORS = ("case", "pair", "runtime", "placement")
-PATTERN = "(?:1|2|3a|3b)/[a-z_+]+/[a-z-]+/[a-z-]+"
+PATTERN = "(?:1a?|2|3a|3b)/[a-z_+]+/[a-z-]+/[a-z-]+"
 # Where a client and its server run, which the papers leave open: where the kernel likes, both on one core, on a core each.
 FREE, SAME_CORE, OTHER_CORE = "free", "same-core", "other-core"
 PLACEMENTS = {

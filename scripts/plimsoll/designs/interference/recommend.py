@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from plimsoll.designs.interference.cells import BASELINE
+from plimsoll.designs.interference.cells import NOBODY
 
 MAY, MAY_NOT, OPEN = "may share", "should not share", "undecided"
 
@@ -17,7 +17,7 @@ def pairs(statistics: pd.DataFrame, study: dict) -> pd.DataFrame:
     account of the choice. Metrics that only explain others are left out.
     """
     explaining = [name for name, metric in study["metrics"].items() if metric.get("why")]
-    beside = statistics[(statistics["case"] != BASELINE) & ~statistics["metric"].isin(explaining)]
+    beside = statistics[(statistics["co_runner"] != NOBODY) & ~statistics["metric"].isin(explaining)]
     names = [" + ".join(sorted(pair)) for pair in zip(beside["benchmark"], beside["co_runner"], strict=True)]
     rows = []
     for pair, group in beside.groupby(np.array(names), sort=False):

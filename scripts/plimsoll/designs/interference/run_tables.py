@@ -32,8 +32,8 @@ def recommendation(asked: Asked) -> pd.DataFrame:
 
 def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataFrame:
     """One row per metric, case and co-runner that the paper prints or that was measured: our statistics, and the paper's."""
-    # The papers bind nothing.
-    of_papers = observations[observations["placement"] == FREE]
+    # The papers bind nothing, and have nothing alone without limits.
+    of_papers = observations[(observations["placement"] == FREE) & (observations["case"] != "1a")]
     summary = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
     printed = papers.printed({**study, "references": [table["reference"]]})

@@ -7,6 +7,7 @@ from plimsoll.workloads.base import Microservice
 
 CASES = {
     "1": "running alone",
+    "1a": "running alone without limits",
     "2": "one shared container",
     "3a": "two containers without limits",
     "3b": "two containers with limits",
@@ -24,6 +25,12 @@ GLOSSARY = (
         "running alone (case 1)",
         "A microservice alone in a container with limits: the baseline.",
         ("running alone", "Case 1", "case 1"),
+    ),
+    Term(
+        "running alone without limits (case 1a)",
+        "A microservice alone in a container with both cores, which says what a second one is worth. The papers have no such "
+        "case.",
+        ("running alone without limits", "case 1a"),
     ),
     Term("one shared container (case 2)", "Two microservices in one container.", ("one shared container", "case 2", "cases 2")),
     Term(

@@ -43,6 +43,10 @@ MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
 # A network between two hosts that is the bottleneck carries no more (Mbit/s), as the paper's.
 FILLED = 1000
+# Parents that work at once, of the children that the paper's claims are about.
+FEW, CHILDREN = ["4"], 256
+# Of a trend, at least.
+LEVELS = 3
 # What claims vary by saying so.
 VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
@@ -74,19 +78,12 @@ class Cells:
             path: words_of(int(cell["instances"]), levels[cell["task"], cell["runtime"]], plan["cores"])
             for path, cell in numbered.items()
         }
-        self.most = self._most()
+        self.most = most_children(plan)
         self.placement = plan.get("placement", "")
 
     def placed(self, metric: str, cell: NestingCell) -> str:
         """The name of a metric of a cell in the placement that claims are asked of; its own, if it has only one there."""
         return f"{metric}_{self.placement}" if self.placement and self.placement in cell.get("bindings", {}) else metric
-
-    def _most(self) -> int:
-        """The most children that are measured both in one parent and in parents of their own."""
-        there = [cell for cell in self.cells.values() if cell["task"] == CREATION and cell["reason"] is None]
-        in_one = {total(cell) for cell in there if cell["instances"] == "1" and cell["children"] != NO_CHILDREN}
-        in_own = {total(cell) for cell in there if cell["children"] == "1"}
-        return max(in_one & in_own, default=0)
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[NestingCell]:
         """Cells in which a metric is measured, with these levels. Children matter to a claim that names them, or parents; every
@@ -125,6 +122,14 @@ class Cells:
         return path if instances % 2 == 0 and path in self.cells else None
 
 
+def most_children(plan: NestingPlan) -> int:
+    """The most children that are measured both in one parent and in parents of their own."""
+    there = [cell for cell in plan["cells"].values() if cell["task"] == CREATION and cell["reason"] is None]
+    in_one = {total(cell) for cell in there if cell["instances"] == "1" and cell["children"] not in (NO_CHILDREN, ABSENT)}
+    in_own = {total(cell) for cell in there if cell["children"] == "1"}
+    return max(in_one & in_own, default=0)
+
+
 def emulated(cell: NestingCell) -> bool:
     """Whether a virtual machine of a cell is emulated: of speed it says nothing, so that no claim is asked of it."""
     return EMULATED_MACHINE in (cell["runtime"], cell["server"])
@@ -150,6 +155,9 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
     # Named alike on both sides, a factor is like a scope's.
     varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
+    if "total" in scope:
+        # It is divided in two ways: parents and children both vary.
+        varying |= {"instances", "children"}
     contrasts: dict[Contrast, None] = {}
     for metric_a, metric_b in _metrics(claim):
         for cell in cells.of(metric_a, _levels(scope, a)):
@@ -250,10 +258,27 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
         )
     elif plan["second_host"].get("megabits", math.inf) > FILLED:
         missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
-    missing |= {f"cores_{number}": f"{number} cores, and here are {cores}" for number in (4, 8) if cores < number}
-    if cores >= 16:
-        missing["cores_below_16"] = f"a host with fewer cores than 16, and here are {cores}"
+    if cores < 4:
+        missing["cores_4"] = f"4 cores, and here are {cores}"
+    if (numbers := _from_the_cores_on(plan)) < LEVELS:
+        missing["nested_trend"] = (
+            f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured (nesting.children in "
+            f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+        )
+    if (most := most_children(plan)) < CHILDREN:
+        missing["children_256"] = (
+            f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
+        )
     return missing
+
+
+def _from_the_cores_on(plan: NestingPlan) -> int:
+    """How many numbers of nested containers with a child each are measured, from as many as there are cores on."""
+    there = [
+        cell for cell in plan["cells"].values() if (cell["task"], cell["children"], cell["reason"]) == (CREATION, "1", None)
+    ]
+    levels = {int(cell["instances"]) for cell in there}
+    return sum(FROM in words_of(level, levels, plan["cores"]) for level in levels)
 
 
 def no_machines(plan: NestingPlan) -> str | None:
@@ -263,10 +288,11 @@ def no_machines(plan: NestingPlan) -> str | None:
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """A finding about 256 children can be asked of the most that can be measured; one about more than 8 parents on the paper's
-    12 cores of more parents than the host has cores."""
+    """A finding about 256 children can be asked of the most that can be measured, and a few parents of them are then as many as
+    the host has cores; one about more than 8 parents on the paper's 12 cores of more parents than the host has cores."""
     if claim.get("scope", {}).get("total") == ["256"]:
-        return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
+        moved = {**claim, "scope": {**claim["scope"], "total": [MOST]}}
+        return {**moved, "a": {**claim["a"], "instances": [CORES]}} if claim["a"].get("instances") == FEW else moved
     if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
         return {**claim, "along": {**claim["along"], "levels": [FROM]}}
     return None

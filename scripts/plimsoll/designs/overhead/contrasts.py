@@ -5,11 +5,13 @@ against the cells of side b that are like it in all factors that the two sides d
 """
 
 from collections.abc import Callable
+from itertools import product
 
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, MACHINE, OWN, OverheadCell, OverheadPlan
 from plimsoll.interchange import ABSENT
+from plimsoll.planning import availability
 
 # What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
 MACHINES = "virtual machines on the host's own processor"
@@ -27,13 +29,15 @@ def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
         if not a or not b:
             return []
         # Named alike on both sides, a factor is like a scope's.
-        varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
-        metrics = [metric for metric in claim["metrics"] if metric in study["metrics"]]
+        varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
+        if book.METRIC in varying:
+            # Metrics are of benchmarks, and storage is what those of the disk have.
+            varying |= {"benchmark", "storage"}
         contrasts: dict[Contrast, None] = {}
-        for of_a, of_b in _pairs(metrics, study["metrics"], varying):
+        for of_a, of_b in _pairs(claim, study["metrics"], varying):
             for cell in _of(cells, study["metrics"][of_a], {**scope, **a}):
                 for other in _of(cells, study["metrics"][of_b], {**scope, **b}):
-                    if cell is other or _left_out(claim, of_a, cell):
+                    if (of_a == of_b and cell is other) or _left_out(claim, of_a, cell):
                         continue
                     if all(cell[factor] == other[factor] for factor in set(FACTORS) - varying):
                         contrasts.setdefault(Contrast(*(_side(claim, *one) for one in ((of_a, cell), (of_b, other)))))
@@ -42,8 +46,12 @@ def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
     return asked
 
 
-def _pairs(metrics: list[str], known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
-    """Pairs of metrics: one against itself, unless the claim sets benchmarks against each other."""
+def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
+    """Pairs of metrics: one against itself, unless the claim sets metrics or benchmarks against each other."""
+    a, b = (claim[side].get(book.METRIC) for side in ("a", "b"))
+    if a and b:
+        return list(product(a, b))
+    metrics = [metric for metric in claim["metrics"] if metric in known]
     if "benchmark" not in varying:
         return [(metric, metric) for metric in metrics]
     return [(one, other) for one in metrics for other in metrics if known[one]["benchmark"] != known[other]["benchmark"]]
@@ -98,9 +106,10 @@ def lacks(plan: OverheadPlan) -> dict[str, str]:
         missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
     longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
     if longest < LONG_WINDOW:
+        wanted = f"overhead.window_seconds and storage_window_seconds: {LONG_WINDOW}"
         missing["long_windows"] = (
             f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s is "
-            "another question"
+            f"another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
         )
     missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
     return missing

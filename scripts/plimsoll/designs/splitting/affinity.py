@@ -29,12 +29,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the factor: its mapping, how many sockets a hardware setting needs for it, and whether the containers have
-    cores of their own."""
+    """A level of the factor: its mapping, how many sockets a hardware setting needs for it, whether the containers have cores
+    of their own, and whether they are `bound` also to a place that leaves nothing out."""
 
     mapping: Callable[[Setting, Scheme, bool], list[Place]]
     sockets: int = 1
     by_container: bool = True
+    bound: bool = False
 
 
 def places(level: str, setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
@@ -114,6 +115,8 @@ def _sockets_of_containers(setting: Setting, scheme: Scheme) -> list[tuple[int, 
 LEVELS: dict[str, Level] = {
     "any": Level(any_core, by_container=False),
     "pin": Level(pinned, by_container=False),
+    # Bound to the memory nodes of the setting and to nothing else, also where there are no others.
+    "mem": Level(any_core, by_container=False, bound=True),
     "cpu": Level(of_all_sockets, sockets=2),
     "cpumem": Level(of_one_socket),
     "cpumempin": Level(of_one_socket_pinned),

@@ -78,15 +78,12 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
         setting, missing = _paper_setting(hardware, largest), str(reason)
     settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
     cells = []
-    for row in filter(CHOICES[experiment["schemes"]], scheme.schemes(setting)):
+    rows = [row for row in scheme.schemes(setting) if row.mode in experiment["mode"]]
+    for row in filter(CHOICES[experiment["schemes"]], rows):
         yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
         levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
         for runtime, level, yielding, section in levels:
-            if (
-                row.mode not in experiment["mode"]
-                or config["runtimes"].get(runtime, "off") == "off"
-                or (row.containers > 1 and not _several(runtime, level))
-            ):
+            if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not _several(runtime, level)):
                 continue
             cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
             cell["host"] = sizing.of(host)["host"]
@@ -216,11 +213,12 @@ def _details(
     return {
         "places": described,
         # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
-        "restricted": any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
+        "restricted": affinity.LEVELS[cell["affinity"]].bound
+        or any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
         "everything": everything,
         "parameters": parameters,
         "short": benchmark.short(*wanted, *memory),
-        "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][row.mode],
+        "time_limit_seconds": profile["time_limit_seconds"][cell["sizes"]][scheme.OVER if row.ratio > 1 else scheme.EXACT],
         "expected_seconds": benchmark.expected_seconds(parameters, row.ranks, row.cores),
     }
 

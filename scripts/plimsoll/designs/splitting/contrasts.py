@@ -5,13 +5,13 @@ against the cell of side b that is like it in all other factors.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
-from plimsoll.host import cpulist
 
 # Ranks of the paper's exactly subscribed runs.
 RANKS = 16
@@ -20,6 +20,19 @@ GRANULARITY = "granularity"
 # A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned. One rank alone
 # is only ever what others are relative to.
 USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
+# What the paper leaves open and a finding may depend on: whether its Docker let ranks copy from each other's memory. In each
+# arrangement, the runtimes in whose place others are measured.
+ARRANGEMENTS: dict[str, dict[str, str]] = {
+    "Docker's default seccomp filter": {},
+    "process_vm_readv allowed in Docker": {"docker": "docker-ptrace"},
+}
+# Runtimes of a need that are off in most configurations, and what they are, in words.
+OFF = {
+    "docker_host_network": ({"docker-host-network"}, "Docker containers on the host's network"),
+    "shared_ipc": ({"docker-shared", "docker-shared-ptrace"}, "Docker containers on the host's IPC, processes and network"),
+}
+# The level of affinity that section 5.4.4 calls CPU affinity on one socket, where equation 3 has none.
+ON_ONE_SOCKET = {"cpu": "cpumem"}
 
 
 def granularities(cell: SplittingCell) -> set[str]:
@@ -96,14 +109,40 @@ def asking(plan: SplittingPlan, study: dict):
     cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
 
     def asked(claim: dict) -> list:
-        quantity = quantities.find(claim.get("quantity"))
-        if "along" in claim:
-            return series(claim, cells)
-        if quantity.printed:
-            return printed_values(claim, cells, study["factors"])
-        return alone(claim, cells) if quantity.one_side else find(claim, cells)
+        return _arranged(_asked(claim, cells, study["factors"]), plan["cells"], plan.get("in_place_of", {}))
 
     return asked
+
+
+def _asked(claim: dict, cells: Cells, factors: dict) -> list:
+    quantity = quantities.find(claim.get("quantity"))
+    if "along" in claim:
+        return series(claim, cells)
+    if quantity.printed:
+        return printed_values(claim, cells, factors)
+    return alone(claim, cells) if quantity.one_side else find(claim, cells)
+
+
+def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
+    """What is asked, with the cells of some runtimes in the place of those of others (`in_place_of`).
+
+    A comparison is left as it is if one of its cells has no counterpart: its sides would differ in the arrangement too.
+    """
+    counterparts = {}
+    for path, cell in cells.items():
+        other = path.replace(f"/{cell['runtime']}/", f"/{in_place_of.get(cell['runtime'], cell['runtime'])}/")
+        if other in cells:
+            counterparts[path] = other
+    return [_moved(one, counterparts) for one in asked]
+
+
+def _moved(asked: Contrast | Side | list[Side], counterparts: Mapping[str, str]) -> Contrast | Side | list[Side]:
+    """A contrast, a side or a trend with the counterparts of its cells; as it is if one has none."""
+    sides = asked if isinstance(asked, list) else [asked.a, asked.b] if isinstance(asked, Contrast) else [asked]
+    if not all(path in counterparts for side in sides for path in side.cells):
+        return asked
+    moved = [replace(s, cell=counterparts[s.cell], reference=s.reference and counterparts[s.reference]) for s in sides]
+    return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
 
 def find(claim: dict, cells: Cells) -> list[Contrast]:
@@ -209,8 +248,10 @@ def _has(cell: SplittingCell, factor: str, allowed) -> bool:
 
 
 def arrangements(plan: SplittingPlan) -> dict[str, SplittingPlan]:
-    """One: the paper leaves nothing open of which a finding could depend."""
-    return {"": plan}
+    """One for each of ARRANGEMENTS whose runtimes are all planned; a plan says whose cells are asked `in_place_of` which."""
+    there = {cell["runtime"] for cell in plan["cells"].values()}
+    possible = {words: moved for words, moved in ARRANGEMENTS.items() if {*moved, *moved.values()} <= there}
+    return {words: {**plan, "in_place_of": moved} for words, moved in possible.items()}
 
 
 def unfit(cell: SplittingCell) -> str | None:
@@ -228,8 +269,9 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
         "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
     }
     # Cells that are planned and cannot be measured say why themselves.
-    if not any(cell["runtime"] == "docker-host-network" for cell in plan["cells"].values()):
-        missing["docker_host_network"] = "Docker containers on the host's network, a runtime that the configuration has off"
+    planned = {cell["runtime"] for cell in plan["cells"].values()}
+    off = {need: what for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
+    missing |= {need: f"{what}, which the configuration has off" for need, what in off.items()}
     if not any(cell["hardware"] == "numa" for cell in known):
         missing["numa"] = "two sockets with a memory node each"
     if max((cell["ranks"] for cell in exact), default=0) != RANKS:
@@ -238,13 +280,16 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
         )
     if most < 4:
         missing["cores_4"] = f"four cores of a socket, and here are {most}"
-    if not any(cell["cores"] < len(cpulist.parse(cell["everything"]["cpus"])) for cell in exact if cell["scheme"] != ALONE):
-        missing["free_cores"] = "cores that no rank runs on, to migrate to"
     return missing
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """A finding about containers and not about memory nodes can be asked on one socket too."""
+    """A finding about containers and not about memory nodes can be asked on one socket too; one about CPU affinity of the level
+    that has it there (ON_ONE_SOCKET)."""
     if claim.get("scope", {}).get("hardware") != ["numa"] or not claim.get("transfer", True):
         return None
-    return {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+    moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+    affinity = claim.get("a", {}).get("affinity", [])
+    if set(affinity) <= set(ON_ONE_SOCKET) and affinity:
+        moved["a"] = {**claim["a"], "affinity": [ON_ONE_SOCKET[level] for level in affinity]}
+    return moved

@@ -7,7 +7,7 @@ from plimsoll import interchange
 # The last is the benchmark's section; all sections of a deployment are shown together.
 FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument", "section")
 OF_DEPLOYMENT = FACTORS[:-1]
-PATTERN = "[a-z]+/[a-z]+/[EOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
+PATTERN = "[a-z]+/[a-z]+/[EHOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
 SIZES = ("containers", "ranks", "ranks_per_container", "cores")
 OF_OBSERVATION: tuple[str, ...] = ()
 OF_RUN = ("transport", "single_copy", "network_bytes")
@@ -26,6 +26,7 @@ class SplittingPlan(interchange.Plan):
     benchmark: str
     sockets: dict[str, list[int]]  # cores of each
     instruments: dict[str, dict]  # what each can see on the host
+    in_place_of: NotRequired[dict[str, str]]  # in an arrangement: the runtime that is asked of, by the one that a claim names
 
 
 # The name of the factor is a word of the language.

@@ -65,7 +65,7 @@ def schemes(study: dict, host: Host) -> list[dict]:
             rows.append({"setting": name, "scheme": setting})
             continue
         for row in scheme.schemes(setting):
-            if not row.beyond and not row.alone:
+            if not row.beyond and not row.alone and row.mode != scheme.HALVED:
                 cores = cpulist.format(affinity.any_core(setting, row)[0].cpus)
                 counts = {"containers": str(row.containers), "ranks per container": str(row.ranks_per_container)}
                 rows.append({"setting": name, "scheme": row.name, **counts, "cores": cores})

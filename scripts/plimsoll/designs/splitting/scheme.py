@@ -8,7 +8,9 @@ from plimsoll.host import topology
 from plimsoll.interchange import Topology
 
 SOCKETS = {"uma": 1, "numa": 2}
-MODES = EXACT, OVER = "exact", "over"
+# Over-subscribed runs have twice as many ranks on the same cores; halved ones the same ranks on half of the cores, as in the
+# paper, whose hosts have more cores than its runs use.
+MODES = EXACT, OVER, HALVED = "exact", "over", "halved"
 ALONE = "S1"
 # Cores that the paper's settings use.
 LARGEST = 16
@@ -113,13 +115,15 @@ def schemes(hardware: Setting) -> list[Scheme]:
 
     With the paper's 16 cores this is its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8. With
     fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores. Over-subscribed schemes go on to more
-    containers than cores, up to one container per rank (figures 15 and 40); `beyond` tells those from table 4's. The last is
-    one rank on one core (`alone`).
+    containers than cores, up to one container per rank (figures 15 and 40); `beyond` tells those from table 4's. H1 has C ranks
+    in one container on C / 2 cores, where each socket keeps a core. The last is one rank on one core (`alone`).
     """
     cores = hardware.cores
     full = cores == hardware.largest
     over_cores, over_ranks = (cores // 2, cores) if full else (cores, 2 * cores)
     rows = [*_series("E", EXACT, cores, cores), *_series("O", OVER, over_ranks, over_cores)]
+    if cores // 2 >= len(hardware.sockets):
+        rows.append(Scheme("H1", HALVED, 1, cores, cores // 2))
     return [*rows, Scheme(ALONE, EXACT, 1, 1, 1)]
 
 

@@ -9,10 +9,11 @@ BARE = "bare"
 NUMBERS = {1: "one", 2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 LEVELS = {
     "hardware": {"uma": "UMA", "numa": "NUMA"},
-    "mode": {"exact": "exactly subscribed", "over": "over-subscribed"},
+    "mode": {"exact": "exactly subscribed", "over": "over-subscribed", "halved": "over-subscribed on half of the cores"},
     "affinity": {
         "any": "any processor",
         "pin": "each rank on a core of its own",
+        "mem": "memory bound to its node",
         "cpu": "each container on cores of its own",
         "cpumem": "each container on cores and memory of its own",
         "cpumempin": "each container on cores and memory of its own, its ranks pinned",
@@ -31,23 +32,27 @@ LEVELS = {
         "beyond": "more containers than cores",
         "alone": "one rank alone",
     },
-    "mems": {"bound": "memory bound to its node", "free": "memory of any node"},
-    "ipc": {"private": "IPC namespaces of their own", "shared": "the host's IPC namespace"},
 }
 GLOSSARY = (
     Term("UMA", "A hardware setting: the cores of one socket, with one memory."),
     Term("NUMA", "A hardware setting: the cores of two sockets, each with a memory (a node) of its own."),
     Term("rank", "One of the processes of an MPI program. Ranks are spread over containers."),
     Term("exactly subscribed", "As many ranks as cores."),
-    Term("over-subscribed", "Twice as many ranks as cores."),
+    Term("over-subscribed", "Twice as many ranks as cores: on the cores of exactly subscribed runs."),
+    Term(
+        "over-subscribed on half of the cores",
+        "As many ranks as in exactly subscribed runs, on half of the cores, as the paper has it.",
+        ("on half of the cores",),
+    ),
     Term(
         "scheme (E1, E2, ...; O1, O2, ...)",
         "Over how many containers the ranks are split: E1 is exactly subscribed in one container, E2 in two, E3 in four, and "
-        "so on; O1, O2 and so on are over-subscribed. S1 is one rank alone.",
-        ("scheme", *(f"{letter}{number}" for letter in "EO" for number in range(1, 7)), "S1"),
+        "so on; O1, O2 and so on are over-subscribed, H1 on half of the cores. S1 is one rank alone.",
+        ("scheme", *(f"{letter}{number}" for letter in "EO" for number in range(1, 7)), "H1", "S1"),
     ),
     Term("any processor (ANY)", "No affinity: the ranks may use all cores of the setting.", ("any processor", "ANY")),
     Term("PIN", "Each rank is bound to a core of its own.", ("each rank on a core of its own", "PIN")),
+    Term("MEM", "Memory is bound to the nodes of the setting, and processors are free.", ("memory bound to its node",)),
     Term("CPU (affinity)", "Each container has cores of its own.", ("each container on cores of its own",)),
     Term(
         "CPUMEM, CPUMEMPIN",
@@ -88,7 +93,7 @@ GLOSSARY = (
     ),
 )
 # Factors that only claims name.
-CLAIMED = ("granularity", "mems", "ipc")
+CLAIMED = ("granularity",)
 # Yielding is as usual with the standard sizes: study.yield_by_mode.
 STANDARD = "standard"
 

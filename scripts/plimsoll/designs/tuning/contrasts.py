@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
+from plimsoll.planning import availability
 
 # The least data of the paper (GB).
 GIGABYTES = 2
@@ -59,10 +60,17 @@ def lacks(plan: TuningPlan) -> dict[str, str]:
     least = min((size for cell in plan["cells"].values() for size in cell["sizes"].values()), default=0)
     if least >= GIGABYTES * 10**9:
         return {}
+    longer = availability.in_time(plan, len(plan["cells"]), _seconds(plan, least), f"tuning.megabytes: {1000 * GIGABYTES}")
     return {
         "gigabytes": f"jobs on {GIGABYTES} GB or more: of one on {least / 1e6:.0f} MB most of the time is Hadoop's own, "
-        "few tasks run at once, and there is little to merge"
+        f"few tasks run at once, and there is little to merge{longer}"
     }
+
+
+def _seconds(plan: TuningPlan, least: float) -> float:
+    """What a cell would take of GIGABYTES, if its time grew as its data do."""
+    expected = [cell["expected_seconds"] for cell in plan["cells"].values()]
+    return sum(expected) / len(expected) * GIGABYTES * 1e9 / least
 
 
 def elsewhere(claim: dict) -> dict | None:

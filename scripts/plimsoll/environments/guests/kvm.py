@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from plimsoll.environments.guests import machine
 from plimsoll.host import system
 
 DEVICE = Path("/dev/kvm")
+# The part of KVM that is the processor's own virtualisation; other parts emulate what a guest does.
+MODULES, OF_PROCESSORS = Path("/sys/module"), ("kvm_intel", "kvm_amd")
 # With KVM the smallest guest boots within a second. Where KVM cannot run it QEMU may wait for ever.
 SECONDS = 15.0
 HELLO, NAME = "plimsoll boot", f"{LABEL}-kvm"
@@ -50,13 +53,22 @@ def _problem() -> str | None:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     found = tried(words)
-    if found and not found.startswith(LATE):
+    late = bool(found) and found.startswith(LATE)
+    found = found and f"{_layer()}{found}"
+    if found and not late:
         return found  # it may be mended at any moment
     noted.parent.mkdir(parents=True, exist_ok=True)
     temporary = noted.with_name(f".{noted.name}.{os.getpid()}")
     temporary.write_text(json.dumps({"of": now, "problem": found}))
     temporary.rename(noted)
     return found
+
+
+def _layer() -> str:
+    """In words that an error follows, that KVM is no processor's here: then it runs no usual guest, whatever the error says."""
+    if platform.machine() != "x86_64" or any((MODULES / name).is_dir() for name in OF_PROCESSORS):
+        return ""
+    return "KVM is a software layer here, without kvm_intel or kvm_amd, and the smallest guest did not get far: "
 
 
 def tried(words: list[str], seconds: float = SECONDS) -> str | None:

@@ -60,7 +60,8 @@ def views(data: FigureData, benchmark: str) -> list[dict]:
 
 def together(cases: Iterable[str]) -> list[str]:
     """The cases with two microservices, in the papers' order."""
-    return [case for case in style.in_order(CASES, cases) if case != ALONE]
+    known = (case for case in style.in_order(CASES, cases) if case in CASES)
+    return [case for case in known if case != ALONE]
 
 
 def case_label(case: str) -> str:

@@ -11,8 +11,8 @@ from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
-MODES = {"exact": "exactly subscribed", "over": "over-subscribed"}
-LEVELS = {"any": "ANY", "pin": "PIN", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
+MODES = {"exact": "exactly subscribed", "over": "over-subscribed", "halved": "over-subscribed on half of the cores"}
+LEVELS = {"any": "ANY", "pin": "PIN", "mem": "MEM", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
 COLUMNS = (
     *OF_DEPLOYMENT,
     *("containers", "ranks_per_container", "n", "censored", "planned", "mean", "median", "minimum", "maximum", "sd"),

@@ -1,0 +1,53 @@
+"""Claims that the cells of another study answer: where the studies' results come together."""
+
+from collections.abc import Sequence
+
+from plimsoll.claims import verdicts
+from plimsoll.claims.encodings import WHOLE
+
+
+def by_others(results: Sequence[dict]) -> list[dict]:
+    """The results of all studies, with verdicts of other studies' claims (`answered_by`) where a study's own cells give none.
+
+    `answered` says in a sentence which claim answers, or which study would have to be measured.
+    """
+    known = {result["id"]: result for result in results}
+    return [_answered(result, known) for result in results]
+
+
+def _answered(result: dict, known: dict[str, dict]) -> dict:
+    named = {number: known[name] for number, name in (result.get("answered_by") or {}).items() if _lacks(result, number)}
+    if not named:
+        return result
+    told = [_told(number, answer) for number, answer in named.items()]
+    given = {number: answer for number, answer in named.items() if answer["comparisons"]}
+    return {**_judged(result, given), "answered": " ".join(told)}
+
+
+def _lacks(result: dict, number: str) -> bool:
+    """Whether a claim's own cells do not tell of it, or of its part of that number."""
+    own = result if number == WHOLE else result["parts"][int(number) - 1] if result["parts"] else None
+    return own is not None and own["verdict"] == verdicts.NOT_TESTABLE
+
+
+def _judged(result: dict, given: dict[str, dict]) -> dict:
+    """A result with the verdicts that other claims give on it, or on its parts."""
+    if WHOLE in given:
+        return {**result, "verdict": given[WHOLE]["verdict"], "in_part": given[WHOLE]["in_part"], "reason": ""}
+    if not given:
+        return result
+    parts = [
+        {**part, "verdict": given[str(number)]["verdict"], "reason": ""} if str(number) in given else part
+        for number, part in enumerate(result["parts"], 1)
+    ]
+    each = [part["verdict"] for part in parts]
+    verdict = verdicts.of_parts(each)
+    in_part = verdict in verdicts.SETTLED and verdicts.NOT_TESTABLE in each
+    return {**result, "verdict": verdict, "parts": parts, "in_part": in_part}
+
+
+def _told(number: str, answer: dict) -> str:
+    what = "This" if number == WHOLE else f"Part {number}"
+    if not answer["comparisons"]:
+        return f"{what} is asked of the cells of {answer['study']}: make reproduce STUDIES={answer['study']} measures them."
+    return f"{what} is answered by the cells of {answer['study']} ({answer['id']}): {answer['verdict']}."

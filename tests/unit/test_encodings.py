@@ -1,0 +1,117 @@
+"""What is noted of encodings when a session begins, and what claims of other studies answer."""
+
+import json
+
+import pytest
+from plimsoll.claims import answered, book, encodings, verdicts
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import record
+from plimsoll.planning import sessions
+
+from tests.conftest import recorded
+
+CLAIM = {"id": "a2020-c01", "statement": "It is so.", "a": {"runtime": ["docker"]}, "expected": "lower", "holds": "average"}
+OF_PARTS = {**CLAIM, "parts": [{"says": "one half", "expected": "lower"}, {"says": "another", "margin": 0.1}]}
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        (CLAIM, {"expected": "higher"}),
+        (CLAIM, {"holds": "each"}),
+        (CLAIM, {"margin": 0.1}),
+        (CLAIM, {"a": {"runtime": ["docker", "podman"]}}),
+        (CLAIM, {"untestable": "nobody can"}),
+        (CLAIM, {"needs": ["cores_4"]}),
+        (CLAIM, {"magnitude": {"low": 0.1, "high": 0.2, "of": "(a - b) / b"}}),
+        (OF_PARTS, {"parts": OF_PARTS["parts"][:1]}),
+        (OF_PARTS, {"parts": [OF_PARTS["parts"][0], {"says": "another", "margin": 0.2}]}),
+    ],
+)
+def test_what_decides_a_verdict_is_in_the_digest(claim, change):
+    assert book.digest({**claim, **change}) != book.digest(claim)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({key: "other words"} for key in ("statement", "note", "threshold", "section", "paper_check", "hangs_on", "same_as")),
+        {"parts": [{**part, "says": "other words"} for part in OF_PARTS["parts"]]},
+    ],
+)
+def test_words_for_readers_are_not(change):
+    assert book.digest({**OF_PARTS, **change}) == book.digest(OF_PARTS)
+
+
+def test_encodings_are_frozen_with_the_first_record(tmp_path):
+    sessions.freeze(tmp_path, {"a": "1"})
+    sessions.freeze(tmp_path, {"a": "2"})
+    first = sessions.read(tmp_path)
+    assert first["encodings"] == {"a": "2"} and first["encoded"] > 0
+    record.write(tmp_path / "runs/a/1.json", recorded())
+    sessions.freeze(tmp_path, {"a": "3"})
+    assert sessions.read(tmp_path) == first
+
+
+def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path):
+    sessions.note(sessions.Session(2, tmp_path), {"Docker engine": "started again"})
+    sessions.freeze(tmp_path, {"a": "1"})
+    noted = sessions.read(tmp_path)
+    assert (noted["number"], noted["fresh"], noted["encodings"]) == (2, {"Docker engine": "started again"}, {"a": "1"})
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [
+        ({}, ""),
+        ({"encodings": encodings.of([CLAIM])}, ""),
+        ({"encodings": encodings.of([{**CLAIM, "note": "words"}])}, ""),
+        ({"encodings": encodings.of([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),
+        ({"encodings": {}}, encodings.CHANGED),
+    ],
+)
+def test_a_verdict_says_that_its_encoding_changed(session, said):
+    (result,) = encodings.noted([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
+    assert result["encoding"] == said
+
+
+def result_of(identity, verdict, comparisons=0, parts=(), answered_by=None):
+    told = [{"verdict": part, "says": "", "reason": "none"} for part in parts]
+    return {
+        **{"id": identity, "study": identity.rpartition("-")[0], "verdict": verdict, "comparisons": comparisons, "parts": told},
+        **{"in_part": False, "reason": "no cells", "answered_by": answered_by or {}},
+    }
+
+
+def test_a_claim_of_which_no_cell_tells_has_the_verdict_of_the_one_that_answers():
+    asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
+    found, other = answered.by_others([asked, result_of("b2020-c02", verdicts.CONTRADICTED, 3)])
+    assert (found["verdict"], found["reason"], other["verdict"]) == (verdicts.CONTRADICTED, "", verdicts.CONTRADICTED)
+    assert found["answered"] == "This is answered by the cells of b2020 (b2020-c02): contradicted."
+
+
+def test_a_part_is_answered_and_the_sentence_judged_anew():
+    parts = (verdicts.REPRODUCED, verdicts.NOT_TESTABLE)
+    asked = {**result_of("a2020-c01", verdicts.REPRODUCED, 2, parts, {"2": "b2020-c02"}), "in_part": True}
+    for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED, verdicts.INCONCLUSIVE):
+        (found, _) = answered.by_others([asked, result_of("b2020-c02", verdict, 3)])
+        assert found["verdict"] == verdict and not found["in_part"]
+
+
+def test_own_cells_count_and_a_study_that_was_not_measured_does_not():
+    own = result_of("a2020-c01", verdicts.INCONCLUSIVE, 2, answered_by={encodings.WHOLE: "b2020-c02"})
+    answer = result_of("b2020-c02", verdicts.REPRODUCED, 3)
+    assert answered.by_others([own, answer])[0] == own
+    asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
+    (found, _) = answered.by_others([asked, result_of("b2020-c02", verdicts.UNAVAILABLE)])
+    assert found["verdict"] == verdicts.NOT_TESTABLE and "make reproduce STUDIES=b2020" in found["answered"]
+
+
+def test_a_claim_is_answered_by_one_that_is_there(monkeypatch):
+    every = {name: book.load(name) for name in book.names()}
+    known = {claim["id"] for claims in every.values() for claim in claims}
+    named = [answer for claims in every.values() for claim in claims for answer in encodings._answered_by(claim).values()]
+    assert named and set(named) <= known
+    monkeypatch.setattr(book, "names", lambda: ["liu2020"])
+    with pytest.raises(PlimsollError, match="answered_by: plimsoll2026-c1. is not a claim"):
+        book.load_all()
