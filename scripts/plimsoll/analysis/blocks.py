@@ -182,6 +182,11 @@ class Mean:
         """The same of the differences with the other sign."""
         return Mean(-self.mean, self.error, self.degrees, self.pooled and self.pooled.turned())
 
+    def ends(self, alpha: float) -> tuple[float, float]:
+        """One-sided bounds of the true mean, each wrong in a share of `alpha`; NaN where nothing is known."""
+        half = float(special.stdtrit(self.degrees, 1 - alpha)) * self.error
+        return self.mean - half, self.mean + half
+
     def moderated(self, lent: Lent) -> "Mean":
         """The same with what comparisons like this one lend to it (Smyth 2004)."""
         root = math.sqrt(self.degrees + 1)
@@ -209,11 +214,6 @@ class Both:
     def below(self, value: float) -> float:
         """p that the true mean is below a value."""
         return max(self.one.below(value), self.other.below(value))
-
-    def ends(self, alpha: float) -> tuple[float, float]:
-        """One-sided bounds of the true mean, each wrong in a share of `alpha`; NaN where nothing is known."""
-        half = float(special.stdtrit(self.degrees, 1 - alpha)) * self.error
-        return self.mean - half, self.mean + half
 
 
 @dataclass(frozen=True)

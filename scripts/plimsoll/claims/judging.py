@@ -72,7 +72,8 @@ def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Str
         return verdicts.NOTHING
     named = bool((findings.paper_magnitude(claim) or {}).get("low"))
     alone, strictly = (
-        verdicts.strength(row["expected"], shown, _bounds(quantity, row), named) for shown in (row["shown"], row["shown"].strictly)
+        verdicts.strength(row["expected"], shown, _bounds(quantity, row), named)
+        for shown in (row["shown"], row["shown"].strictly)
     )
     if among == 1:
         return alone
