@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from plimsoll.claims import verdicts
+from plimsoll.claims import book, verdicts
 from plimsoll.claims.encodings import WHOLE
 
 
@@ -40,10 +40,19 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
         {**part, "verdict": given[str(number)]["verdict"], "reason": ""} if str(number) in given else part
         for number, part in enumerate(result["parts"], 1)
     ]
-    each = [part["verdict"] for part in parts]
-    verdict = verdicts.of_parts(each)
-    in_part = verdict in verdicts.SETTLED and verdicts.NOT_TESTABLE in each
+    verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
+    in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
     return {**result, "verdict": verdict, "parts": parts, "in_part": in_part}
+
+
+def _of_sentence(each: Sequence[str]) -> str:
+    """Verdict on a sentence from those on its main parts, of which some are of another study, where the evidence is."""
+    asked = {verdict for verdict in each if verdict != verdicts.NOT_TESTABLE}
+    if not asked or verdicts.CONTRADICTED in asked:
+        return verdicts.CONTRADICTED if asked else verdicts.NOT_TESTABLE
+    if asked == {verdicts.REPRODUCED}:
+        return verdicts.REPRODUCED
+    return verdicts.CONDITIONAL if asked <= {verdicts.REPRODUCED, verdicts.CONDITIONAL} else verdicts.INCONCLUSIVE
 
 
 def _told(number: str, answer: dict) -> str:
