@@ -8,6 +8,8 @@
  * and its libraries as they were mapped), and what carried their messages (Open MPI's shared-memory segments mapped; bytes
  * that crossed the network interfaces of the rank's network namespace; whether single-copy reads between processes are allowed),
  * whether Open MPI yields the processor while it waits, and how often the kernel switched and migrated the rank meanwhile.
+ * When the rank began and ended each piece of work that all ranks do side by side (time-work.patch): each multiplication of EP-DGEMM
+ * and each triad of EP-STREAM. All ranks of a host have one clock.
  * Which kernels OpenBLAS chose for this processor, on how many threads, and which vector instructions the processor has.
  */
 #define _GNU_SOURCE
@@ -29,6 +31,7 @@
 #include <unistd.h>
 
 #define MAX_INTERFACES 64
+#define MAX_PIECES 64
 
 extern char *openblas_get_corename(void);
 extern int openblas_get_num_threads(void);
@@ -38,6 +41,10 @@ struct traffic { char name[32]; unsigned long long bytes; };
 static struct traffic before[MAX_INTERFACES];
 static int interfaces_before;
 static double started, init_seconds;
+
+/* Pieces of work: seconds of CLOCK_MONOTONIC at which each began and ended. */
+static struct { double begun, ended; } work[MAX_PIECES];
+static int pieces;
 
 /* What the scheduler did to this process; -1 where the kernel does not tell. */
 struct scheduling { long long voluntary, involuntary, migrations; };
@@ -88,6 +95,21 @@ static struct scheduling read_scheduling(void) {
     if (sscanf(line, "se.nr_migrations : %lld", &found.migrations) == 1) break;
   fclose(f);
   return found;
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* Called by the benchmark. */
+void work_begins(void) {
+  if (pieces < MAX_PIECES) work[pieces].begun = seconds_now();
+}
+
+void work_ends(void) {
+  if (pieces < MAX_PIECES) work[pieces++].ended = seconds_now();
 }
 
 static int mapped_segments(void) {
@@ -211,6 +233,9 @@ static void report(double benchmark_seconds, struct scheduling ended) {
   write_cgroups(out);
   fprintf(out, "\"init_seconds\": %.6f, \"benchmark_seconds\": %.6f, \"cpu_seconds\": %.6f,\n", init_seconds, benchmark_seconds,
           usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+  fprintf(out, "\"work\": [");
+  for (i = 0; i < pieces; i++) fprintf(out, "%s[%.6f, %.6f]", i ? ", " : "", work[i].begun, work[i].ended);
+  fprintf(out, "],\n");
   fprintf(out, "\"yields_when_idle\": \"%s\",\n", yields_when_idle());
   fprintf(out, "\"blas\": {\"kernels\": \"%s\", \"threads\": %d, \"processor\": \"%s\"},\n", openblas_get_corename(),
           openblas_get_num_threads(), vector_instructions());
@@ -272,14 +297,9 @@ static void mark_beginning(void) {
 }
 
 int MPI_Init(int *argc, char ***argv) {
-  double begun = 0;
-  struct timespec now;
-  int result;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  begun = now.tv_sec + now.tv_nsec / 1e9;
-  result = PMPI_Init(argc, argv);
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  started = now.tv_sec + now.tv_nsec / 1e9;
+  double begun = seconds_now();
+  int result = PMPI_Init(argc, argv);
+  started = seconds_now();
   init_seconds = started - begun;
   interfaces_before = read_traffic(before);
   mark_beginning();
@@ -292,15 +312,13 @@ int MPI_Init(int *argc, char ***argv) {
 }
 
 int MPI_Finalize(void) {
-  struct timespec now;
-  struct scheduling ended;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  ended = read_scheduling();
+  double now = seconds_now();
+  struct scheduling ended = read_scheduling();
   if (counted()) {
     wait_for_all(); /* The counter does not end before the last rank has. */
     tell_counter("disable\n");
   }
   MPI_Pcontrol(0);
-  report(now.tv_sec + now.tv_nsec / 1e9 - started, ended);
+  report(now - started, ended);
   return PMPI_Finalize();
 }

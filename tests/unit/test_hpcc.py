@@ -165,3 +165,33 @@ def test_input_files(tmp_path):
 def test_an_unknown_benchmark_is_refused():
     with pytest.raises(PlimsollError, match="There is no MPI application 'linpack'; known are hpcc"):
         workloads.find("linpack", Application)
+
+
+# Two ranks that share a core, one after the other: each by itself is as fast as the core.
+SECONDS = 2e-9 * 1000**3 / 50  # at 50 GFLOP/s
+ONE_AFTER_THE_OTHER = [[(10.0, 10.0 + SECONDS)], [(10.0 + SECONDS, 10.0 + 2 * SECONDS)]]
+
+
+def test_ranks_that_do_not_overlap_are_no_faster_than_their_cores():
+    (rate,) = workloads.find("hpcc").rates({"section": "dgemm"}, {"DGEMM_N": 1000.0}, ONE_AFTER_THE_OTHER).values()
+    assert rate == pytest.approx(25)
+
+
+def test_the_fastest_triad_but_the_first_counts_from_the_first_beginning_to_the_last_end():
+    # The first is the fastest. In the fourth each rank takes 1 s, and both together take 1.5 s.
+    pieces = [(100.0 * number, 100.0 * number + 2) for number in range(10)]
+    ranks = [[(0.0, 0.1), *pieces[1:]], [(0.0, 0.1), *pieces[1:]]]
+    ranks[0][3], ranks[1][3] = (300.0, 301.0), (300.5, 301.5)
+    values = workloads.find("hpcc").rates({"section": "stream"}, {"STREAM_VectorSize": 1e9}, ranks)
+    assert values == {"EP_STREAM_Triad_GBs": pytest.approx(24 / 1.5)}
+
+
+@pytest.mark.parametrize("section", ["fft", "ptrans", "randomaccess", "beff", "hpl"])
+def test_other_sections_have_no_work_side_by_side(section):
+    assert workloads.find("hpcc").rates({"section": section}, {}, [[], []]) == {}
+
+
+@pytest.mark.parametrize(("printed", "work"), [({"DGEMM_N": 1000.0}, [[(1.0, 2.0)], []]), ({}, ONE_AFTER_THE_OTHER)])
+def test_pieces_that_are_missing_are_refused(printed, work):
+    with pytest.raises(InvalidOutput, match="1 pieces of work"):
+        workloads.find("hpcc").rates({"section": "dgemm"}, printed, work)

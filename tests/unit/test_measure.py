@@ -184,6 +184,8 @@ REPORT = (DATA / "outputs/rank.json").read_text()
         ('["hpcc", ', '["hpcc", "x", ', "objects.1: it has 3 entries, and should have 2"),
         ('"migrations": 1,', "", "it lacks 'migrations'"),
         ('"threads": 1,', "", "it lacks 'threads'"),
+        ("[100.000000, 100.250000]", "[100.250000, 100.250000]", "a number in it cannot be"),
+        ("[100.000000, 100.250000]", "[100.000000]", "work.0: it has 1 entries, and should have 2"),
     ],
 )
 def test_a_rank_s_report_is_whole_or_refused(tmp_path, old, new, words):

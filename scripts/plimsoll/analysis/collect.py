@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll.analysis import capacity, cell_paths
 from plimsoll.errors import Damaged, PlimsollError
 from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
@@ -48,7 +49,24 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
     table_of_runs = pd.DataFrame(runs)
     lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
     table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
-    return pd.DataFrame(observations, columns=columns), table_of_runs
+    return possible(pd.DataFrame(observations, columns=columns), table_of_runs, study, plan)
+
+
+def possible(observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid."""
+    above = dict(capacity.reasons(capacity.check(study, plan, observations).above, study, plan))
+    if not above:
+        return observations, runs
+
+    def of(table: pd.DataFrame) -> list[tuple[str, int]]:
+        return list(zip(cell_paths.of_table(table, plan["factors"]), table["repetition"], strict=True))
+
+    reasons = pd.Series(map(above.get, of(runs)), runs.index, dtype=object)
+    impossible = reasons.notna()
+    runs = runs.assign(
+        status=runs["status"].mask(impossible, status.INVALID), reason=runs["reason"].astype(object).mask(impossible, reasons)
+    )
+    return observations[[run not in above for run in of(observations)]].reset_index(drop=True), runs
 
 
 def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, list[dict]]:

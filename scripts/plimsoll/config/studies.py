@@ -94,4 +94,7 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"tables.{name}.reference", [table["reference"]] if "reference" in table else [], printed)
     design.check.study(study, source, refer)
     answers.check(study, source, design, refer)
+    for number, one in enumerate(study.get("capacity", ())):
+        refer(f"capacity.{number}.metrics", one["metrics"], list(study["metrics"]))
+        refer(f"capacity.{number}.alone", list(one["alone"]), design.factors.FACTORS)
     return Study(study, design)

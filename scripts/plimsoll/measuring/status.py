@@ -42,8 +42,8 @@ STATUSES = (
     ),
     Status(
         INVALID,
-        "The machine was not idle before the run; a program of the run was still at work after its end; or its output, its "
-        "bits or the places of its ranks are not as they must be.",
+        "The machine was not idle before the run; a program of the run was still at work after its end; its output, its bits "
+        "or the places of its ranks are not as they must be; or it did more than the cores or the memory can.",
         again=True,
     ),
     Status(FAILED, "The benchmark or its containers ended with an error.", again=True),

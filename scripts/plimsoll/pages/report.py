@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import documents, environments
-from plimsoll.analysis import collect, drift, neighbours, noise_floor
+from plimsoll.analysis import capacity, collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
@@ -71,6 +71,8 @@ def render(loaded: Study, sources: Sources) -> str:
         "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,
+        "capacity": capacity.check(loaded, plan, observations).table.to_dict("records"),
+        "tolerance": capacity.TOLERANCE,
         "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),

@@ -1,7 +1,7 @@
 """What the workflow asks of a workload: a program that runs as MPI ranks, or a microservice that runs over and over."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,10 @@ class Workload(ABC):
     name: str
     software: str
     roles: tuple[Role, ...] = ()
+
+
+# Of each rank, the seconds at which each piece of its work began and ended.
+Work = Sequence[Sequence[tuple[float, float]]]
 
 
 class Application(Workload):
@@ -89,6 +93,13 @@ class Application(Workload):
     @abstractmethod
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
         """Values that the benchmark printed, by the name it gives them; InvalidOutput unless its own checks passed."""
+
+    def rates(self, parameters: dict, printed: dict[str, float], work: Work) -> dict[str, float]:
+        """Return rates of work that ranks do side by side.
+
+        `printed` is what `results` gave. InvalidOutput if the pieces are not those of a whole run.
+        """
+        return {}
 
 
 class Room(NamedTuple):

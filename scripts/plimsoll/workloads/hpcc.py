@@ -9,7 +9,7 @@ from typing import NamedTuple
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.host import shared
 from plimsoll.workloads import printed, stream
-from plimsoll.workloads.base import Application, InvalidOutput
+from plimsoll.workloads.base import Application, InvalidOutput, Work
 
 # Our name of a section: HPCC's name, and the values that it must have printed.
 SECTIONS = {
@@ -67,6 +67,23 @@ LINES = {
     "AvgPingPongBandwidth_GBytes": _line(f"{_DETAILED}Latency [^\n]*\nBandwidth {_THREE}MByte/s\n", 3, 1e-3),
     "RandomlyOrderedRingLatency_usec": _line(_RANDOM_RING + "{number} msec, bandwidth= +{other} MB/s\n", 6, 1e3),
     "RandomlyOrderedRingBandwidth_GBytes": _line(_RANDOM_RING + "{other} msec, bandwidth= +{number} MB/s\n", 6, 1e-3),
+}
+
+
+class SideBySide(NamedTuple):
+    """Work that all ranks do at once: the `name` of its rate, the number of the summary that its amount follows from, the
+    `amount` of one rank in 1e9 operations or bytes, and how many `pieces` of it a rank does."""
+
+    name: str
+    size: str
+    amount: Callable[[float], float]
+    pieces: int
+
+
+# Of the embarrassingly parallel sections. STREAM's is the triad.
+SIDE_BY_SIDE = {
+    "dgemm": SideBySide("EP_DGEMM_Gflops", "DGEMM_N", lambda order: 2e-9 * order**3, 1),
+    "stream": SideBySide("EP_STREAM_Triad_GBs", "STREAM_VectorSize", lambda words: 3e-9 * stream.WORD * words, 10),
 }
 # The summary's numbers have six digits.
 SIX_DIGITS = 1e-5
@@ -223,6 +240,20 @@ class Hpcc(Application):
         summary = check(parse(text), parameters["section"])
         compare(text, summary, parameters["section"])
         return summary
+
+    def rates(self, parameters: dict, printed: dict[str, float], work: Work) -> dict[str, float]:
+        """Return the rate of a rank: its work over the time from the first rank's beginning to the last one's end.
+
+        HPCC's own rates are means of the ranks' rates (StarDGEMM), or take the time of the rank that began last (StarSTREAM).
+        Ranks that share a core need not overlap, so that these may add up to more than the cores can do (Hoefler and Belli
+        2015, rules 3 and 4). Of several pieces the fastest but the first counts, as in STREAM.
+        """
+        if not (together := SIDE_BY_SIDE.get(parameters["section"])):
+            return {}
+        if any(len(pieces) != together.pieces for pieces in work) or not printed.get(together.size, 0) > 0:
+            raise InvalidOutput(f"the ranks did not say when each of {together.pieces} pieces of work began and ended")
+        spans = [max(ended for _, ended in piece) - min(begun for begun, _ in piece) for piece in zip(*work, strict=True)]
+        return {together.name: together.amount(printed[together.size]) / min(spans[1:] or spans)}
 
 
 def parse(text: str) -> dict[str, float]:

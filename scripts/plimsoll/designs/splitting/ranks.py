@@ -27,6 +27,7 @@ class Rank(TypedDict):
     shared_memory_segments: int
     single_copy: str
     network_bytes: dict[str, int]
+    work: list[tuple[float, float]]  # when each piece of work began and ended: seconds of the host's clock
     blas: kernels.Chosen
     objects: list[tuple[str, str]]  # that it has mapped, with their build identifiers
 
@@ -61,6 +62,7 @@ def _rank(path: Path, number: int) -> Rank:
     except (documents.Misfit, ValueError) as problem:
         raise InvalidOutput(f"the report of rank {number} is not what it should be: {problem}") from problem
     counted = [*report["context_switches"].values(), *report["network_bytes"].values(), report["migrations"] or 0]
-    if report["rank"] != number or report["benchmark_seconds"] <= 0 or min(counted) < 0:
+    backwards = any(begun >= ended for begun, ended in report["work"])
+    if report["rank"] != number or report["benchmark_seconds"] <= 0 or min(counted) < 0 or backwards:
         raise InvalidOutput(f"the report of rank {number} is not what it should be: a number in it cannot be")
     return report

@@ -1,0 +1,83 @@
+"""Whether observations are possible: no run may do more than its cores, the memory or the link can.
+
+What these can do is the best of the cells in which nothing else uses them (`capacity` in the study, config/README.md). A metric
+that fails this check does not measure what its claims are about (Hoefler and Belli 2015, rules 3 and 4).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pandas as pd
+
+from plimsoll.analysis import cell_paths
+from plimsoll.interchange import Plan
+
+# The best of a few runs is not yet the most that can be done, and clocks of processors change: so much more is allowed.
+TOLERANCE = 0.1
+COLUMNS = ("metric", "label", "unit", "resource", "per", "most", "alone", "runs", "observations", "highest")
+# A column that follows from others: processors in use while an iteration ran.
+PROCESSORS = "processors_used"
+
+
+class Checked(NamedTuple):
+    """`table` has one row per metric that is checked, with COLUMNS. `above` has the observations that exceed their limit by
+    more than TOLERANCE, with `share`: what they are of it."""
+
+    table: pd.DataFrame
+    above: pd.DataFrame
+
+
+def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
+    """Hold the observations of a study against what its `capacity` says.
+
+    In the table `most` is the limit (of a time its reciprocal), for one of `per`. `alone` says in words which cells it is from,
+    and `runs` how many observations these have. `observations` are held against it, and the highest is `highest` times as much.
+    """
+    rows, above = [], [observations.head(0).assign(share=0.0)]
+    for one in study.get("capacity", ()):
+        for metric in one["metrics"]:
+            own = observations[observations["metric"] == metric]
+            if own.empty:
+                continue
+            rates = _rates(own, one, plan)
+            alone = _alone(own, one["alone"])
+            described = {key: own.iloc[0][key] for key in ("metric", "label", "unit")}
+            described |= {"resource": one["resource"], "per": one.get("per", ""), "alone": _said(one["alone"])}
+            rows.append({**described, "runs": int(alone.sum()), "observations": len(own)})
+            if alone.any():
+                most = rates[alone].max()
+                shares = rates / most
+                rows[-1] |= {"most": most, "highest": shares.max()}
+                exceeds = shares > 1 + TOLERANCE
+                above.append(own[exceeds].assign(share=shares[exceeds]))
+    return Checked(pd.DataFrame(rows, columns=list(COLUMNS)), pd.concat(above))
+
+
+def reasons(above: pd.DataFrame, study: dict, plan: Plan) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield ((cell, repetition), reason) of each run that has observations `above` what can be done."""
+    resources = {metric: one["resource"] for one in study.get("capacity", ()) for metric in one["metrics"]}
+    worst = above.sort_values("share").drop_duplicates([*plan["factors"], "repetition"], keep="last")
+    for path, row in zip(cell_paths.of_table(worst, plan["factors"]), worst.to_dict("records"), strict=True):
+        resource = resources[row["metric"]]
+        yield (path, row["repetition"]), f"its {row['label']} is {row['share']:.2f} times what the {resource} can do"
+
+
+def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
+    """What each observation does per unit of the resource, more being faster."""
+    cells = [plan["cells"][path] for path in cell_paths.of_table(own, plan["factors"])]
+    rates = own["value"] if own.iloc[0]["better"] == "higher" else 1 / own["value"]
+    for key, factor in ((one.get("each"), 1), (one.get("per"), -1)):
+        if key == PROCESSORS:
+            rates = rates * (own["cpu_seconds"] / own["wall_seconds"]) ** factor
+        elif key:
+            rates = rates * pd.Series([cell[key] for cell in cells], own.index, dtype=float) ** factor
+    return rates
+
+
+def _alone(own: pd.DataFrame, levels: dict[str, list[str]]) -> pd.Series:
+    """Which observations are of cells with these levels."""
+    return pd.DataFrame({factor: own[factor].isin(known) for factor, known in levels.items()}).all(axis=1)
+
+
+def _said(levels: dict[str, list[str]]) -> str:
+    return ", ".join(f"{factor} {' or '.join(known)}" for factor, known in levels.items())
