@@ -135,6 +135,18 @@ def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
     assert "libopenblas.so.0" in found["bits"]
 
 
+@pytest.mark.parametrize(("section", "rate"), [("dgemm", "EP_DGEMM_Gflops"), ("stream", "EP_STREAM_Triad_GBs")])
+def test_ranks_that_share_cores_do_no_more_than_the_cores_can(workspace, working, section, rate):
+    """HPCC's own mean of the ranks' rates may be more: ranks that share a core need not overlap."""
+    working("bare")
+    alone = [workspace.run(f"uma/exact/E1/bare/pin/default/standard/plain/{section}", number) for number in (1, 2, 3)]
+    most = max(found["values"][rate] * len(found["ranks"]) for found in alone)
+    for number in (1, 2, 3):
+        found = workspace.run(f"uma/over/O1/bare/any/enabled/standard/plain/{section}", number)
+        assert found["status"] == "valid", found["reason"]
+        assert 0 < found["values"][rate] * len(found["ranks"]) < 1.1 * most
+
+
 @pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
 @pytest.mark.parametrize("path", ["E1/bare", "E2/docker", "E2/singularity"])
 def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, working, path):
