@@ -381,7 +381,7 @@ def _verdicts(options: argparse.Namespace) -> None:
     options.page.write_text(page)
 
 
-@interruption.told()
+@interruption.explained()
 def _precise(options: argparse.Namespace) -> None:
     """add repetitions until every interval is narrow enough"""
     from plimsoll import rounds
@@ -394,7 +394,7 @@ def _precise(options: argparse.Namespace) -> None:
         rounds.reach(study, width, maximum, options.settings)
 
 
-@interruption.told()
+@interruption.explained()
 def _hours(options: argparse.Namespace) -> None:
     """measure the studies that have stages for so many hours each, where they decide most"""
     from plimsoll import designs, hours
@@ -484,7 +484,7 @@ def _keep_reference(options: argparse.Namespace) -> None:
         print(f"{folder} has what was measured here.")
 
 
-@interruption.told()
+@interruption.explained()
 def _remake(options: argparse.Namespace) -> int:
     """make everything from an archive again, without measuring, in a folder of its own: 1 if a table is not the archive's"""
     from plimsoll import remake

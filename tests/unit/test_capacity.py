@@ -54,7 +54,7 @@ def test_four_ranks_on_two_cores_do_no_more_than_two(value, above):
 def test_of_a_time_the_reciprocal_is_held_against_the_processors_in_use():
     rows = (("exact/pin", "seconds", 1, 10.0), ("over/any", "seconds", 1, 9.2), ("over/any", "seconds", 2, 9.0))
     checked = capacity.check(STUDY, PLAN, observations(*rows))
-    assert checked.table["most"].tolist() == [pytest.approx(0.05)]
+    assert checked.table["most"].tolist() == [pytest.approx(0.05)] and checked.table["unit"].tolist() == ["1/s"]
     assert checked.above["repetition"].tolist() == [2]
 
 

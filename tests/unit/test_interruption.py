@@ -62,7 +62,7 @@ def test_the_workflow_s_own_status_is_returned(status):
 # A stage that Ctrl-C reaches between its workflows.
 BETWEEN = (
     "import time; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
-    "@interruption.told()\n"
+    "@interruption.explained()\n"
     "def work(): print('begun', flush=True); time.sleep(60)\n"
     "raise SystemExit(guarded(work))"
 )

@@ -15,13 +15,13 @@ from plimsoll.interchange import Plan
 # The best of a few runs is not yet the most that can be done, and clocks of processors change: so much more is allowed.
 TOLERANCE = 0.1
 COLUMNS = ("metric", "label", "unit", "resource", "per", "most", "alone", "runs", "observations", "highest")
-# A column that follows from others: processors in use while an iteration ran.
+# Processors in use while an iteration ran. It follows from two columns of the observations.
 PROCESSORS = "processors_used"
 
 
 class Checked(NamedTuple):
     """`table` has one row per metric that is checked, with COLUMNS. `above` has the observations that exceed their limit by
-    more than TOLERANCE, with `share`: what they are of it."""
+    more than TOLERANCE, with the `resource`, and with their `share` of the limit."""
 
     table: pd.DataFrame
     above: pd.DataFrame
@@ -33,7 +33,7 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
     In the table `most` is the limit (of a time its reciprocal), for one of `per`. `alone` says in words which cells it is from,
     and `runs` how many observations these have. `observations` are held against it, and the highest is `highest` times as much.
     """
-    rows, above = [], [observations.head(0).assign(share=0.0)]
+    rows, above = [], [observations.head(0).assign(resource="", share=0.0)]
     for one in study.get("capacity", ()):
         for metric in one["metrics"]:
             own = observations[observations["metric"] == metric]
@@ -41,7 +41,9 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
                 continue
             rates = _rates(own, one, plan)
             alone = _alone(own, one["alone"])
-            described = {key: own.iloc[0][key] for key in ("metric", "label", "unit")}
+            described = {key: own.iloc[0][key] for key in ("metric", "label", "unit", "better")}
+            if described["better"] == "lower":
+                described["unit"] = f"1/{described['unit']}"
             described |= {"resource": one["resource"], "per": one.get("per", ""), "alone": _said(one["alone"])}
             rows.append({**described, "runs": int(alone.sum()), "observations": len(own)})
             if alone.any():
@@ -49,17 +51,15 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
                 shares = rates / most
                 rows[-1] |= {"most": most, "highest": shares.max()}
                 exceeds = shares > 1 + TOLERANCE
-                above.append(own[exceeds].assign(share=shares[exceeds]))
+                above.append(own[exceeds].assign(resource=one["resource"], share=shares[exceeds]))
     return Checked(pd.DataFrame(rows, columns=list(COLUMNS)), pd.concat(above))
 
 
-def reasons(above: pd.DataFrame, study: dict, plan: Plan) -> Iterator[tuple[tuple[str, int], str]]:
+def reasons(above: pd.DataFrame, plan: Plan) -> Iterator[tuple[tuple[str, int], str]]:
     """Yield ((cell, repetition), reason) of each run that has observations `above` what can be done."""
-    resources = {metric: one["resource"] for one in study.get("capacity", ()) for metric in one["metrics"]}
     worst = above.sort_values("share").drop_duplicates([*plan["factors"], "repetition"], keep="last")
     for path, row in zip(cell_paths.of_table(worst, plan["factors"]), worst.to_dict("records"), strict=True):
-        resource = resources[row["metric"]]
-        yield (path, row["repetition"]), f"its {row['label']} is {row['share']:.2f} times what the {resource} can do"
+        yield (path, row["repetition"]), f"its {row['label']} is {row['share']:.2f} times what the {row['resource']} can do"
 
 
 def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
@@ -75,7 +75,7 @@ def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
 
 
 def _alone(own: pd.DataFrame, levels: dict[str, list[str]]) -> pd.Series:
-    """Which observations are of cells with these levels."""
+    """Return whether each observation is of a cell with these levels."""
     return pd.DataFrame({factor: own[factor].isin(known) for factor, known in levels.items()}).all(axis=1)
 
 

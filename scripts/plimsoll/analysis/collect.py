@@ -54,7 +54,7 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
 
 def possible(observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid."""
-    above = dict(capacity.reasons(capacity.check(study, plan, observations).above, study, plan))
+    above = dict(capacity.reasons(capacity.check(study, plan, observations).above, plan))
     if not above:
         return observations, runs
 

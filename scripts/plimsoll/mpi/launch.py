@@ -30,7 +30,7 @@ def environment(rootfs: Path) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OPAL_PREFIX": str(rootfs / "usr"),
-        # Of the image, too: they say which transports there are. Those of this host would reach some runtimes alone.
+        # The image's own settings say which transports there are. This host's settings would reach some runtimes alone.
         "OPAL_SYSCONFDIR": str(rootfs / "etc/openmpi"),
         "PMIX_SYSCONFDIR": str(rootfs / "etc/pmix"),
         "PMIX_PREFIX": str(folder / "pmix2"),

@@ -7,6 +7,7 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
+from plimsoll.pages.answer_words import not_in
 from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
@@ -278,7 +279,7 @@ def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
     """Whether more repetitions would decide it, and what they would take (plimsoll.claims.deciding)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
-        return f"Not in the {given.hours:g} h: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."
+        return f"{capital(not_in(given))}: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."
     if decide["undecidable"]:
         within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
         some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""

@@ -48,7 +48,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Have Ctrl-C between two workflows that this process starts end it with the two lines."""
     try:
         yield

@@ -34,7 +34,7 @@ class Workload(ABC):
     roles: tuple[Role, ...] = ()
 
 
-# Of each rank, the seconds at which each piece of its work began and ended.
+# The seconds at which each piece of work began and ended, by rank.
 Work = Sequence[Sequence[tuple[float, float]]]
 
 
@@ -94,10 +94,10 @@ class Application(Workload):
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
         """Values that the benchmark printed, by the name it gives them; InvalidOutput unless its own checks passed."""
 
-    def rates(self, parameters: dict, printed: dict[str, float], work: Work) -> dict[str, float]:
+    def rates(self, parameters: dict, values: dict[str, float], work: Work) -> dict[str, float]:
         """Return rates of work that ranks do side by side.
 
-        `printed` is what `results` gave. InvalidOutput if the pieces are not those of a whole run.
+        `values` are what `results` gave. InvalidOutput if the pieces are not those of a whole run.
         """
         return {}
 

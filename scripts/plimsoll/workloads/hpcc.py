@@ -80,10 +80,12 @@ class SideBySide(NamedTuple):
     pieces: int
 
 
-# Of the embarrassingly parallel sections. STREAM's is the triad.
+# The embarrassingly parallel sections. STREAM's work is the triad.
 SIDE_BY_SIDE = {
     "dgemm": SideBySide("EP_DGEMM_Gflops", "DGEMM_N", lambda order: 2e-9 * order**3, 1),
-    "stream": SideBySide("EP_STREAM_Triad_GBs", "STREAM_VectorSize", lambda words: 3e-9 * stream.WORD * words, 10),
+    "stream": SideBySide(
+        "EP_STREAM_Triad_GBs", "STREAM_VectorSize", lambda words: 1e-9 * stream.WORDS["triad"] * stream.WORD * words, 10
+    ),
 }
 # The summary's numbers have six digits.
 SIX_DIGITS = 1e-5
@@ -241,7 +243,7 @@ class Hpcc(Application):
         compare(text, summary, parameters["section"])
         return summary
 
-    def rates(self, parameters: dict, printed: dict[str, float], work: Work) -> dict[str, float]:
+    def rates(self, parameters: dict, values: dict[str, float], work: Work) -> dict[str, float]:
         """Return the rate of a rank: its work over the time from the first rank's beginning to the last one's end.
 
         HPCC's own rates are means of the ranks' rates (StarDGEMM), or take the time of the rank that began last (StarSTREAM).
@@ -250,10 +252,10 @@ class Hpcc(Application):
         """
         if not (together := SIDE_BY_SIDE.get(parameters["section"])):
             return {}
-        if any(len(pieces) != together.pieces for pieces in work) or not printed.get(together.size, 0) > 0:
+        if any(len(pieces) != together.pieces for pieces in work) or not values.get(together.size, 0) > 0:
             raise InvalidOutput(f"the ranks did not say when each of {together.pieces} pieces of work began and ended")
         spans = [max(ended for _, ended in piece) - min(begun for begun, _ in piece) for piece in zip(*work, strict=True)]
-        return {together.name: together.amount(printed[together.size]) / min(spans[1:] or spans)}
+        return {together.name: together.amount(values[together.size]) / min(spans[1:] or spans)}
 
 
 def parse(text: str) -> dict[str, float]:

@@ -170,9 +170,9 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
         seconds = max(rank["benchmark_seconds"] for rank in measured["ranks"])
         parameters = cell["parameters"]
         watched = ended.instrument.values(measured["ranks"], ended.benchmark.region(parameters))
-        printed = ended.benchmark.results(folder, parameters)
-        rates = ended.benchmark.rates(parameters, printed, [rank["work"] for rank in measured["ranks"]])
-        measured["values"] = {**printed, **rates, "benchmark_seconds": seconds, **watched}
+        values = ended.benchmark.results(folder, parameters)
+        rates = ended.benchmark.rates(parameters, values, [rank["work"] for rank in measured["ranks"]])
+        measured["values"] = {**values, **rates, "benchmark_seconds": seconds, **watched}
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
         measured["bits"] = bits(measured["ranks"])
