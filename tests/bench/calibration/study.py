@@ -59,7 +59,11 @@ def metric_of(plan: dict, cell: int) -> str:
 
 DESIGN = SimpleNamespace(
     contrasts=SimpleNamespace(
-        arrangements=lambda plan: {"": plan}, asking=asking, elsewhere=lambda claim: None, lacks=lambda plan: {}
+        arrangements=lambda plan: {"": plan},
+        asking=asking,
+        elsewhere=lambda claim: None,
+        lacks=lambda plan: {},
+        unfit=lambda cell: None,
     ),
     cells=SimpleNamespace(unseen=lambda plan, study, names: {}),
 )
