@@ -133,7 +133,7 @@ def test_a_view_without_an_iteration_that_counts_is_named(shown, planned, jha202
 
 def test_cases_that_are_not_known_have_a_look(shown):
     assert pairs.look("4") == (style.FALLBACK[0], style.FALLBACK_HATCHES[0]) and pairs.case_label("4") == "case 4"
-    assert pairs.together(["4", "3a", "2", "1"]) == ["2", "3a", "4"]
+    assert pairs.together(["4", "3a", "2", "1a", "1"]) == ["2", "3a", "4"]
 
 
 def test_nothing_can_be_worse_than_nothing(planned, jha2021):
@@ -149,7 +149,10 @@ def test_views_are_in_the_papers_order(planned, jha2021):
     told = render.described(jha2021, planned, "fig05", None, {})
     names = [(view["case"], view["co_runner"]) for view in pairs.views(told, "linpack")]
     assert names[0] == ("1", "none") and len(names) == 19
-    assert set(names[1:]) == {(v["case"], v["co_runner"]) for v in views(planned) if v["benchmark"] == "linpack"} - {names[0]}
+    assert set(names[1:]) == {(v["case"], v["co_runner"]) for v in views(planned) if v["benchmark"] == "linpack"} - {
+        ("1", "none"),
+        ("1a", "none"),
+    }
     assert [case for case, _ in names] == sorted(case for case, _ in names)
 
 

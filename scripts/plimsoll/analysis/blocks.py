@@ -16,6 +16,7 @@ from scipy import special
 
 from plimsoll.analysis import paper_tests
 from plimsoll.analysis.spreads import NOTHING, Lent
+from plimsoll.planning.availability import SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd  # as in cell_paths
@@ -24,8 +25,6 @@ POWER = 0.8
 # Intervals leave out so much on each side.
 OUTSIDE = 0.025
 MOST = 10_000  # repetitions beyond which we say only "more than"
-# Fewer blocks give no verdict.
-SMALLEST = 3
 # Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the
 # standard deviation of equal numbers is not always exactly 0.
 ROUNDING = 1e-12

@@ -16,6 +16,8 @@ class Unmeasurable:
         return self.reason
 
 
+# Fewer blocks give no verdict.
+SMALLEST = 3
 NOTHING_LEFT = "the configuration leaves out every cell of it"
 TOO_SHORT = "the time that was given is too short for it"
 
@@ -85,8 +87,6 @@ def in_time(plan: Plan, number: int, seconds: float, keys: str) -> str:
 
     `number` cells of the plan would take so many `seconds` each, in SMALLEST blocks; `keys` are those of a profile that say so.
     """
-    from plimsoll.analysis.blocks import SMALLEST  # here, because who plans has no use for NumPy
-
     each = SMALLEST * seconds / 60
     return (
         f" ({SMALLEST} blocks take {each:.0f} minutes a cell, and {number * each / 60:.0f} hours of all {number}: {keys} in "

@@ -18,6 +18,8 @@ CASES = {
     "3a": "case 3a: two containers",
     "3b": "case 3b: two, limits",
 }
+# Cases in which nothing else runs.
+OF_ONE = (ALONE, "1a")
 # All of it is Docker: tints and hatches of its colour tell the cases apart.
 COLOURS = {"1": "#9ecbe4", "2": "#0072b2", "3a": "#4a9bc9", "3b": "#0a4f78"}
 HATCHES = {"1": "", "2": "", "3a": "//", "3b": "xx"}
@@ -60,8 +62,7 @@ def views(data: FigureData, benchmark: str) -> list[dict]:
 
 def together(cases: Iterable[str]) -> list[str]:
     """The cases with two microservices, in the papers' order."""
-    known = (case for case in style.in_order(CASES, cases) if case in CASES)
-    return [case for case in known if case != ALONE]
+    return [case for case in style.in_order(CASES, cases) if case not in OF_ONE]
 
 
 def case_label(case: str) -> str:
