@@ -42,7 +42,7 @@ def gather(tmp_path, liu2020):
     def gather(*records):
         for one in records:
             record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
-        plan = {"design": "splitting", "factors": OF_DEPLOYMENT, "cells": {one["cell"]["path"]: one["cell"] for one in records}}
+        plan = {"design": "splitting", "cells": {one["cell"]["path"]: one["cell"] for one in records}}
         wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
         return collect.collect(tmp_path / "runs", plan, liu2020, wanted)
 
@@ -101,7 +101,7 @@ def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
     gather(found(CELLS[0]), found(CELLS[1]))
     path = record.path_of(tmp_path / "runs", CELLS[1], 1)
     path.write_text(path.read_text()[:100])
-    plan = {"design": "splitting", "factors": OF_DEPLOYMENT, "cells": {p: cell(p) for p in CELLS}}
+    plan = {"design": "splitting", "cells": {p: cell(p) for p in CELLS}}
     from plimsoll.config import studies
 
     loaded = studies.load("liu2020", designs.known())

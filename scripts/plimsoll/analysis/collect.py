@@ -54,9 +54,10 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
 
 def possible(observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid."""
-    above = dict(capacity.reasons(capacity.check(study, plan, observations).above, plan))
-    if not above:
+    exceeding = capacity.check(study, plan, observations).above
+    if exceeding.empty:
         return observations, runs
+    above = dict(capacity.reasons(exceeding, plan))
 
     def of(table: pd.DataFrame) -> list[tuple[str, int]]:
         return list(zip(cell_paths.of_table(table, plan["factors"]), table["repetition"], strict=True))
