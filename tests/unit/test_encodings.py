@@ -75,6 +75,13 @@ def test_a_verdict_says_that_its_encoding_changed(session, said):
     assert result["encoding"] == said
 
 
+def test_sessions_together_have_the_remarks_of_each():
+    changed, now = ({"encoding": said, "hangs_on": said, "answered_by": {"0": "x"}} for said in (encodings.CHANGED, ""))
+    for each in ([changed, now], [now, changed], [{}, changed]):
+        assert encodings.together(each)["encoding"] == encodings.CHANGED
+    assert encodings.together([now, now]) == now and encodings.together([now, {}])["answered_by"] == {}
+
+
 def result_of(identity, verdict, comparisons=0, parts=(), answered_by=None):
     told = [{"verdict": part, "says": "", "reason": "none"} for part in parts]
     return {

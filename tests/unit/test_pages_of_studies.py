@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, environments
 from plimsoll.analysis import cell_paths, collect, levels
-from plimsoll.claims import answer, book, deciding, sessions
+from plimsoll.claims import answer, book, deciding, findings, sessions
 from plimsoll.claims.measured import Measured
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
@@ -35,25 +35,7 @@ IMAGE = {
 
 def verdicts_of(study: str) -> list[dict]:
     """The verdicts of the reference, as a study's claims.json has them."""
-    table = pd.read_csv(REFERENCE / study / "claims.csv").astype(object)
-    nested = (
-        "shown_in",
-        "paper_p",
-        "paper_magnitude",
-        "substitutes",
-        "arrangements",
-        "asked",
-        "whole",
-        "stands_out",
-        "parts",
-        "decide",
-    )
-    found = []
-    for row in table[table["study"] == study].to_dict("records"):
-        known = {key: None if pd.isna(value) else value for key, value in row.items()}
-        told = {key: json.loads(value) if key in nested and value else value for key, value in known.items()}
-        found.append({"substitutes": [], "unwatched": 0, **told})
-    return found
+    return findings.of_table(REFERENCE / study / "claims.csv")
 
 
 @pytest.fixture(scope="module")

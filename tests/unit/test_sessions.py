@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims import over_sessions, quantities, verdicts
+from plimsoll.claims import encodings, over_sessions, quantities, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.over_sessions import ALIKE, NEVER, ONCE, TURNED
 from plimsoll.claims.sides import Contrast, Side
@@ -220,7 +220,7 @@ def three(tmp_path_factory):
         observations.to_csv(folder / "observations.csv", index=False)
         judged = verdicts_of("plimsoll2026")
         if number == 2:
-            judged[0]["verdict"] = verdicts.INCONCLUSIVE
+            judged[0] |= {"verdict": verdicts.INCONCLUSIVE, "encoding": encodings.CHANGED}
         (folder / "claims.json").write_text(json.dumps(judged))
         kept = {name: (folder / name).read_text() for name in sessions.NEEDED}
         measure(folder)
@@ -244,6 +244,8 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert told["over"]["by_session"] and len(compared_together) > 10
     assert {len(result["sessions"]) for result in results} == {3}
     assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
+    assert [result["encoding"] for result in results[:2]] == [encodings.CHANGED, ""]
+    assert all("answered_by" in result for result in results)
     shown = pages_sessions.shown(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")

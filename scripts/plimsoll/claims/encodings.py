@@ -34,6 +34,20 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
     ]
 
 
+def together(each: Sequence[Mapping]) -> dict:
+    """What readers must know of a claim whose sessions count together, from the results of each session, the newest last.
+
+    A verdict rests on all of them, so that it has the first remark on an encoding that any of them has.
+    """
+    remarks = (result.get("encoding") for result in each)
+    newest = each[-1]
+    return {
+        "encoding": next(filter(None, remarks), ""),
+        "hangs_on": newest.get("hangs_on", ""),
+        "answered_by": newest.get("answered_by", {}),
+    }
+
+
 def _answered_by(claim: dict) -> dict[str, str]:
     numbered = [(WHOLE, claim), *((str(number), part) for number, part in enumerate(claim.get("parts", []), 1))]
     return {number: one["answered_by"] for number, one in numbered if "answered_by" in one}

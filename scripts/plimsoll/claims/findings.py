@@ -23,7 +23,7 @@ OF_PART = (
 OF_ARRANGEMENT = ("reason", "p_supports", "p_opposes", "whole", "bound", "effect_least", "effect_most")
 # What a result has lists and mappings in, and those of them that are there if they are empty.
 NESTED = (
-    *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole"),
+    *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole", "answered_by"),
     *("stands_out", "bound", "sessions", "parts", "decide"),
 )
 EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "sessions": [], "parts": []}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll.analysis import blocks, collect
-from plimsoll.claims import book, evaluate, findings, over_sessions, verdicts
+from plimsoll.claims import book, encodings, evaluate, findings, over_sessions, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.measuring import system
@@ -42,7 +42,9 @@ def summary(study: Study, plan: Plan, results: Path) -> Together:
     rows = over_sessions.verdicts_of(each)
     judged, comparisons = _judged(study, plan, used)
     for result in judged:
-        result["sessions"] = [one[result["id"]]["verdict"] if result["id"] in one else "" for one in each]
+        own = [one.get(result["id"], {}) for one in each]
+        result["sessions"] = [one.get("verdict", "") for one in own]
+        result |= encodings.together(own)
     told = {"sessions": described, "findings": rows, "counts": {}, "over": None, "metrics": []}
     if len(used) == 1:
         return Together(told, _means([]), judged, comparisons)
