@@ -84,14 +84,20 @@ def _reason(row: dict) -> str:
 
 def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
     """What each observation does per unit of the resource, more being faster."""
-    cells = [plan["cells"][path] for path in cell_paths.of_table(own, plan["factors"])]
     rates = own["value"] if own.iloc[0]["better"] == "higher" else 1 / own["value"]
     for key, factor in ((one.get("each"), 1), (one.get("per"), -1)):
         if key == PROCESSORS:
             rates = rates * (own["cpu_seconds"] / own["wall_seconds"]) ** factor
         elif key:
-            rates = rates * pd.Series([cell[key] for cell in cells], own.index, dtype=float) ** factor
+            rates = rates * _numbers(own, key, plan) ** factor
     return rates
+
+
+def _numbers(own: pd.DataFrame, key: str, plan: Plan) -> pd.Series:
+    """A number of each observation's cell: a level of a factor, or what the plan says of the cell."""
+    if key in own:
+        return own[key].astype(float)
+    return pd.Series([plan["cells"][path][key] for path in cell_paths.of_table(own, plan["factors"])], own.index, dtype=float)
 
 
 def _alone(own: pd.DataFrame, levels: dict[str, list[str]]) -> pd.Series:
