@@ -19,7 +19,10 @@ def studies_of(design: str) -> list[str]:
 # when it is loaded.
 LOOKING = re.compile(r"studies\.names|load_all")
 # They look at one study after the other, and take minutes: without a design they have fewer to look at.
-LONG = {"test_pages_of_studies.py", "test_worlds.py", "test_charts.py", "test_archives.py", "test_compare.py"}
+LONG = {
+    *("test_pages_of_studies.py", "test_worlds.py", "test_charts.py", "test_archives.py", "test_compare.py"),
+    *("test_partial_results.py", "test_answer_in_time.py"),
+}
 
 
 def pytest_in(fresh, *arguments) -> subprocess.CompletedProcess:

@@ -95,6 +95,8 @@ SHAPES = {
     "some cells": Shape(lambda: lambda told: told if number_of(told["cell"]["path"]) % SOME == 0 else None),
     "Apptainer alone, and little time": Shape(lambda: lambda told: told, NOT_APPTAINER, 3),
 }
+# jha2021 has all charts and tables of it.
+SECOND = {"jha2018"}
 # Those of which every figure is drawn, and not one of each chart.
 WHOLE = ("nothing", "Apptainer alone, and little time")
 MORE = {
@@ -177,8 +179,14 @@ def check_pages(name: str) -> BeautifulSoup:
     return pages.check((folder / "report.html").read_text(), folder, NOT_MADE)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.parametrize("shape", [*SHAPES, *(pytest.param(name, marks=pytest.mark.long) for name in MORE)])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        pytest.param(name, shape, marks=pytest.mark.long if shape in MORE or (name in SECOND and shape != "nothing") else ())
+        for name in STUDIES
+        for shape in (*SHAPES, *MORE)
+    ],
+)
 def test_everything_is_made_of_what_was_measured(place, name, shape):
     described = {**SHAPES, **MORE}[shape]
     plan = described.plan(built(name))

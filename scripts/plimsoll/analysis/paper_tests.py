@@ -1,5 +1,6 @@
 """Unpaired two-sample tests as in liu2020 (section 4.3), with effect sizes and intervals."""
 
+import functools
 import warnings
 from collections.abc import Sequence
 
@@ -80,10 +81,15 @@ def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
     arithmetic means; Hedges' g; and the probability that a value of a is above one of b. All are NaN where a sample has fewer
     than three values. Where neither sample varies, as counts may not, only means and ratios are numbers.
     """
+    return dict(_compared(np.asarray(a, float).tobytes(), np.asarray(b, float).tobytes(), alpha))
+
+
+@functools.cache  # many claims compare the same two cells, and these tests take most of the time of judging
+def _compared(a_bytes: bytes, b_bytes: bytes, alpha: float) -> dict:
     import pingouin
     from scipy import stats
 
-    a, b = np.asarray(a, float), np.asarray(b, float)
+    a, b = np.frombuffer(a_bytes), np.frombuffer(b_bytes)
     result: dict = {"n_a": len(a), "n_b": len(b), "test": "none: too few valid runs"} | dict.fromkeys(QUANTITIES, np.nan)
     if min(len(a), len(b)) < SMALLEST:
         return result
