@@ -216,9 +216,10 @@ def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):
 def test_a_comparison_is_arranged_as_a_whole_or_not_at_all(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
     usual, allowed = (splitting.asking(plan, liu2020) for plan in splitting.arrangements(made(small_host)).values())
-    # The other Docker has no cells with affinity, and none of EP-DGEMM.
-    for number in (118, 82):
-        assert allowed(by_id(claims, number)) == usual(by_id(claims, number))
+    # The other Docker has no cells with affinity, so that the arrangement says nothing of c118, which is about other benchmarks
+    # than EP-STREAM, too; and none of EP-DGEMM, whose ranks copy nothing from each other.
+    assert usual(by_id(claims, 118)) and allowed(by_id(claims, 118)) == []
+    assert allowed(by_id(claims, 82)) == usual(by_id(claims, 82))
     one_container = [contrast.a for contrast in allowed(by_id(claims, 57)) if "/docker" in contrast.a.cell]
     assert {(side.cell.split("/")[3], side.cell.split("/")[-1] in ("dgemm", "stream")) for side in one_container} == {
         ("docker", True),
@@ -288,7 +289,7 @@ def several(cell, metric):
 
 
 def test_a_comparison_of_losses_names_the_cells_that_they_are_relative_to(judged):
-    of_losses = judged([83], [])[1]
+    of_losses = judged([32], [])[1]
     assert len(of_losses) and of_losses[["reference_a", "reference_b"]].notna().all(axis=None)
     assert (of_losses["reference_a"] != of_losses["cell_a"]).all()
     assert judged([13], [])[1][["reference_a", "reference_b"]].isna().all(axis=None)
@@ -313,10 +314,10 @@ def test_a_gain_where_the_paper_has_a_loss_contradicts_it(judged):
 
 
 def test_no_effect_contradicts_a_claimed_one_only_if_it_has_a_size_and_that_is_excluded(judged):
-    # The paper says 70 % in c24, and no size in c13.
-    assert judged([24], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
+    # The paper says 37 % in c17, and no size in c13.
+    assert judged([17], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
     assert judged([13], [], spread=0.01)[0][0]["verdict"] == verdicts.INCONCLUSIVE
-    unclear = judged([24], [], spread=0.5)[0][0]
+    unclear = judged([17], [], spread=0.5)[0][0]
     assert unclear["verdict"] == verdicts.INCONCLUSIVE and unclear["needed"] > 10
 
 
@@ -524,7 +525,7 @@ def test_the_time_in_point_to_point_functions_is_asked_of_docker_on_this_host_to
 
 
 def test_events_that_do_not_happen_have_no_logarithm_and_no_trouble(judged, claims):
-    anywhere = {**by_id(claims, 37), "needs": []}
+    anywhere = {**by_id(claims, 37), "needs": [], "b": {"granularity": ["one"]}}
     results, table = judged([anywhere], [(lambda cell, metric: metric == "dgemm_migrations", 0.0)])
     assert results[0]["verdict"] == verdicts.INCONCLUSIVE
     assert table["effect"].to_numpy() == pytest.approx([0.0])

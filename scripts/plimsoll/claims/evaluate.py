@@ -92,6 +92,8 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
+    # An arrangement in which nothing is planned that a claim is about says nothing of it.
+    compared = {words: one for words, one in compared.items() if one[0]} or compared
     # Where an arrangement changes nothing about what is compared, the question is asked once.
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():

@@ -26,6 +26,8 @@ ARRANGEMENTS: dict[str, dict[str, str]] = {
     "Docker's default seccomp filter": {},
     "process_vm_readv allowed in Docker": {"docker": "docker-ptrace"},
 }
+# Sections whose ranks send each other next to nothing.
+WITHOUT_COPIES = ("dgemm", "stream")
 # Runtimes of a need that are off in most configurations, and what they are, in words.
 OFF = {
     "docker_host_network": ({"docker-host-network"}, "Docker containers on the host's network"),
@@ -126,21 +128,28 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
     """What is asked, with the cells of some runtimes in the place of those of others (`in_place_of`).
 
-    A comparison is left as it is if one of its cells has no counterpart: its sides would differ in the arrangement too.
+    Nothing is asked if a cell has no counterpart, as the arrangement says nothing of it. Where ranks copy nothing from each other
+    (WITHOUT_COPIES) it changes nothing, and a comparison stays as it is.
     """
+    if not in_place_of:
+        return asked
     counterparts = {}
     for path, cell in cells.items():
         other = path.replace(f"/{cell['runtime']}/", f"/{in_place_of.get(cell['runtime'], cell['runtime'])}/")
         if other in cells:
             counterparts[path] = other
-    return [_moved(one, counterparts) for one in asked]
+    moved = [_moved(one, counterparts, cells) for one in asked]
+    return [] if None in moved else moved
 
 
-def _moved(asked: Contrast | Side | list[Side], counterparts: Mapping[str, str]) -> Contrast | Side | list[Side]:
-    """A contrast, a side or a trend with the counterparts of its cells; as it is if one has none."""
+def _moved(
+    asked: Contrast | Side | list[Side], counterparts: Mapping[str, str], cells: dict[str, SplittingCell]
+) -> Contrast | Side | list[Side] | None:
+    """A contrast, a side or a trend with the counterparts of its cells; None if one has none and ranks copy in it."""
     sides = asked if isinstance(asked, list) else [asked.a, asked.b] if isinstance(asked, Contrast) else [asked]
-    if not all(path in counterparts for side in sides for path in side.cells):
-        return asked
+    paths = [path for side in sides for path in side.cells]
+    if not all(path in counterparts for path in paths):
+        return asked if all(cells[path]["section"] in WITHOUT_COPIES for path in paths) else None
     moved = [replace(s, cell=counterparts[s.cell], reference=s.reference and counterparts[s.reference]) for s in sides]
     return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
