@@ -374,7 +374,7 @@ def comparisons_are_few_and_readable(page) -> None:
         assert found == sorted(found)
         text = table.tbody.get_text()
         assert not re.search(r"\b[EO]\d\b|no_difference|\bnot_|\b(exact|cpumem|docker|bare)\b(?! metal)", text), text
-        assert "comparisons.csv" in table.parent.parent.get_text()
+        assert "together.csv" in table.parent.parent.get_text()
 
 
 def words_are_explained_where_they_are_used(page) -> None:

@@ -128,8 +128,8 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
     """What is asked, with the cells of some runtimes in the place of those of others (`in_place_of`).
 
-    Nothing is asked if a cell has no counterpart, as the arrangement says nothing of it. Where ranks copy nothing from each other
-    (WITHOUT_COPIES) it changes nothing, and a comparison stays as it is.
+    Nothing is asked if a cell has no counterpart, as the arrangement says nothing of it. Where ranks copy nothing from each
+    other (WITHOUT_COPIES) it changes nothing, and a comparison stays as it is.
     """
     if not in_place_of:
         return asked
