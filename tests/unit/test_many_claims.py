@@ -94,7 +94,7 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
         ({"x": FOR, "y": OPEN}, {"x": OPEN, "y": FOR}, INCONCLUSIVE, [INCONCLUSIVE, INCONCLUSIVE]),
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": AGAINST}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"": FOR}, REPRODUCED, [REPRODUCED, REPRODUCED]),
-        ({"x": FOR, "y": OPEN}, {"": FOR}, CONDITIONAL, [REPRODUCED, INCONCLUSIVE]),
+        ({"x": FOR, "y": OPEN}, {"": FOR}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
         # One that breaks what a part is about is left out for the sentence.
         ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, REPRODUCED, None),
     ],
@@ -106,6 +106,7 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
     found = findings.of_parts(claim, results, rows, ALPHA)
     assert found["verdict"] == verdict
     assert [one["verdict"] for one in found["arrangements"].values()] == (each or [])
+    assert found["in_part"] == (verdict == REPRODUCED and INCONCLUSIVE in (each or []))
 
 
 @pytest.mark.parametrize(

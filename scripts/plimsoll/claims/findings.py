@@ -77,7 +77,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be.
 
     The main parts decide, in each arrangement of what the paper leaves open. A verdict is `in_part` if a part could not be
-    asked, or if the main parts are reproduced and an aside is not.
+    asked, if the main parts are reproduced and an aside is not, or if it is open in an arrangement.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
@@ -104,7 +104,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     ]
     missing = any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
     but = verdict == verdicts.REPRODUCED and any(part["aside"] and part["verdict"] != verdict for part in parts)
-    return {**whole, "parts": parts, "in_part": verdict in verdicts.SETTLED and (missing or but)}
+    some = verdicts.in_part(verdict, each)
+    return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
 
 
 def _arrangements(asked: list[dict]) -> list[str]:
@@ -145,6 +146,7 @@ def of_arrangements(
     }
     arranged |= {words: {"verdict": verdicts.NOT_TESTABLE, "reason": reason} for words, reason in unfit.items()}
     whole = {**weakest, "verdict": verdict, "arrangements": arranged, "evidence": evidence}
+    whole["in_part"] = verdicts.in_part(verdict, each)
     if rows:
         whole.update(_summary_of(tested, rows))
         whole["needed"] = _needed(tested)

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from plimsoll.analysis import paper_tests
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE = "reproduced", "contradicted", "inconclusive", "not testable here"
-# It is decided in some arrangement of what the paper leaves open, and not alike in all.
+# It is reproduced in some arrangement of what the paper leaves open, and contradicted in another.
 CONDITIONAL = "conditional"
 UNAVAILABLE = "study not available"
 # Verdicts on one comparison, on a claim of a study that was measured, and all.
@@ -133,7 +133,9 @@ def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: flo
     that of an arrangement in which it cannot be asked.
 
     A verdict that all arrangements share is the claim's, each at the whole level (intersection-union test). Otherwise p is
-    adjusted for their number (Holm), and the claim is conditional if it is still decided in one of them.
+    adjusted for their number (Holm). A claim that is then reproduced in one and contradicted in another is conditional. One
+    that is decided in some and open in the others has the verdict of those, in part: one p below a level and another above it
+    do not show that arrangements differ (Gelman and Stern 2006).
     """
     alone = [judge(one, alpha, alpha_opposes) if one else NOT_TESTABLE for one in arranged]
     if len(set(alone)) == 1:
@@ -141,7 +143,13 @@ def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: flo
     known = [one for one in arranged if one]
     adjusted = zip(*(paper_tests.holm([getattr(one, side) for one in known]) for side in Strength._fields), strict=True)
     each = [judge(Strength(*next(adjusted)), alpha, alpha_opposes) if one else NOT_TESTABLE for one in arranged]
-    return CONDITIONAL if set(each) & {REPRODUCED, CONTRADICTED} else INCONCLUSIVE, each
+    decided = set(each) & {REPRODUCED, CONTRADICTED}
+    return CONDITIONAL if len(decided) > 1 else decided.pop() if decided else INCONCLUSIVE, each
+
+
+def in_part(verdict: str, each: Sequence[str]) -> bool:
+    """Whether a claim has its verdict in some arrangements alone; `each` is the verdict in each of them."""
+    return verdict in (REPRODUCED, CONTRADICTED) and any(one != verdict for one in each)
 
 
 def p_of(arranged: Sequence[Strength | None]) -> float:

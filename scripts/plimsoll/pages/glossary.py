@@ -76,8 +76,8 @@ SHARED = (
     ),
     Term(
         "conditional",
-        "Of a finding: the paper does not say how something was arranged that decides it. It is decided one way, and another "
-        "way it is open, or decided otherwise.",
+        "Of a finding: the paper does not say how something was arranged that decides it. It is reproduced one way, and "
+        "contradicted another way.",
     ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
     Term(

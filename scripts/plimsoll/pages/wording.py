@@ -41,15 +41,18 @@ def quantity_of(claim: dict, row: dict) -> str | None:
 
 
 def asked_in_part(result: dict) -> str:
-    """Of a claim that is decided in part: the parts that could be asked, which the verdict is on, and the asides that are not
-    reproduced; empty for another one."""
+    """Of a claim that is decided in part: the parts that could be asked, which the verdict is on, the asides that are not
+    reproduced, and the arrangements in which it is decided and those in which it is open; empty for another one."""
     if not result["in_part"]:
         return ""
+    if not result["parts"]:
+        return arranged(result)
     told = [part for part in result["parts"] if part["verdict"] != verdicts.NOT_TESTABLE]
     but = [part for part in told if part.get("aside") and part["verdict"] != verdicts.REPRODUCED]
     asked = "; ".join(f"“{part['says']}”" for part in told if part not in but)
     aside = "; ".join(f"“{part['says']}” is {part['verdict']}" for part in but)
-    return f"Asked here: {asked}." + (f" An aside: {aside}." if aside else "")
+    told = [f"Asked here: {asked}.", f"An aside: {aside}." if aside else "", arranged(result)]
+    return " ".join(filter(None, told))
 
 
 def kind(claim: dict) -> str:
