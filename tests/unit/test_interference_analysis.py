@@ -160,7 +160,9 @@ def test_verdicts_follow_from_what_was_put_in(jha2021, config, small_host):
         "c99": verdicts.REPRODUCED,  # Bonnie++ does not care about others
     }
     assert {name: verdict[f"jha2021-{name}"] for name in expected} == expected
-    assert any(result["substitutes"] == ["Y-Cruncher"] for result in found.values()) and found["jha2021-c01"]["substitutes"] == []
+    assert (
+        any(result["substitutes"] == ["Y-Cruncher"] for result in found.values()) and found["jha2021-c01"]["substitutes"] == []
+    )
     assert len(rows) > 1000 and verdicts.UNAVAILABLE not in verdict.values()
 
 

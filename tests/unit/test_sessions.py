@@ -206,6 +206,11 @@ def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
     assert math.isnan(row["p"]) and row["shown"].below(0) == 1
 
 
+@pytest.mark.parametrize(("number", "level"), [(1, 0.05), (2, 0.0294), (3, 0.0221), (4, 0.0182), (5, 0.0158)])
+def test_sessions_that_were_judged_one_by_one_have_pocock_s_level_together(number, level):
+    assert over_sessions.level(0.05, number) == pytest.approx(level, abs=1e-4)
+
+
 @pytest.fixture(scope="module")
 def three(tmp_path_factory):
     """Three sessions: the reference measurements of plimsoll2026, with the days' effects."""

@@ -17,13 +17,16 @@ NO_CELLS = "the design has no two cells on this host that it compares"
 Asked = Mapping[str, Callable[[dict], list]]
 
 
-def evaluate(claims: list[dict], measured: Measured, alpha: float) -> tuple[list[dict], pd.DataFrame]:
+def evaluate(
+    claims: list[dict], measured: Measured, alpha: float, level: float | None = None
+) -> tuple[list[dict], pd.DataFrame]:
     """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made; of what is
-    measured `brief` without bootstrap intervals."""
+    measured `brief` without bootstrap intervals. Each claim is judged at a `level` that is `alpha` unless it was judged before.
+    """
     asked = asking(measured.plan, measured.study)
     results, rows = [], []
     for claim in claims:
-        result, compared = one(claim, measured, asked, alpha)
+        result, compared = one(claim, measured, asked, level or alpha)
         result["decide"] = deciding.of(result, compared, measured)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]

@@ -2,15 +2,17 @@
 
 Verdicts over sessions are those of the usual judge. From SMALLEST sessions on a session is the unit: sides are compared within
 its blocks, and the mean of its differences is one value (blocks.units), whatever number of blocks it had. Of fewer sessions the
-block is the unit, and verdicts are about the blocks of these sessions: they say nothing of how sessions differ.
+block is the unit, and verdicts are about the blocks of these sessions: they say nothing of how sessions differ. As each session
+was judged when it was over, those together are judged at a lower `level`.
 """
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from plimsoll.analysis import blocks
 from plimsoll.claims import findings, verdicts
@@ -36,6 +38,22 @@ def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], run
     numbered = [table.assign(block=blocks.numbers(table) + number * stride) for number, table in enumerate(observations, 1)]
     # Verdicts alone are told, not what stands beside a comparison of single blocks.
     return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True)
+
+
+@functools.cache
+def level(alpha: float, sessions: int) -> float:
+    """The level at which sessions together are judged, if they were judged after each of them: then chance decides in no more
+    than `alpha` at any of these looks (Pocock 1977; alike looks, both directions). It is 0.0294 of two sessions for 0.05."""
+    if sessions == 1:
+        return alpha
+    looks = np.arange(1, sessions + 1)
+    shared = np.sqrt(np.minimum.outer(looks, looks) / np.maximum.outer(looks, looks))
+    drawn = stats.multivariate_normal(np.zeros(sessions), shared, seed=1)
+
+    def beyond(least: float) -> float:
+        return alpha - 1 + drawn.cdf(np.full(sessions, least), lower_limit=np.full(sessions, -least))
+
+    return round(float(2 * stats.norm.sf(optimize.brentq(beyond, 1.0, 8.0, xtol=1e-4))), 4)
 
 
 def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:

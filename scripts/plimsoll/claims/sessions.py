@@ -97,7 +97,9 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
         folder = used[0].folder
         return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
     tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
-    return evaluate.evaluate(book.load(study["id"]), over_sessions.together(study, plan, *tables), study["alpha"])
+    measured = over_sessions.together(study, plan, *tables)
+    level = over_sessions.level(study["alpha"], len(used))
+    return evaluate.evaluate(book.load(study["id"]), measured, study["alpha"], level)
 
 
 def _over(results: list[dict], number: int) -> dict:
