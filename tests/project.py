@@ -22,16 +22,6 @@ RUNS = "results/liu2020/runs/**/*.json"
 BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}"
 
 
-def keep_metrics_of(study: dict, benchmarks: list[str]) -> None:
-    """Leave in a study's file the metrics of some benchmarks, and what its capacity check says of these."""
-    study["metrics"] = {name: metric for name, metric in study["metrics"].items() if metric["benchmark"] in benchmarks}
-    checked = [
-        {**one, "metrics": [name for name in one["metrics"] if name in study["metrics"]]} for one in study.pop("capacity", [])
-    ]
-    if kept := [one for one in checked if one["metrics"]]:
-        study["capacity"] = kept
-
-
 class Project:
     """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
 

@@ -17,7 +17,7 @@ RANK = stopped("hpcc")
         ("docker", 2400, pause("docker"), PAUSED),
         pytest.param("podman", 2400, pause("podman"), PAUSED, marks=pytest.mark.long),
         pytest.param("singularity", 4800, stop, RANK, marks=pytest.mark.long),
-        ("singularity-instance", 2400, stop, RANK),
+        pytest.param("singularity-instance", 2400, stop, RANK, marks=pytest.mark.long),
         pytest.param("singularity-user", 4800, stop, RANK, marks=pytest.mark.long),
     ],
     ids=["bare", "docker", "docker-paused", "podman-paused", "singularity", "singularity-instance", "singularity-user"],

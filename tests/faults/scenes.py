@@ -12,7 +12,7 @@ from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 
 from tests.faults.outcome import JUDGED
-from tests.project import PROJECT, Project, keep_metrics_of
+from tests.project import PROJECT, Project
 
 STUDIES = Path("config/studies")
 # A disturbed run must not count: the ci profile lets everything pass. Half a processor of two is what a fault may use.
@@ -118,7 +118,7 @@ def _drawn(study: dict) -> None:
 def _jha2021(study: dict) -> None:
     kept = ["linpack", "netperf_tcp_rr"]
     study["experiments"]["interference"].update(benchmark=kept, placement=["free"], case=["1", "2", "3a"])
-    keep_metrics_of(study, kept)
+    study["metrics"] = {name: one for name, one in study["metrics"].items() if one["benchmark"] in kept}
     study["figures"] = {}
 
 
@@ -141,7 +141,8 @@ def _li2018(study: dict) -> None:
         "memory": {**given["memory"], "runtime": ["vm", "vm-emulated"]},
         "storage": {**given["storage"], "runtime": ["bare", "docker"], "storage": ["own"]},
     }
-    keep_metrics_of(study, [name for one in study["experiments"].values() for name in one["benchmark"]])
+    kept = [name for one in study["experiments"].values() for name in one["benchmark"]]
+    study["metrics"] = {name: one for name, one in study["metrics"].items() if one["benchmark"] in kept}
     study["figures"] = {}
 
 

@@ -27,7 +27,7 @@ KINDS = (
     ("measuring process", drawing.KILLED),
     ("workflow", drawing.KILLED),
     ("engine", drawing.KILLED),
-    ("shim", drawing.KILLED),
+    pytest.param("shim", drawing.KILLED, marks=pytest.mark.long),
     ("machine", drawing.CUT),
 )
 

@@ -7,16 +7,11 @@ from plimsoll.analysis import capacity, collect
 from plimsoll.measuring import status
 
 STUDY = {
-    "capacity": [
-        {
-            "resource": "cores",
-            "metrics": ["rate"],
-            "each": "ranks",
-            "per": "cores",
-            "alone": {"mode": ["exact"], "where": ["pin"]},
-        },
-        {"resource": "processors", "metrics": ["seconds"], "per": "processors_used", "alone": {"mode": ["exact"]}},
-    ]
+    "metrics": {"rate": {"limited_by": "cores"}, "seconds": {"limited_by": "processors"}, "other": {}},
+    "capacity": {
+        "cores": {"each": "ranks", "per": "cores", "alone": {"mode": ["exact"], "where": ["pin"]}},
+        "processors": {"per": "processors_used", "alone": {"mode": ["exact"]}},
+    },
 }
 CELLS = {
     "exact/pin": {"ranks": 2, "cores": 2},

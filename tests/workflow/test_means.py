@@ -19,6 +19,7 @@ def said(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("plimsoll: ")]
 
 
+@pytest.mark.long
 def test_an_engine_that_cannot_start_containers_for_a_while_is_waited_for(study):
     study.settings = TWICE
     process = study.start()

@@ -43,23 +43,23 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
     has no limit. `observations` are held against the limit, and the highest is `highest` times the best run.
     """
     rows, above = [], [observations.head(0).assign(resource="", share=0.0)]
-    for one in study.get("capacity", ()):
-        for metric in one["metrics"]:
-            own = observations[observations["metric"] == metric]
-            if own.empty:
-                continue
-            rates = _rates(own, one, plan)
-            alone = _alone(own, one["alone"])
-            described = {key: own.iloc[0][key] for key in ("metric", "label", "unit", "better")}
-            if described["better"] == "lower":
-                described["unit"] = f"1/{described['unit']}"
-            described |= {"resource": one["resource"], "per": one.get("per", ""), "alone": _said(one["alone"])}
-            rows.append({**described, "runs": int(alone.sum()), "observations": len(own)})
-            if alone.any():
-                best, limit = rates[alone].max(), _limit(rates[alone], len(own))
-                rows[-1] |= {"best": best, "limit": limit, "highest": rates.max() / best}
-                exceeds = rates > limit
-                above.append(own[exceeds].assign(resource=one["resource"], share=rates[exceeds] / best))
+    limited = {name: metric["limited_by"] for name, metric in study.get("metrics", {}).items() if "limited_by" in metric}
+    for metric, resource in limited.items():
+        own = observations[observations["metric"] == metric]
+        if own.empty:
+            continue
+        one = study["capacity"][resource]
+        rates, alone = _rates(own, one, plan), _alone(own, one["alone"])
+        described = {key: own.iloc[0][key] for key in ("metric", "label", "unit", "better")}
+        if described["better"] == "lower":
+            described["unit"] = f"1/{described['unit']}"
+        described |= {"resource": resource, "per": one.get("per", ""), "alone": _said(one["alone"])}
+        rows.append({**described, "runs": int(alone.sum()), "observations": len(own)})
+        if alone.any():
+            best, limit = rates[alone].max(), _limit(rates[alone], len(own))
+            rows[-1] |= {"best": best, "limit": limit, "highest": rates.max() / best}
+            exceeds = rates > limit
+            above.append(own[exceeds].assign(resource=resource, share=rates[exceeds] / best))
     return Checked(pd.DataFrame(rows, columns=list(COLUMNS)), pd.concat(above))
 
 

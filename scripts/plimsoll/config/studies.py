@@ -94,7 +94,9 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"tables.{name}.reference", [table["reference"]] if "reference" in table else [], printed)
     design.check.study(study, source, refer)
     answers.check(study, source, design, refer)
-    for number, one in enumerate(study.get("capacity", ())):
-        refer(f"capacity.{number}.metrics", one["metrics"], list(study["metrics"]))
-        refer(f"capacity.{number}.alone", list(one["alone"]), design.factors.FACTORS)
+    resources = study.get("capacity", {})
+    for name, metric in study["metrics"].items():
+        refer(f"metrics.{name}.limited_by", [metric["limited_by"]] if "limited_by" in metric else [], list(resources))
+    for resource, one in resources.items():
+        refer(f"capacity.{resource}.alone", list(one["alone"]), design.factors.FACTORS)
     return Study(study, design)
