@@ -4,6 +4,7 @@ What bears a statement out and what speaks against it are two p-values of each c
 the same alpha. Those of a claim's comparisons become two p-values of the claim (`together`).
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -163,13 +164,16 @@ def size(shown: Shown, paper: Bounds, alpha: float) -> str:
     """How a measured effect relates to the range that the paper prints, both on the scale of the test.
 
     `as large` is an equivalence test (Schuirmann 1987): the effect is shown to be at least half of the smallest and at most
-    twice the largest printed size. Otherwise it is `smaller`, `larger` or `opposite` in sign where that is shown, each
+    twice the largest printed size, and the ratio, too, where the scale is of logarithms (half and twice of a factor of 8 would
+    be 2.8 and 64 otherwise). Otherwise it is `smaller`, `larger` or `opposite` in sign where that is shown, each
     direction at half of alpha, and else `of unclear size`.
     """
     first, last = paper
     if first + last < 0:
         shown, first, last = shown.turned(), -last, -first
-    if max(shown.above(first / AS_LARGE_WITHIN), shown.below(last * AS_LARGE_WITHIN)) < alpha:
+    factor = math.log(AS_LARGE_WITHIN)
+    least, most = max(first / AS_LARGE_WITHIN, first - factor), min(last * AS_LARGE_WITHIN, last + factor)
+    if max(shown.above(least), shown.below(most)) < alpha:
         return AS_LARGE
     answers = ((OPPOSITE, shown.below(0)), (SMALLER, shown.below(first)), (LARGER, shown.above(last)))
     return next((answer for answer, p in answers if _twice(p) < alpha), UNCLEAR)
