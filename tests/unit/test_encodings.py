@@ -92,7 +92,10 @@ def result_of(identity, verdict, comparisons=0, parts=(), answered_by=None):
 
 def test_a_claim_of_which_no_cell_tells_has_the_verdict_of_the_one_that_answers():
     asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
-    found, other = answered.by_others([asked, result_of("b2020-c02", verdicts.CONTRADICTED, 3)])
+    asked["sessions"] = [verdicts.NOT_TESTABLE] * 2
+    answering = {**result_of("b2020-c02", verdicts.CONTRADICTED, 3), "sessions": [verdicts.CONTRADICTED], "p": 0.01}
+    found, other = answered.by_others([asked, answering])
+    assert (found["sessions"], found["p"]) == ([verdicts.CONTRADICTED], 0.01)
     assert (found["verdict"], found["reason"], other["verdict"]) == (verdicts.CONTRADICTED, "", verdicts.CONTRADICTED)
     assert found["answered"] == "This is answered by the cells of b2020 (b2020-c02): contradicted."
 
@@ -102,7 +105,7 @@ def test_a_part_is_answered_and_the_sentence_judged_anew():
     asked = {**result_of("a2020-c01", verdicts.REPRODUCED, 2, parts, {"2": "b2020-c02"}), "in_part": True}
     for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED, verdicts.INCONCLUSIVE):
         (found, _) = answered.by_others([asked, result_of("b2020-c02", verdict, 3)])
-        assert found["verdict"] == verdict and not found["in_part"]
+        assert found["verdict"] == verdict and not found["in_part"] and found["sessions"] == []
 
 
 def test_own_cells_count_and_a_study_that_was_not_measured_does_not():

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from plimsoll.claims import book, verdicts
 from plimsoll.claims.encodings import WHOLE
 
+# What the answering claim gives on the whole of another.
+OF_ANSWER = ("verdict", "in_part", "sessions", "p", "q", "robust")
+
 
 def by_others(results: Sequence[dict]) -> list[dict]:
     """The results of all studies, with verdicts of other studies' claims (`answered_by`) where a study's own cells give none.
@@ -33,7 +36,7 @@ def _lacks(result: dict, number: str) -> bool:
 def _judged(result: dict, given: dict[str, dict]) -> dict:
     """A result with the verdicts that other claims give on it, or on its parts."""
     if WHOLE in given:
-        return {**result, "verdict": given[WHOLE]["verdict"], "in_part": given[WHOLE]["in_part"], "reason": ""}
+        return {**result, **{key: given[WHOLE].get(key) for key in OF_ANSWER}, "reason": ""}
     if not given:
         return result
     parts = [
@@ -42,7 +45,8 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
     ]
     verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
     in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
-    return {**result, "verdict": verdict, "parts": parts, "in_part": in_part}
+    # Sessions of two studies are not one another's.
+    return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, "sessions": []}
 
 
 def _of_sentence(each: Sequence[str]) -> str:
