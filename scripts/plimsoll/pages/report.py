@@ -73,6 +73,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "floor_blocks": noise_floor.BLOCKS,
         "capacity": capacity.check(loaded, plan, observations).table.to_dict("records"),
         "tolerance": capacity.TOLERANCE,
+        "fewest_alone": capacity.FEWEST,
         "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),
