@@ -219,6 +219,7 @@ def test_commands_are_looked_at_while_they_end_one_after_another(tmp_path, monke
     assert 2 <= len(within) <= 1 + (max(passed.ended) - passed.opened) / 0.4
 
 
+@pytest.mark.alone
 def test_a_measuring_process_that_is_stopped_at_the_gate_says_so(tmp_path):
     looking = watch.Watch(disk.Room({}), watch.Stops({}))
     stop = f"sleep 0.5; kill -STOP {os.getpid()}; sleep 2.2; kill -CONT {os.getpid()}; sleep 0.1"

@@ -45,8 +45,9 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
     ]
     verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
     in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
-    # Sessions of two studies are not one another's.
-    return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, "sessions": []}
+    # Sessions and p of two studies are not one another's.
+    own = {"sessions": [], **dict.fromkeys(("p", "q", "robust"))}
+    return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, **own}
 
 
 def _of_sentence(each: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ def evaluate(
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
-    discover(results, alpha)
+    discover(results, alpha, level or alpha)
     table = pd.DataFrame(rows, columns=list(compare.COLUMNS))
     return results, table if measured.brief else compare.with_bootstrap(table, measured)
 
@@ -51,20 +51,23 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
     own = [result for result in results if result["comparisons"] and not result["transferred"] and not result["same_as"]]
     whole = [result for result in own if not result["in_part"]]
     for result in results:
-        if result["transferred"] or result["in_part"]:
+        lacks = any(part["verdict"] == verdicts.NOT_TESTABLE for part in result["parts"])
+        if result["transferred"] or (result["in_part"] and lacks):
             others = own if result["transferred"] else whole
             alike = (other["id"] for other in others if other["verdict"] == result["verdict"])
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
 
 
-def discover(results: list[dict], alpha: float) -> None:
+def discover(results: list[dict], alpha: float, level: float) -> None:
     """Note the `q` of each counted finding that was tested, and of a decided one if it is `robust` to the number of claims.
+
+    Where they were judged at a lower `level`, p counts as if that were `alpha`.
 
     q is the smallest share of wrong decisions at which the finding would be decided, among the decided findings of the study
     (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
     tested = [result for result in findings.counted(results) if result["p"] is not None]
-    adjusted = stats.false_discovery_control([result["p"] for result in tested]) if tested else []
+    adjusted = stats.false_discovery_control([min(1.0, result["p"] * alpha / level) for result in tested]) if tested else []
     for result, q in zip(tested, adjusted, strict=True):
         result["q"] = float(q)
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None

@@ -129,7 +129,7 @@ def of_arrangements(
     the arrangement in words); `unfit` are the reasons why others are left out, and `levels` the thresholds of p for the
     statement and against it.
 
-    The numbers are those of the arrangement that is furthest from the verdict; a conditional claim has none of its own.
+    The numbers are those of the arrangement with this verdict that is furthest from it; a conditional claim has none.
     `arrangements` says what each of them came to: its verdict, its average and the range of effects.
     """
     rows = [{**row, "arrangement": words} for words, (_, compared) in judged.items() for row in compared]
@@ -137,7 +137,8 @@ def of_arrangements(
     tested = [result for result in results.values() if result["comparisons"]]
     evidence = {words: result.get("evidence") for words, result in results.items()}
     verdict, each = verdicts.decide(list(evidence.values()), *levels)
-    of_verdict = [result for result in tested if result["verdict"] == verdict] or tested or list(results.values())
+    of_verdict = [result for result, one in zip(results.values(), each, strict=True) if one == verdict]
+    of_verdict = [result for result in of_verdict if result["comparisons"]] or tested or list(results.values())
     p = "p_opposes" if verdict == verdicts.CONTRADICTED else "p_supports"
     weakest = max(of_verdict, key=lambda result: result.get(p) or 0.0)
     arranged = {

@@ -42,8 +42,9 @@ def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], run
 
 @functools.cache
 def level(alpha: float, sessions: int) -> float:
-    """The level at which sessions together are judged, if they were judged after each of them: then chance decides in no more
-    than `alpha` at any of these looks (Pocock 1977; alike looks, both directions). It is 0.0294 of two sessions for 0.05."""
+    """The level at which sessions together are judged, if they were judged after each of them. Where each look is at this level
+    chance decides at one of them in `alpha` (Pocock 1977; both directions). It is 0.0294 of two sessions for 0.05. The first
+    session is judged at 0.05 all the same, when nobody knows of a second: at one of both looks chance decides in 7 %."""
     if sessions == 1:
         return alpha
     looks = np.arange(1, sessions + 1)

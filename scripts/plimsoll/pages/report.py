@@ -76,6 +76,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "capacity": capacity.check(loaded, plan, observations).table.to_dict("records"),
         "tolerance": capacity.TOLERANCE,
         "levels": _levels(collect.table(sources.variance, plan["factors"]), design.factors.OF_LEVELS),
+        "fewest_alone": capacity.FEWEST,
         "stolen": float(runs["stolen"].sum()) if "stolen" in runs else 0.0,
         "behaviour": drift.describe(design.readings.measuring(observations), plan["factors"]),
         **design.report.content(sources, loaded, plan, observations, runs, tests),
