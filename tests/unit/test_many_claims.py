@@ -31,6 +31,12 @@ def test_q_is_benjamini_and_hochberg_s_over_the_counted_claims_that_were_tested(
     assert findings.fragile(results) == 1
 
 
+def test_what_was_judged_at_a_lower_level_has_a_larger_q():
+    results = [result("a", 0.001, REPRODUCED), result("b", 0.6, INCONCLUSIVE)]
+    evaluate.discover(results, ALPHA, ALPHA / 2)
+    assert [one["q"] for one in results] == pytest.approx([0.004, 1.0])
+
+
 def test_no_result_has_no_q():
     results = [result("a", None, NOT_TESTABLE)]
     evaluate.discover(results, ALPHA)

@@ -31,7 +31,7 @@ def evaluate(
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
-    discover(results, alpha, level or alpha)
+    discover(results, alpha, level)
     table = pd.DataFrame(rows, columns=list(compare.COLUMNS))
     return results, table if measured.brief else compare.with_bootstrap(table, measured)
 
@@ -58,7 +58,7 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
 
 
-def discover(results: list[dict], alpha: float, level: float) -> None:
+def discover(results: list[dict], alpha: float, level: float | None = None) -> None:
     """Note the `q` of each counted finding that was tested, and of a decided one if it is `robust` to the number of claims.
 
     Where they were judged at a lower `level`, p counts as if that were `alpha`.
@@ -67,7 +67,8 @@ def discover(results: list[dict], alpha: float, level: float) -> None:
     (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
     tested = [result for result in findings.counted(results) if result["p"] is not None]
-    adjusted = stats.false_discovery_control([min(1.0, result["p"] * alpha / level) for result in tested]) if tested else []
+    p = [min(1.0, result["p"] * alpha / (level or alpha)) for result in tested]
+    adjusted = stats.false_discovery_control(p) if tested else []
     for result, q in zip(tested, adjusted, strict=True):
         result["q"] = float(q)
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
