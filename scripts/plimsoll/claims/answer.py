@@ -65,7 +65,7 @@ def parts(measured: Measured, alpha: float) -> dict[str, Part]:
             for levels, a, b in sides
         ]
         for name, claim in claims:
-            _, contrasts = _asked(claim, arranged)
+            _, contrasts = _asked(claim, measured, arranged)
             if contrasts and not any(map(measured.reason, contrasts)):
                 rows, whole = _compared(claim, measured, contrasts, alpha)
                 made[name] = _part(name, rows, whole)
@@ -182,18 +182,20 @@ def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
     return "; ".join(dict.fromkeys(measured.lacking[need] for need in needed if need in measured.lacking))
 
 
-def _asked(claim: dict, arranged: Asked) -> tuple[str, list]:
-    """(how what the paper leaves open is arranged, in words; what is compared), in the first of the design's ways. There are no
-    words where every way comes to the same comparisons."""
+def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]:
+    """(how what the paper leaves open is arranged, in words; what is compared), in the first of the design's ways that breaks
+    nothing of what the cells are. There are no words where every way comes to the same comparisons."""
     compared = {words: ask(claim) for words, ask in arranged.items()}
-    (words, contrasts), *others = compared.items()
+    fit = {words: asked for words, asked in compared.items() if not evaluate.unfit(asked, measured)}
+    (words, contrasts), *_ = (fit or compared).items()
+    others = [(other, asked) for other, asked in compared.items() if other != words]
     return words if any(other != contrasts for _, other in others) else "", contrasts
 
 
 def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> dict:
     """The cells of a row from `metric` on; without a ratio where nothing was measured or too little."""
     metric = measured.metrics[claim["metrics"][0]]
-    words, contrasts = _asked(claim, arranged)
+    words, contrasts = _asked(claim, measured, arranged)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
     reasons = [reason for reason in map(measured.reason, contrasts) if reason]
     if not contrasts or reasons:

@@ -105,27 +105,27 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():
         different.setdefault(tuple(map(_key, contrasts)), words)
-    unfit = {words: reason for words in different.values() if (reason := _unfit(compared[words][0], measured))}
-    unfit = {} if len(different) == 1 else unfit
+    broken = {words: reason for words in different.values() if (reason := unfit(compared[words][0], measured))}
+    broken = {} if len(different) == 1 else broken
     judged = {
         words: _arranged(claim, measured, asked[words], compared[words], levels)
         for words in different.values()
-        if words not in unfit
+        if words not in broken
     }
     if not judged:
-        return findings.of(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(unfit.values()))), []
+        return findings.of(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(broken.values()))), []
     if len(different) > 1:
-        return findings.of_arrangements(judged, unfit, levels)
+        return findings.of_arrangements(judged, broken, levels)
     ((result, rows),) = judged.values()
     return {**result, "evidence": {"": result.get("evidence")}}, rows
 
 
-def _unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
+def unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
     """Why contrasts cannot be asked as they are arranged, in words: of one of their cells it breaks what the cell is."""
     cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
-    unfit = measured.study.design.contrasts.unfit
+    reason_of = measured.study.design.contrasts.unfit
     known = (measured.plan["cells"][path] for path in sorted(cells) if path in measured.plan["cells"])
-    return next(filter(None, map(unfit, known)), "")
+    return next(filter(None, map(reason_of, known)), "")
 
 
 def _key(asked: Contrast | list[Side]) -> tuple:
