@@ -13,7 +13,7 @@ PLACEMENTS = {
     SAME_CORE: "client and server on one core",
     OTHER_CORE: "client and server on a core each",
 }
-# Placements that break what a case is: statements about the case are not asked in them.
+# Placements in which a case is not what it is said to be: no statement about it is asked in them.
 OTHERS_CORE = "with limits each container has a core of its own, and the server would be on that of its client's partner"
 # Netperf alone is what its losses are relative to.
 MOVED = "the kernel may place client and server otherwise alone than beside others, which would count as interference"
