@@ -18,17 +18,10 @@ from tests.containers.conftest import called
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
 RUNTIMES = (
-    *(
-        "bare",
-        "docker",
-        "docker-ptrace",
-        "docker-host-network",
-        "docker-shared",
-        "docker-shared-ptrace",
-        "docker-shared-daemon",
-    ),
-    *("docker-shared-processes", "podman", "singularity", "singularity-unpacked", "singularity-cgroup", "singularity-user"),
-    *("singularity-sharens", "singularity-sharens-two-copies", "singularity-instance", "singularity-instance-host-network"),
+    *("bare", "docker", "docker-ptrace", "docker-host-network", "docker-shared", "docker-shared-ptrace"),
+    *("docker-shared-daemon", "docker-shared-processes", "podman", "singularity", "singularity-unpacked", "singularity-cgroup"),
+    *("singularity-user", "singularity-sharens", "singularity-sharens-two-copies", "singularity-instance"),
+    "singularity-instance-host-network",
 )
 # Measured in one node alone.
 OF_ONE_NODE = ("bare", "docker-ptrace")

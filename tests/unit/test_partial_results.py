@@ -95,7 +95,7 @@ SHAPES = {
     "some cells": Shape(lambda: lambda told: told if number_of(told["cell"]["path"]) % SOME == 0 else None),
     "Apptainer alone, and little time": Shape(lambda: lambda told: told, NOT_APPTAINER, 3),
 }
-# jha2021 has all charts and tables of it.
+# jha2021 has all charts and tables that this study has.
 SECOND = {"jha2018"}
 # Those of which every figure is drawn, and not one of each chart.
 WHOLE = ("nothing", "Apptainer alone, and little time")

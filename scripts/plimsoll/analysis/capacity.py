@@ -1,6 +1,6 @@
 """Whether observations are possible: no run may do more than its cores, the memory or the link can.
 
-What these can do is told by the cells in which nothing else uses them (`capacity` in the study, config/README.md). A metric
+Cells in which nothing else uses these show what they can do (`capacity` in the study, config/README.md). A metric
 that fails this check does not measure what its claims are about (Hoefler and Belli 2015, rules 3 and 4).
 
 The best of a few runs is not the most that can be done. The limit is what the best of all observations exceeds by chance no
@@ -21,7 +21,7 @@ from plimsoll.interchange import Plan
 
 # Clocks of processors change from hour to hour: so much more than the best run is always allowed.
 TOLERANCE = 0.1
-# Fewer runs alone tell no limit.
+# Fewer runs alone set no limit.
 FEWEST = 5
 # How often the best observation of all may exceed the limit by chance.
 ALPHA = 0.05
@@ -43,7 +43,7 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
 
     In the table `best` is the best run alone (of a time its reciprocal), and `limit` what no observation may exceed, both for
     one of `per`. `alone` says in words which cells they are from, and `runs` how many observations these have; fewer than
-    FEWEST tell no limit. `observations` are held against the limit, and the highest is `highest` times the best run.
+    FEWEST set no limit. `observations` are held against the limit, and the highest is `highest` times the best run.
     """
     rows, above = [], [observations.head(0).assign(resource="", share=0.0)]
     limited = {name: metric["limited_by"] for name, metric in study.get("metrics", {}).items() if "limited_by" in metric}
@@ -52,7 +52,7 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
         if own.empty:
             continue
         one = study["capacity"][resource]
-        rates, alone = _rates(own, one, plan), _alone(own, one["alone"])
+        rates, alone = _rates(own, one, plan), own[list(one["alone"])].isin(one["alone"]).all(axis=1)
         described = {key: own.iloc[0][key] for key in ("metric", "label", "unit", "better")}
         if described["better"] == "lower":
             described["unit"] = f"1/{described['unit']}"
@@ -102,11 +102,6 @@ def _numbers(own: pd.DataFrame, key: str, plan: Plan) -> pd.Series:
     if key in own:
         return own[key].astype(float)
     return pd.Series([plan["cells"][path][key] for path in cell_paths.of_table(own, plan["factors"])], own.index, dtype=float)
-
-
-def _alone(own: pd.DataFrame, levels: dict[str, list[str]]) -> pd.Series:
-    """Return whether each observation is of a cell with these levels."""
-    return pd.DataFrame({factor: own[factor].isin(known) for factor, known in levels.items()}).all(axis=1)
 
 
 def _said(levels: dict[str, list[str]]) -> str:

@@ -117,7 +117,7 @@ def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
     for rows in answers.rows_of(answer):
         levels = {**answer.get("each", {}), **rows}
         if levels.keys() <= set(table):
-            own |= pd.DataFrame({factor: table[factor].isin(known) for factor, known in levels.items()}).all(axis=1)
+            own |= table[list(levels)].isin(levels).all(axis=1)
     return table[own & table["metric"].isin(answer["metrics"])]
 
 
