@@ -31,8 +31,10 @@ from plimsoll.workflow import prepare
 USUAL = "usual"
 # Stages that a killed workflow is in.
 UNFINISHED = ("first", "second")
-# Share of the time that the first stage may take, and blocks of everything in it: more are better spent by the second.
-FIRST_SHARE, FIRST_BLOCKS = 0.55, (5, 4, 3)
+# Blocks of everything in a first stage, and the share of the time that they may take: more is better spent by the second. With
+# fewer than three nothing is tested, so that these may take more.
+FIRST_SHARE = 0.55
+FIRST_BLOCKS = {5: FIRST_SHARE, 4: FIRST_SHARE, 3: 0.75}
 # Where the time is too short for these, fewer blocks of everything are for figures, and for what other measurements are wrong
 # about. They may cost a tenth of the findings.
 FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
@@ -190,7 +192,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
         return there
     begun = first_stage(study, plan, seconds, folder, there)
     if not any(begun.values()):
-        usual, fewest = costs.of(plan), FIRST_BLOCKS[-1]
+        usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
             f"HOURS={seconds / 3600:g} is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
@@ -208,9 +210,9 @@ def first_stage(
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
     asked = set(needs.cells_of(nothing.rows))
-    for blocks in FIRST_BLOCKS:
+    for blocks, share in FIRST_BLOCKS.items():
         everything = _everything(usual, asked, blocks)
-        if usual.seconds(everything) <= FIRST_SHARE * seconds:
+        if usual.seconds(everything) <= share * seconds:
             return more_of(there, everything)
     answered, ratios = _answer(there, nothing.of_answer(None), usual, seconds)
     possible = [more_of(answered, _everything(usual, asked, blocks)) for blocks in FEWER_BLOCKS]

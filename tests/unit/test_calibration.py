@@ -44,6 +44,7 @@ def test_arrangements_that_disagree_are_conditional_and_never_reproduced():
         assert (row["expected"], row["named"]) == ("higher", "") and row[found] > 0.8
     (row, *_) = simulation.simulate((0, replace(of["as claimed in all but one"], draws=200)))
     assert row["reproduced"] < 0.1 and np.isfinite(row["wrongly_found"])
+    assert row["in part"] > 0.8 and row["wrongly_in_part"] < 0.1
 
 
 def test_halves_of_a_block_share_no_iteration_and_stay_in_their_block():

@@ -706,10 +706,16 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
     a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
     # What holds in some arrangement only is no reversal of what holds in all.
     a["s-7"], b["s-7"] = result("s-7", yes), result("s-7", verdicts.CONDITIONAL)
+    # Nor is what is settled in one arrangement of what is open there and settled in another.
+    one, other = (
+        {name: {"verdict": verdict} for name, verdict in zip("xy", of, strict=True)} for of in ((yes, still), (still, no))
+    )
+    a["s-8"], b["s-8"] = result("s-8", yes, arrangements=one), result("s-8", no, arrangements=other)
     rows = findings.compare(a, b)
     assert [(row["id"], row["standing"]) for row in rows] == [
         ("s-4", findings.TURNED),
         ("s-7", findings.OTHERWISE),
+        ("s-8", findings.OTHERWISE),
         ("s-3", findings.ONLY_B),
         ("s-2", findings.ONLY_A),
         ("s-1", findings.ALIKE),

@@ -120,7 +120,31 @@ def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
     ],
 )
 def test_what_becomes_of_a_finding(each, became):
-    assert over_sessions.outcome(each) == became
+    assert over_sessions.outcome([{"verdict": verdict} for verdict in each]) == became
+
+
+OPEN_FIRST = ((verdicts.INCONCLUSIVE, verdicts.REPRODUCED), (verdicts.CONTRADICTED, verdicts.INCONCLUSIVE))
+
+
+@pytest.mark.parametrize(
+    ("of_each", "became"),
+    [
+        (OPEN_FIRST, ONCE),
+        ((*OPEN_FIRST, (verdicts.REPRODUCED, verdicts.REPRODUCED)), TURNED),
+        (((verdicts.REPRODUCED, verdicts.CONTRADICTED), (verdicts.CONTRADICTED, verdicts.REPRODUCED)), TURNED),
+        (((verdicts.REPRODUCED, verdicts.CONTRADICTED), (verdicts.REPRODUCED, verdicts.CONTRADICTED)), ALIKE),
+    ],
+)
+def test_what_is_settled_in_another_arrangement_turns_nothing(of_each, became):
+    results = [in_arrangements(*each) for each in of_each]
+    assert over_sessions.outcome(results) == became
+
+
+def in_arrangements(*each):
+    """A result with these verdicts, one for each arrangement."""
+    settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
+    whole = settled.pop() if len(settled) == 1 else verdicts.CONDITIONAL
+    return {"verdict": whole, "arrangements": {str(number): {"verdict": verdict} for number, verdict in enumerate(each)}}
 
 
 def compared(values, scale="ratio", deviation=0.05, n=6):

@@ -7,6 +7,7 @@ was judged when it was over, those together are judged at a lower `level`.
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -64,24 +65,27 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     counted = findings.counted(list(newest.values()))
     rows = []
     for finding in counted:
-        each = [session[finding["id"]]["verdict"] if finding["id"] in session else "" for session in results]
+        own = [session.get(finding["id"], NOT_THERE) for session in results]
+        each = [result["verdict"] for result in own]
         if any(verdict in (*verdicts.SETTLED, verdicts.INCONCLUSIVE) for verdict in each):
-            rows.append({"id": finding["id"], "statement": finding["statement"], "each": each, "became": outcome(each)})
+            rows.append({"id": finding["id"], "statement": finding["statement"], "each": each, "became": outcome(own)})
     return rows
 
 
+# The result of a session that did not ask.
+NOT_THERE = {"verdict": ""}
 # ONCE is also what is conditional in one session, and not in another.
 ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "settled in some", "settled in none"
 
 
-def outcome(each: Sequence[str]) -> str:
-    """What became of a finding from session to session, by its verdicts."""
-    settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
-    if {verdicts.REPRODUCED, verdicts.CONTRADICTED} <= settled:
+def outcome(results: Sequence[Mapping]) -> str:
+    """What became of a finding from session to session, by its results."""
+    settled = [result for result in results if result["verdict"] in verdicts.SETTLED]
+    if any(verdicts.opposite(one, other) for one, other in itertools.combinations(settled, 2)):
         return TURNED
     if not settled:
         return NEVER
-    return ALIKE if len(set(each)) == 1 else ONCE
+    return ALIKE if len({result["verdict"] for result in results}) == 1 else ONCE
 
 
 def means(comparisons: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ the same alpha. Those of a claim's comparisons become two p-values of the claim 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from plimsoll.analysis import paper_tests
@@ -151,6 +151,15 @@ def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: flo
 def in_part(verdict: str, each: Sequence[str]) -> bool:
     """Whether a claim has its verdict in some arrangements alone; `each` is the verdict in each of them."""
     return verdict in (REPRODUCED, CONTRADICTED) and any(one != verdict for one in each)
+
+
+def opposite(a: Mapping, b: Mapping) -> bool:
+    """Whether one result of a finding is reproduced where another one is contradicted: in an arrangement of what its paper
+    leaves open that both were asked in, or on the whole where they share none. One that is conditional opposes no whole."""
+    arranged = [result.get("arrangements") or {} for result in (a, b)]
+    shared = arranged[0].keys() & arranged[1].keys()
+    pairs = [{of[words]["verdict"] for of in arranged} for words in shared] or [{a["verdict"], b["verdict"]}]
+    return {REPRODUCED, CONTRADICTED} in pairs
 
 
 def p_of(arranged: Sequence[Strength | None]) -> float:

@@ -26,18 +26,16 @@ def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
 
 def _row(a: Mapping, b: Mapping) -> dict:
     return {
-        **{"id": b["id"], "statement": b["statement"], "standing": standing(a["verdict"], b["verdict"])},
+        **{"id": b["id"], "statement": b["statement"], "standing": standing(a, b)},
         **{"a": a["verdict"], "b": b["verdict"], "encoded_alike": across.asked_alike(a, b)},
     }
 
 
-def standing(a: str, b: str) -> str:
-    """What two verdicts on one finding come to: one that is conditional holds in some arrangement, and reverses none."""
-    settled = [verdict in verdicts.SETTLED for verdict in (a, b)]
-    if all(settled) and a != b:
-        return OTHERWISE if verdicts.CONDITIONAL in (a, b) else TURNED
+def standing(a: Mapping, b: Mapping) -> str:
+    """What two results of one finding come to: in different arrangements of what its paper leaves open nothing is reversed."""
+    settled = [result["verdict"] in verdicts.SETTLED for result in (a, b)]
     if all(settled):
-        return ALIKE
+        return TURNED if verdicts.opposite(a, b) else ALIKE if a["verdict"] == b["verdict"] else OTHERWISE
     return ONLY_A if settled[0] else ONLY_B if settled[1] else OPEN
 
 

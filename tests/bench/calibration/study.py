@@ -9,13 +9,15 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 from plimsoll.analysis.spreads import NOTHING
-from plimsoll.claims import evaluate, quantities
+from plimsoll.claims import evaluate, quantities, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import Value
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.config.studies import Study
 
 METRIC, TIME = "measured", "time"
+# A claim is reproduced, or contradicted, in some arrangements alone.
+IN_PART = "in part"
 ALPHA = 0.05
 
 
@@ -97,12 +99,19 @@ def _asked(claim: dict, measured: Measured) -> evaluate.Asked:
 
 
 class Judged(NamedTuple):
-    """What came of one claim in one draw; the interval is of the average, or of the only comparison, as an effect."""
+    """What came of one claim in one draw; the interval is of the average, or of the only comparison, as an effect. `each` is
+    the verdict in each arrangement of what the paper leaves open."""
 
     verdict: str
     size: str
     low: float
     high: float
+    each: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The verdict, or IN_PART where it is that of some arrangements alone."""
+        return IN_PART if verdicts.in_part(self.verdict, self.each) else self.verdict
 
 
 def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
@@ -119,6 +128,7 @@ def whole(claim: dict, measured: Measured) -> Judged:
     result, rows = judged(claim, measured)
     if result["arrangements"]:
         # Each arrangement has an interval of its own.
-        return Judged(result["verdict"], result["size"], np.nan, np.nan)
+        each = tuple(arranged["verdict"] for arranged in result["arrangements"].values())
+        return Judged(result["verdict"], result["size"], np.nan, np.nan, each)
     told = result.get("whole") or (rows[0] if len(rows) == 1 else {})
     return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan))

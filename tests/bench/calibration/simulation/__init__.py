@@ -12,7 +12,7 @@ from tests.bench.calibration import FOLDER, study, wilson, write
 from tests.bench.calibration.simulation import arrangements, kinds, rules, truths
 from tests.bench.calibration.simulation.judged import Inner
 from tests.bench.calibration.simulation.worlds import Quick, World, observed
-from tests.bench.calibration.study import ALPHA, Judged, contrasts
+from tests.bench.calibration.study import ALPHA, IN_PART, Judged, contrasts
 
 # Draws of each world that also go the whole way, from a table of observations to the verdict.
 WHOLE = 3
@@ -57,27 +57,32 @@ def _judged(world: World, claim: dict, inner: Inner, whole: list[Measured]) -> t
 
 def _same(one: Judged, other: Judged) -> bool:
     ends = ((one.low, other.low), (one.high, other.high))
-    return one[:2] == other[:2] and all(np.isclose(a, b, equal_nan=True) for a, b in ends)
+    return one[:2] == other[:2] and one.each == other.each and all(np.isclose(a, b, equal_nan=True) for a, b in ends)
 
 
 def _row(world: World, claim: dict, found: list[Judged], agreeing: int) -> dict:
-    given, draws = [one.verdict for one in found], len(found)
+    given, draws = [one.told for one in found], len(found)
     row = {
         **{"family": world.family, "quantity": claim.get("quantity", "value"), "holds": claim.get("holds", "each")},
         **{"expected": claim["expected"], "says": claim.get("says", ""), "named": _named(claim), "truth": world.truth},
         **{"noise": world.noise, "reference": world.reference, "blocks": world.blocks, "cells": _cells(claim), "draws": draws},
     }
-    for verdict in (*verdicts.ON_COMPARISON, verdicts.CONDITIONAL):
+    for verdict in (*verdicts.ON_COMPARISON, verdicts.CONDITIONAL, IN_PART):
         row[verdict] = given.count(verdict) / draws
     sound = truths.asserted(world, claim)._asdict()
     for verdict, short in ASSERTING.items():
         low, high = (np.nan, np.nan) if sound[verdict] else wilson(given.count(verdict), draws)
         rate = np.nan if sound[verdict] else row[verdict]
         row |= {f"wrongly_{short}": rate, f"wrongly_{short}_low": low, f"wrongly_{short}_high": high}
+    if "arranged" in claim:
+        wrong = truths.wrongly_in_part(world, claim, found)
+        low, high = wilson(wrong, draws)
+        row |= {"wrongly_in_part": wrong / draws, "wrongly_in_part_low": low, "wrongly_in_part_high": high}
     row["nominal_found"] = nominal(claim)
     row["nominal_refused"] = ALPHA / 2
     # It takes one wrong half of two.
     row["nominal_conditional"] = row["nominal_found"]
+    row["nominal_in_part"] = row["nominal_found"] + row["nominal_refused"]
     return {**row, **_coverage(world, claim, found), **_sizes(found), "whole": min(WHOLE, draws), "agree": agreeing}
 
 
@@ -123,7 +128,7 @@ def report(table: pd.DataFrame) -> None:
     print(f"{len(table)} rows; the whole path agrees in {table['agree'].sum()} of {table['whole'].sum()} draws")
     shown = ["family", "quantity", "holds", "expected", "says", "named", "truth", "noise", "reference", "blocks", "cells"]
     with pd.option_context("display.width", 250, "display.max_rows", None, "display.max_columns", None):
-        for verdict, kind in ASSERTING.items():
+        for verdict, kind in {**ASSERTING, IN_PART: "in_part"}.items():
             high = table[table[f"wrongly_{kind}_low"] > table[f"nominal_{kind}"]]
             print(f"\nwrongly {verdict}, above the nominal level:\n{high[[*shown, f'wrongly_{kind}']].to_string(index=False)}")
         missed = table[table["covers_high"] < 0.95]

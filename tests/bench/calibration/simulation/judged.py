@@ -97,9 +97,9 @@ def _of_sentence(parts: list[verdicts.Strength]) -> Judged:
 
 def _agreeing(of_each: tuple[tuple[Judged, verdicts.Strength], ...]) -> Judged:
     """The result of one draw from those in each arrangement; the size is that of all which have the verdict."""
-    verdict, _ = verdicts.decide([evidence for _, evidence in of_each], ALPHA, ALPHA)
+    verdict, each = verdicts.decide([evidence for _, evidence in of_each], ALPHA, ALPHA)
     sizes = {one.size for one, _ in of_each if one.verdict == verdict} or {one.size for one, _ in of_each}
-    return Judged(verdict, sizes.pop() if len(sizes) == 1 else "", np.nan, np.nan)
+    return Judged(verdict, sizes.pop() if len(sizes) == 1 else "", np.nan, np.nan, tuple(each))
 
 
 def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:

@@ -1,6 +1,6 @@
 """What is true in a simulated world: the true effects of comparisons, and whether what a verdict asserts is so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from plimsoll.claims.quantities.printed_value import LEAST
 from scipy import special
 
 from tests.bench.calibration.simulation.worlds import SPREAD, World
-from tests.bench.calibration.study import arranged, contrasts
+from tests.bench.calibration.study import IN_PART, Judged, arranged, contrasts
 
 # Differences as small as this are a matter of rounding.
 TINY = 1e-9
@@ -124,6 +124,16 @@ def asserted(world: World, claim: dict) -> Asserted:
         return Asserted(all(so), all(against), any(so) and any(against))
     parts = [_asserted(world, part) for part in book.parts_of(claim) or [claim]]
     return Asserted(all(part[0] for part in parts), any(part[1] for part in parts), False)
+
+
+def wrongly_in_part(world: World, claim: dict, found: Iterable[Judged]) -> int:
+    """How many results in part name an arrangement, as one that bears the claim out or contradicts it, that does not."""
+    true = [_asserted(world, one) for one in arranged(claim)]
+    known = {verdicts.REPRODUCED: 0, verdicts.CONTRADICTED: 1}
+    in_part = [one.each for one in found if one.told == IN_PART]
+    return sum(
+        any(verdict in known and not of[known[verdict]] for verdict, of in zip(each, true, strict=True)) for each in in_part
+    )
 
 
 def _asserted(world: World, claim: dict) -> tuple[bool, bool]:

@@ -110,7 +110,7 @@ def of_source(task: tuple[Source, int]) -> list[dict]:
             studied = several(world, len(drawn))
             found = judged(studied, values.reshape(-1, *values.shape[2:]), Time(first, world.blocks))
             for place in counts:
-                counts[place] += [one.verdict for one in found[place :: len(world.claims)]]
+                counts[place] += [one.told for one in found[place :: len(world.claims)]]
         rows += [_row(source, first, world, one, counts[place]) for place, one in enumerate(world.claims)]
     return rows
 

@@ -84,7 +84,7 @@ def simulate(task: tuple[int, tuple[World, Time]]) -> list[dict]:
     given = [judged(studies, values, time) for values in drawn(world, random, FEWER.get(world.family, DRAWS))]
     rows = []
     for place, claim in enumerate(world.claims):
-        of_claim = [one.verdict for found in given for one in found[place :: len(world.claims)]]
+        of_claim = [one.told for found in given for one in found[place :: len(world.claims)]]
         sound = truths.asserted(world, claim)._asdict()
         row = {
             **{"family": world.family, "truth": world.truth, "noise": world.noise, "first": time.first, "most": time.most},
