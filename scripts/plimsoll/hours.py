@@ -32,9 +32,9 @@ USUAL = "usual"
 # Stages that a killed workflow is in.
 UNFINISHED = ("first", "second")
 # Blocks of everything in a first stage, and the share of the time that they may take: more is better spent by the second. With
-# fewer than three nothing is tested, so that these may take more.
-FIRST_SHARE = 0.55
-FIRST_BLOCKS = {5: FIRST_SHARE, 4: FIRST_SHARE, 3: 0.75}
+# fewer than three nothing is tested, so that three may take more, and so may fewer beside the answer.
+FIRST_SHARE, SHORT_SHARE = 0.55, 0.75
+FIRST_BLOCKS = {5: FIRST_SHARE, 4: FIRST_SHARE, 3: SHORT_SHARE}
 # Where the time is too short for these, fewer blocks of everything are for figures, and for what other measurements are wrong
 # about. They may cost a tenth of the findings.
 FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
@@ -252,7 +252,7 @@ def _soonest(
     def bought(everything: dict[str, int], share: float) -> tuple[dict[str, int], list[str]]:
         return allocate(everything, soonest, usual, share * seconds - (usual.seconds(everything) - before))
 
-    fitting = [one for one in possible if usual.seconds(one) - before <= FIRST_SHARE * seconds] or [possible[-1]]
+    fitting = [one for one in possible if usual.seconds(one) - before <= SHORT_SHARE * seconds] or [possible[-1]]
     numbers = [len(bought(everything, FOR_MEASURING)[1]) for everything in fitting]
     everything = next(one for one, number in zip(fitting, numbers, strict=True) if number >= MOST_OF * max(numbers))
     return bought(everything, FIRST_SHARE)

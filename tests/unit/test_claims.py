@@ -521,7 +521,9 @@ def test_the_time_in_point_to_point_functions_is_asked_of_docker_on_this_host_to
 
     results, table = judged([15, 17, 19, 20], [(two, 3.0)])
     assert {result["verdict"] for result in results} == {verdicts.REPRODUCED}
-    assert all(result["transferred"] for result in results) and len(table) == 4
+    assert all(result["transferred"] for result in results)
+    # With its default filter, and where that lets ranks copy from each other's memory.
+    assert table.groupby("arrangement").size().to_list() == [4, 4]
 
 
 def test_events_that_do_not_happen_have_no_logarithm_and_no_trouble(judged, claims):
@@ -556,8 +558,9 @@ def test_a_trend_needs_three_levels_and_says_so(judged):
     assert "three levels" in result["reason"] or "four cores" in result["reason"]
 
 
-def test_what_is_missing_is_named(judged):
-    results, _ = judged([55, 39, 60, 126], [])
+def test_what_is_missing_is_named(judged, claims):
+    misses = {**by_id(claims, 39), "needs": [], "b": {"granularity": ["one"]}}
+    results, _ = judged([55, misses, 60, 126], [])
     assert {result["verdict"] for result in results} == {verdicts.NOT_TESTABLE}
     for result, word in zip(results, ("samples of the core", "does not count", "two sockets", "host's IPC"), strict=True):
         assert word in result["reason"]

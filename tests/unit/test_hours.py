@@ -149,7 +149,7 @@ def test_without_reference_measurements_a_time_begins_with_everything(study, pla
     usual = costs.of(plan_of(study))
     # A block or two of everything beside the answer's.
     nearly = usual.seconds(dict.fromkeys(usual.run, max(hours.FEWER_BLOCKS) + 1))
-    blocks = hours.first_stage(study, plan_of(study), 0.99 * nearly / hours.FIRST_SHARE)
+    blocks = hours.first_stage(study, plan_of(study), 0.99 * nearly / hours.SHORT_SHARE)
     assert set(blocks.values()) in ({1, hours.LEAST}, {2, hours.LEAST}) and set(blocks) == set(usual.run)
 
 
