@@ -91,6 +91,7 @@ MOMENTS = {"parent": 1000.4, "engine": 1000.7, "image": 1006.9, "children": 1007
 def test_the_parts_of_a_parent_s_time_are_all_of_it():
     made = creation.parts(MOMENTS, 1000.0, 9.0)
     assert made["image_load_time"] == pytest.approx(6.2) and made["other_time"] == pytest.approx(2.8)
+    assert made["parent_ready_time"] == pytest.approx(6.9)
     whole = sum(made[part] for part in (*creation.PARTS, "end_time"))
     assert whole == pytest.approx(9.0) and made["end_time"] == pytest.approx(1.2)
 

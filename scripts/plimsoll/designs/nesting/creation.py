@@ -133,8 +133,8 @@ class Task(Base):
 
 def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, float]:
     """What each part of a parent's time took: from its moments (s since 1970), the moment at which the gate was opened, and
-    how long after that the parent ended. `other_time` is all but loading the child's image. InvalidOutput if a moment is
-    missing."""
+    how long after that the parent ended. `other_time` is all but loading the child's image, and `parent_ready_time` all until
+    the first child is begun. InvalidOutput if a moment is missing."""
     durations, before = {}, opened
     for part, moment in PARTS.items():
         if moment not in noted:
@@ -145,4 +145,5 @@ def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, flo
         before = noted[moment]
     if ended < before - opened - gate.CLOCKS:
         raise InvalidOutput("the parent noted that its children had ended after it had ended itself")
-    return {**durations, "end_time": ended - (before - opened), "other_time": ended - durations["image_load_time"]}
+    others = {"other_time": ended - durations["image_load_time"], "parent_ready_time": before - opened - durations["children_time"]}
+    return {**durations, "end_time": ended - (before - opened), **others}
