@@ -110,3 +110,4 @@ def test_a_run_that_exceeds_them_is_invalid_and_has_no_observations():
     assert told["status"].tolist() == [*[status.VALID] * 12, status.INVALID, status.VALID]
     said = "its a rate is 1.50 times the best of runs that have the cores for themselves"
     assert told["reason"].tolist() == [*[None] * 12, said, None]
+    assert (capacity.exceeding(told, "a rate"), capacity.exceeding(told, "rate")) == (1, 0)

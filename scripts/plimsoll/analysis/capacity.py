@@ -82,8 +82,17 @@ def reasons(above: pd.DataFrame, plan: Plan) -> Iterator[tuple[tuple[str, int], 
         yield (path, row["repetition"]), _reason(row)
 
 
+def exceeding(runs: pd.DataFrame, label: str) -> int:
+    """How many runs are invalid since this metric of theirs exceeded its limit (`reasons`), of a table of runs."""
+    return int(runs["reason"].astype(str).str.startswith(_beginning(label)).sum())
+
+
 def _reason(row: dict) -> str:
-    return f"its {row['label']} is {row['share']:.2f} times the best of runs that have the {row['resource']} for themselves"
+    return f"{_beginning(row['label'])}{row['share']:.2f} times the best of runs that have the {row['resource']} for themselves"
+
+
+def _beginning(label: str) -> str:
+    return f"its {label} is "
 
 
 def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:

@@ -12,6 +12,8 @@ from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.interchange import Plan
 
+# What a comparison is expected to show with its sides exchanged.
+MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
 NO_CELLS = "the design has no two cells on this host that it compares"
 # From a claim to its contrasts, for each arrangement in words.
 Asked = Mapping[str, Callable[[dict], list]]
@@ -47,7 +49,7 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
     has its comparisons and its verdict: one that was not transferred, and for a part one that is settled whole."""
     compared: dict[str, set] = {}
     for row in rows:
-        compared.setdefault(row["claim"], set()).add(tuple(row.get(key) for key in ("metric", "cell_a", "cell_b", "expected")))
+        compared.setdefault(row["claim"], set()).add(_said(row))
     own = [result for result in results if result["comparisons"] and not result["transferred"] and not result["same_as"]]
     whole = [result for result in own if not result["in_part"]]
     for result in results:
@@ -56,6 +58,12 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
             others = own if result["transferred"] else whole
             alike = (other["id"] for other in others if other["verdict"] == result["verdict"])
             result["counted_in"] = next((name for name in alike if compared[result["id"]] <= compared[name]), None)
+
+
+def _said(row: Mapping) -> tuple:
+    """What a comparison is expected to show: the same of one and of its mirror image."""
+    one, other, expected = (row["metric"], row["cell_a"]), (row["metric_b"], row["cell_b"]), row["expected"]
+    return (one, other, expected) if one <= other else (other, one, MIRRORED.get(expected, expected))
 
 
 def discover(results: list[dict], alpha: float, level: float | None = None) -> None:

@@ -73,7 +73,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,
-        "capacity": capacity.check(loaded, plan, observations).table.to_dict("records"),
+        "capacity": _capacity(loaded, plan, observations, runs),
         "tolerance": capacity.TOLERANCE,
         "levels": _levels(collect.table(sources.variance, plan["factors"]), design.factors.OF_LEVELS),
         "fewest_alone": capacity.FEWEST,
@@ -82,6 +82,12 @@ def render(loaded: Study, sources: Sources) -> str:
         **design.report.content(sources, loaded, plan, observations, runs, tests),
     }
     return formats.environment().get_template(design.report.TEMPLATE).render(content)
+
+
+def _capacity(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> list[dict]:
+    """The capacity check, one row per metric; observations of runs that exceeded a limit are no longer among them."""
+    rows = capacity.check(study, plan, observations).table.to_dict("records")
+    return [{**row, "exceeding": capacity.exceeding(runs, row["label"])} for row in rows]
 
 
 def _host(host: Host) -> dict:
