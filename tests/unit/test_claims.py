@@ -66,7 +66,7 @@ def test_no_claim_was_dropped(claims):
 
 def test_a_vague_claim_has_a_threshold_of_ours_or_a_reason(claims):
     vague = [claim for of_study in claims.values() for claim in of_study if claim.get("vague")]
-    assert len(vague) == 20
+    assert len(vague) == 21
     # That nothing changes, within the usual margin, and what holds on the whole need no threshold of ours.
     usual = ("no_difference", "not_lower", "not_higher", "not_worse", "not_better", "average")
     for claim in vague:
@@ -235,7 +235,9 @@ def test_where_the_other_docker_is_off_there_is_one_arrangement(config, liu2020,
 
 def test_cpu_affinity_of_one_socket_is_that_of_cpumem(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
-    found = splitting.asking(made(small_host), liu2020)(splitting.elsewhere(by_id(claims, 106)))
+    # That a container has one core each is left out by the claim, and all that there is on this host.
+    claim = {key: value for key, value in by_id(claims, 106).items() if key != "except"}
+    found = splitting.asking(made(small_host), liu2020)(splitting.elsewhere(claim))
     assert {(c.a.cell.split("/")[4], c.b.cell.split("/")[4]) for c in found} == {("cpumem", "any")}
 
 
@@ -313,11 +315,13 @@ def test_a_gain_where_the_paper_has_a_loss_contradicts_it(judged):
     assert judged([13], [(several, 1.2)])[0][0]["verdict"] == verdicts.CONTRADICTED
 
 
-def test_no_effect_contradicts_a_claimed_one_only_if_it_has_a_size_and_that_is_excluded(judged):
-    # The paper says 37 % in c17, and no size in c13.
-    assert judged([17], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
+def test_no_effect_contradicts_a_claimed_one_only_if_it_has_a_size_and_that_is_excluded(judged, claims):
+    # The paper says 37 % in c17 (of its 16 ranks), and no size in c13.
+    sized = {**by_id(claims, 17), **book.parts_of(by_id(claims, 17))[1], "needs": []}
+    del sized["parts"]
+    assert judged([sized], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
     assert judged([13], [], spread=0.01)[0][0]["verdict"] == verdicts.INCONCLUSIVE
-    unclear = judged([17], [], spread=0.5)[0][0]
+    unclear = judged([sized], [], spread=0.5)[0][0]
     assert unclear["verdict"] == verdicts.INCONCLUSIVE and unclear["needed"] > 10
 
 
@@ -325,8 +329,7 @@ def test_the_whole_is_judged_and_what_stands_out_is_named(judged, claims):
     def other(cell, metric):
         return cell["runtime"] == "docker" and cell["affinity"] == "pin" and cell["containers"] > 1
 
-    result, table = judged([13], [(other, 1.3), (several, 0.5)])
-    assert by_id(claims, 13)["holds"] == "average"
+    result, table = judged([{**by_id(claims, 13), "holds": "average"}], [(other, 1.3), (several, 0.5)])
     whole = result[0]["whole"]
     assert result[0]["verdict"] == verdicts.REPRODUCED and whole["high"] < 0
     # In each of two arrangements.
@@ -400,9 +403,9 @@ def test_what_a_benchmark_mostly_does_is_set_against_all_else_that_it_does(judge
 
 
 @pytest.mark.parametrize(
-    ("share", "verdict"), [(0.97, verdicts.REPRODUCED), (0.9, verdicts.INCONCLUSIVE), (0.7, verdicts.CONTRADICTED)]
+    ("share", "verdict"), [(0.7, verdicts.REPRODUCED), (0.5, verdicts.INCONCLUSIVE), (0.3, verdicts.CONTRADICTED)]
 )
-def test_almost_only_through_collectives_leaves_a_tenth_to_others(judged, share, verdict):
+def test_mainly_through_collectives_leaves_less_than_half_to_others(judged, share, verdict):
     results, _ = judged([11], [(lambda cell, metric: metric == "fft_collective_share", share)])
     assert results[0]["parts"][0]["verdict"] == verdict
 

@@ -47,13 +47,12 @@ OTHERWISE = {
     "jha2021-c11": CLOSE,
     "jha2021-c12": CLOSE,
     "jha2021-c55": "the tables have another size, which is between half and twice of it: as large",
+    "jha2021-c63": CLOSE,
     "jha2021-c67": CLOSE,
     "jha2021-c71": CLOSE,
-    "jha2021-c75": CLOSE,
     "jha2021-c94": "it speaks of the whole, where the tables bear it out; STREAM and block output, which do not, stand out",
     "jha2018-c12": CLOSE,
     "jha2018-c15": CLOSE,
-    "jha2018-c16": CLOSE,
 }
 
 

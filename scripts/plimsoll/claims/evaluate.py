@@ -62,7 +62,8 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
 
 def _said(row: Mapping) -> tuple:
     """What a comparison is expected to show: the same of one and of its mirror image."""
-    one, other, expected = (row["metric"], row["cell_a"]), (row["metric_b"], row["cell_b"]), row["expected"]
+    one, expected = (row["metric"], row["cell_a"]), row["expected"]
+    other = row.get("metric_b", row["metric"]), row.get("cell_b", row["cell_a"])
     return (one, other, expected) if one <= other else (other, one, MIRRORED.get(expected, expected))
 
 
