@@ -1,8 +1,12 @@
 """What goes wrong in ways that a user can mend, and how it reaches the user."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+
+# Holds the process number of the workflow whose job this process is (plimsoll.measuring.stop).
+WORKFLOW = "PLIMSOLL_WORKFLOW"
 
 
 class PlimsollError(Exception):
@@ -52,7 +56,9 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
         print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
         return refused
     except KeyboardInterrupt:
-        print("plimsoll: interrupted.", file=sys.stderr)
+        # A job ends with its workflow, and that has said so: the last lines of the terminal are the workflow's.
+        if WORKFLOW not in os.environ:
+            print("plimsoll: interrupted.", file=sys.stderr)
         return 130
     return status or 0
 

@@ -51,6 +51,33 @@ def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
     assert process.returncode == interruption.STATUS
 
 
+# A job that began while its workflow was interrupted: no Ctrl-C reaches it, and it ends when its workflow has.
+JOB = (
+    "import time; from plimsoll.errors import guarded; from plimsoll.measuring import stop\n"
+    "def work(): stop.with_workflow(); print('begun', flush=True); time.sleep(60)\n"
+    "raise SystemExit(guarded(work))"
+)
+STARTS_IT = (
+    "import os, subprocess, sys, time; from plimsoll.errors import WORKFLOW\n"
+    "subprocess.Popen([sys.executable, '-c', sys.argv[1]], env={**os.environ, WORKFLOW: str(os.getpid())})\n"
+    "time.sleep(60)"
+)
+
+
+def test_a_job_that_ends_with_its_workflow_says_nothing_after_the_workflow_s_last_line():
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTS_IT, JOB],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as workflow:
+        assert workflow.stdout.readline() == "begun\n"
+        workflow.kill()
+        # Both ends of the pipes are the job's too: this waits for it.
+        assert workflow.communicate(timeout=30) == ("", "")
+
+
 @pytest.mark.parametrize("status", [0, 3])
 def test_the_workflow_s_own_status_is_returned(status):
     before = signal.getsignal(signal.SIGINT)

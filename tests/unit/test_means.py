@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from plimsoll.errors import Outage
+from plimsoll.errors import WORKFLOW, Outage
 from plimsoll.measuring import means, noise, stop
 
 
@@ -115,7 +115,7 @@ def test_a_run_asks_the_workflow_that_started_it_to_start_nothing_more(tmp_path)
 def test_a_process_that_did_not_start_the_run_is_left_alone(tmp_path, monkeypatch):
     other = subprocess.Popen(["sleep", "60"])
     try:
-        monkeypatch.setenv(stop.VARIABLE, str(other.pid))
+        monkeypatch.setenv(WORKFLOW, str(other.pid))
         stop.workflow(tmp_path, "Gone.")
         time.sleep(0.1)
         assert other.poll() is None

@@ -13,9 +13,9 @@ import select
 import signal
 from pathlib import Path
 
+from plimsoll.errors import WORKFLOW
 from plimsoll.host import threads
 
-VARIABLE = "PLIMSOLL_WORKFLOW"
 WORDS = "progress/stopped.txt"
 RESTART = "progress/restart"
 # So much room is taken beforehand: a full disk may be the reason.
@@ -24,7 +24,7 @@ ROOM_BYTES = 4096
 
 def announce(results: Path) -> None:
     """Tell the jobs of this process who started them; forget why earlier ones ended, and make room for why this one does."""
-    os.environ[VARIABLE] = str(os.getpid())
+    os.environ[WORKFLOW] = str(os.getpid())
     forget(results)
     for plan in results.glob("*/plan.json"):
         path = plan.parent / WORDS
@@ -91,7 +91,7 @@ def _end_after(descriptor: int) -> None:
 def _starter() -> int | None:
     """The workflow that started this process; None if none did. Its number may have become another process's; an ancestor's
     has not."""
-    number = int(os.environ.get(VARIABLE, 0))
+    number = int(os.environ.get(WORKFLOW, 0))
     return number if number in _ancestors() else None
 
 
