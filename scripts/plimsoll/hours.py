@@ -205,20 +205,21 @@ def first_stage(
 ) -> dict[str, int]:
     """Return blocks by cell of the first stage of a time, beside what is `there` (in `own`, the study's results).
 
-    Of everything there are as many of FIRST_BLOCKS as fit. Where none does, the ratios of the answer come first, and then what
-    other measurements decided soonest. The result is empty if the time is too short for that.
+    Of everything there are as many of FIRST_BLOCKS as fit, and of the answer's cells LEAST. Where none does, the ratios of the
+    answer come first, and then what other measurements decided soonest. The result is empty if the time is too short for that.
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
-    asked = set(needs.cells_of(nothing.rows))
+    asked, ratios = set(needs.cells_of(nothing.rows)), nothing.of_answer(None)
+    of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
-        everything = _everything(usual, asked, blocks)
+        everything = more_of(_everything(usual, asked, blocks), of_answer)
         if usual.seconds(everything) <= share * seconds:
             return more_of(there, everything)
-    answered, ratios = _answer(there, nothing.of_answer(None), usual, seconds)
+    answered, bought = _answer(there, ratios, usual, seconds)
     possible = [more_of(answered, _everything(usual, asked, blocks)) for blocks in FEWER_BLOCKS]
     blocks, chosen = _soonest(there, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
-    if ratios or chosen:
-        print(f"plimsoll: {study['id']}: the first stage is for {_of_both(ratios, chosen)}.", flush=True)
+    if bought or chosen:
+        print(f"plimsoll: {study['id']}: the first stage is for {_of_both(bought, chosen)}.", flush=True)
     return blocks
 
 

@@ -49,6 +49,7 @@ OTHERWISE = {
     "jha2021-c55": "the tables have another size, which is between half and twice of it: as large",
     "jha2021-c63": CLOSE,
     "jha2021-c67": CLOSE,
+    "jha2021-c78": CLOSE,
     "jha2021-c71": CLOSE,
     "jha2021-c94": "it speaks of the whole, where the tables bear it out; STREAM and block output, which do not, stand out",
     "jha2018-c12": CLOSE,

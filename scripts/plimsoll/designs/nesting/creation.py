@@ -145,5 +145,8 @@ def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, flo
         before = noted[moment]
     if ended < before - opened - gate.CLOCKS:
         raise InvalidOutput("the parent noted that its children had ended after it had ended itself")
-    others = {"other_time": ended - durations["image_load_time"], "parent_ready_time": before - opened - durations["children_time"]}
+    others = {
+        "other_time": ended - durations["image_load_time"],
+        "parent_ready_time": before - opened - durations["children_time"],
+    }
     return {**durations, "end_time": ended - (before - opened), **others}
