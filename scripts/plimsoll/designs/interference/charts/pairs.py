@@ -39,7 +39,8 @@ def summarise(data: FigureData) -> pd.DataFrame:
         for view in views(data, benchmark_of[metric])
     ]
     whole = pd.DataFrame(rows).merge(statistics[statistics["metric"].isin(metrics)], on=statistics_table.VIEW, how="left")
-    whole["n"] = whole["n"].fillna(0).astype(int)
+    for number in ("n", "blocks"):
+        whole[number] = whole[number].fillna(0).astype(int)
     for column in ("label", "unit", "better"):
         whole[column] = whole["metric"].map({name: described[column] for name, described in data.metrics.items()})
     columns = ("mean", "sd", "min", "max", "interference_ratio", "unit")
