@@ -14,8 +14,8 @@ STUDY = {
     },
 }
 CELLS = {
-    "exact/pin": {"ranks": 2, "cores": 2},
-    "over/any": {"ranks": 4, "cores": 2},
+    "exact/pin": {"mode": "exact", "where": "pin", "reason": None, "ranks": 2, "cores": 2},
+    "over/any": {"mode": "over", "where": "any", "reason": None, "ranks": 4, "cores": 2},
 }
 PLAN = {"factors": ["mode", "where"], "cells": CELLS}
 OF_METRIC = {
@@ -96,6 +96,18 @@ def test_slow_runs_alone_hide_no_rate_that_is_impossible(slow):
         checked = capacity.check(STUDY, PLAN, observations(*rows, ("over/any", "rate", 1, 1.44 * alone.max() / 2)))
         found.append(len(checked.above) == 1)
     assert np.mean(found) > 0.9
+
+
+def test_a_part_of_a_study_is_held_against_what_it_has_all_cells_alone_of():
+    """A figure that lacks some of them would have another limit, and other runs than the verdicts."""
+    plan = {**PLAN, "cells": {**CELLS, "exact/any": {**CELLS["exact/pin"], "where": "any"}}}
+    either = {
+        **STUDY,
+        "capacity": {**STUDY["capacity"], "cores": {"each": "ranks", "per": "cores", "alone": {"mode": ["exact"]}}},
+    }
+    observed = observations(*ALONE, ("over/any", "rate", 1, 37.6))
+    for cells, above in ((None, 1), (set(plan["cells"]), 1), ({"exact/pin", "over/any"}, 0)):
+        assert len(capacity.check(either, plan, observed, cells).above) == above
 
 
 def test_a_study_without_limits_has_none():

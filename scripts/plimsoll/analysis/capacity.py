@@ -9,7 +9,7 @@ Meeker 1991, section 4.8), and no less than TOLERANCE above the best run. What a
 are as much faster: the spread is that of the faster half.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +38,9 @@ class Checked(NamedTuple):
     above: pd.DataFrame
 
 
-def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
-    """Hold the observations of a study against what its `capacity` says.
+def check(study: dict, plan: Plan, observations: pd.DataFrame, cells: Set[str] | None = None) -> Checked:
+    """Hold the observations of a study against what its `capacity` says. Of a part of the study, which has these `cells`, only
+    what the part has all cells alone of.
 
     In the table `best` is the best run alone (of a time its reciprocal), and `limit` what no observation may exceed, both for
     one of `per`. `alone` says in words which cells they are from, and `runs` how many observations these have; fewer than
@@ -52,6 +53,8 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
         if own.empty:
             continue
         one = study["capacity"][resource]
+        if cells is not None and not _alone(one, plan) <= cells:
+            continue
         rates, alone = _rates(own, one, plan), own[list(one["alone"])].isin(one["alone"]).all(axis=1)
         described = {key: own.iloc[0][key] for key in ("metric", "label", "unit", "better")}
         if described["better"] == "lower":
@@ -64,6 +67,12 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame) -> Checked:
             exceeds = rates > limit
             above.append(own[exceeds].assign(resource=resource, share=rates[exceeds] / best))
     return Checked(pd.DataFrame(rows, columns=list(COLUMNS)), pd.concat(above))
+
+
+def _alone(one: dict, plan: Plan) -> set[str]:
+    """Paths of the cells that have a resource for themselves, of those that can be measured."""
+    known = ((path, cell) for path, cell in plan["cells"].items() if cell["reason"] is None)
+    return {path for path, cell in known if all(cell[factor] in levels for factor, levels in one["alone"].items())}
 
 
 def _limit(alone: pd.Series, observations: int) -> float:

@@ -1,6 +1,7 @@
 """From records to observations: one row per metric of each run that counts. The other runs are listed with the reason."""
 
 import math
+from collections.abc import Set
 from pathlib import Path
 
 import pandas as pd
@@ -49,12 +50,16 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
     table_of_runs = pd.DataFrame(runs)
     lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
     table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
-    return possible(pd.DataFrame(observations, columns=columns), table_of_runs, study, plan)
+    cells = {cell_path for cell_path, _ in wanted}
+    return possible(pd.DataFrame(observations, columns=columns), table_of_runs, study, plan, cells)
 
 
-def possible(observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid."""
-    exceeding = capacity.check(study, plan, observations).above
+def possible(
+    observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan, cells: Set[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid. `cells`
+    are those of a part of the study, such as a figure's."""
+    exceeding = capacity.check(study, plan, observations, cells).above
     if exceeding.empty:
         return observations, runs
     above = dict(capacity.reasons(exceeding, plan))
