@@ -1,4 +1,4 @@
-"""What goes wrong in ways that a user can mend, and how it reaches the user."""
+"""Problems that a user can fix, and how they reach the user."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ WORKFLOW = "PLIMSOLL_WORKFLOW"
 
 
 class PlimsollError(Exception):
-    """A problem that the user can mend; the text is one sentence that names the file, key or command and what to do."""
+    """A problem that the user can fix; the text is one sentence that names the file, key or command and what to do."""
 
 
 class Damaged(PlimsollError):
@@ -44,7 +44,8 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     """Do a stage's work; its exit status: the one that it gives, or 0. A PlimsollError becomes one line on standard error and
     the status `refused`, and so does a lack of memory.
 
-    SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down.
+    SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down. An interrupted job
+    of a workflow prints nothing.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:
@@ -56,7 +57,7 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
         print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
         return refused
     except KeyboardInterrupt:
-        # A job ends with its workflow, and that has said so: the last lines of the terminal are the workflow's.
+        # Its workflow explains an interruption in two lines, and a job may end after these.
         if WORKFLOW not in os.environ:
             print("plimsoll: interrupted.", file=sys.stderr)
         return 130

@@ -23,29 +23,31 @@ STAGE = (
 )
 
 
-def stage() -> subprocess.Popen:
-    """The stage, once its workflow has begun."""
+def begun(*arguments: str, **variables: str) -> subprocess.Popen:
+    """A Python program in a session of its own, once it, or a process that it starts, has printed that it has begun."""
     process = subprocess.Popen(
-        [sys.executable, "-c", STAGE, WORKFLOW],
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts")},
+        [sys.executable, "-c", *arguments],
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # As in a terminal, also where these tests run in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout.readline() == "begun\n"
     return process
 
 
 def test_ctrl_c_is_answered_by_the_workflow_and_its_end_is_waited_for():
-    process = stage()
+    process = begun(STAGE, WORKFLOW)
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=30) == ("ended\n", "")
     assert process.returncode == interruption.STATUS
 
 
 def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
-    process = stage()
+    process = begun(STAGE, WORKFLOW)
     process.terminate()
     assert process.communicate(timeout=30) == ("", "plimsoll: interrupted.\n")
     assert process.returncode == interruption.STATUS
@@ -65,17 +67,10 @@ STARTS_IT = (
 
 
 def test_a_job_that_ends_with_its_workflow_says_nothing_after_the_workflow_s_last_line():
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTS_IT, JOB],
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as workflow:
-        assert workflow.stdout.readline() == "begun\n"
-        workflow.kill()
-        # Both ends of the pipes are the job's too: this waits for it.
-        assert workflow.communicate(timeout=30) == ("", "")
+    workflow = begun(STARTS_IT, JOB)
+    workflow.kill()
+    # Both ends of the pipes are the job's too: this waits for it.
+    assert workflow.communicate(timeout=30) == ("", "")
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -103,17 +98,7 @@ BETWEEN = (
     ],
 )
 def test_ctrl_c_between_two_workflows_says_what_stays_and_what_goes_on(typed, goes_on):
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts"), interruption.COMMAND: typed or ""}
-    process = subprocess.Popen(
-        [sys.executable, "-c", BETWEEN, "hours", "--hours", "1", "studies=a b"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    assert process.stdout.readline() == "begun\n"
+    process = begun(BETWEEN, "hours", "--hours", "1", "studies=a b", **{interruption.COMMAND: typed or ""})
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=30)[1] == f"{interruption.STAYS}\nplimsoll: to go on: {goes_on}\n"
     assert process.returncode == interruption.STATUS

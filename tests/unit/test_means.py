@@ -1,4 +1,4 @@
-"""Failures of the means: told apart from failures of what is measured, mended or waited for in bounded time."""
+"""Failures of the means: distinguished from failures of what is measured, repaired or waited for in bounded time."""
 
 import errno
 import json

@@ -61,7 +61,7 @@ def restart(study_folder: Path) -> None:
 
 
 def restarts(results: Path) -> bool:
-    """Whether this workflow was asked to restart, and not to end."""
+    """Whether this workflow is to restart, and not to end."""
     asked = any(path.read_text() == str(os.getpid()) for path in results.glob(f"*/{RESTART}"))
     return asked and not words(results)
 
