@@ -46,7 +46,7 @@ rule table:
     params:
         plan=plan_digest,
         made_from=lambda wildcards, input: [
-            f"--{name} {input[name]}" for name in ("image", "host", "environments") if name in input.keys()
+            f"--{name} {input[name]}" for name in ("image", "host", "environments", "runs") if input.get(name)
         ],
     shell:
         "python -m plimsoll table --study {wildcards.study} --name {wildcards.table} --results results/{wildcards.study} {params.made_from} --output {output} 2> >(tee {log} >&2)"

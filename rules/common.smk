@@ -4,6 +4,7 @@ import gc
 import inspect
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from snakemake.common import overwrite_function_params
@@ -34,6 +35,9 @@ try:
     WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
+    # What a workflow wants of this one, its module, is not known yet.
+    if REQUEST.targets or not workflow.modifier.is_module:
+        WORKFLOW = replace(WORKFLOW, all_runs=frozenset(requested.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
     tries.assume(WORKFLOW.unavailable)
 except PlimsollError as problem:
     refuse(problem)

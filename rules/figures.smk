@@ -1,12 +1,14 @@
 """Figures: each by its chart's notebook, run by papermill; the executed notebook is kept beside its figure."""
 
 
-# A figure is made from its own records alone, so that a single figure needs only its own runs. The files that it is drawn with
-# are inputs too: an edited chart redraws its figures, and so does an edited notebook. There are many records, so the stage is
-# given their folder; the plan says which of them the figure shows.
+# A figure is made from its own records alone, so that a single figure needs only its own runs; where all of the study are there,
+# the list of runs says which of them are impossible. The files that it is drawn with are inputs too: an edited chart redraws its
+# figures, and so does an edited notebook. There are many records, so the stage is given their folder; the plan says which of them
+# the figure shows.
 rule figure:
     input:
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
+        runs=lambda wildcards: WORKFLOW.judged(wildcards.study),
         notebook=lambda wildcards: paths.source(sources.notebook(chart_of(wildcards))),
         drawing=lambda wildcards: [paths.source(path) for path in chart_of(wildcards).files],
         study=paths.source(studies.STUDIES / "{study}.yaml"),
@@ -25,5 +27,6 @@ rule figure:
         "../envs/plimsoll.yaml"
     params:
         plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
+        judged=lambda wildcards, input: [f"--runs {path}" for path in input.get("runs", [])],
     shell:
-        "python -m plimsoll figure --study {input.study:q} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"
+        "python -m plimsoll figure --study {input.study:q} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} {params.judged} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"

@@ -147,10 +147,11 @@ def _parser() -> argparse.ArgumentParser:
     reached.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_mark_done, "host", paths=("folder",))
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
-    for option in ("image", "host", "environments"):
+    for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
-    stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    figure = stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    figure.add_argument("--runs", type=Path, help="the list of all runs of the study, if there is one")
     folders = ("figures", "tables", "records")
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
     made_of_study = (*made, "variance", *folders, "output")
@@ -298,7 +299,7 @@ def _collect(options: argparse.Namespace) -> None:
 
     loaded = _study(options.study)
     plan = planned.read(options.plan, loaded.design.factors)
-    observations, runs = collect.collect(options.records, plan, loaded, plan["order"])
+    observations, runs = collect.collect(options.records, plan, loaded)
     observations.to_csv(options.csv, index=False)
     observations.to_parquet(options.parquet, index=False)
     runs.to_csv(options.runs, index=False)
@@ -615,7 +616,7 @@ def _table(options: argparse.Namespace) -> None:
     """make a table, beside the paper's"""
     from plimsoll.analysis import tables
 
-    described = {name: getattr(options, name) for name in ("image", "host", "environments")}
+    described = {name: getattr(options, name) for name in ("image", "host", "environments", "runs")}
     asked = tables.Asked(_study(options.study), options.name, options.results, **described)
     tables.make(asked).to_csv(options.output, index=False)
 
@@ -629,7 +630,7 @@ def _figure(options: argparse.Namespace) -> None:
 
     loaded = studies.read(options.study, designs.known())
     plan = planned.read(options.plan, loaded.design.factors)
-    data = render.gather(loaded, plan, options.figure, options.results)
+    data = render.gather(loaded, plan, options.figure, options.results, options.runs)
     render.run(data, options.notebook, options.results, options.output, options.executed)
 
 

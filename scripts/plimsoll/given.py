@@ -24,6 +24,11 @@ class Given(Workflow):
         """What stands for the records that a figure or a table is made from: the records of the study came in one file."""
         return [records_of(f"results/{study}")]
 
+    def judged(self, study: str) -> list[str]:
+        """Path of the list of a study's runs, where the archive had one."""
+        path = f"results/{study}/runs.csv"
+        return [path] if path in _manifest()["members"] else []
+
     def earlier_sessions(self, study: str) -> list[str]:
         """Paths of what a study's earlier sessions are judged by, made anew. Of one that was not whole nothing is made."""
         made = _manifest()["members"]

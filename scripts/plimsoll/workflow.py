@@ -44,8 +44,8 @@ class Bundle(NamedTuple):
 @dataclass(frozen=True)
 class Workflow:
     """The studies that are `selected`, those that are `wanted` (a target may be a file of another one), every study by name
-    with its plan, the configuration's wish for each of the `runtimes`, why optional environments are not there, and the `host`
-    that is planned for, if one is."""
+    with its plan, the configuration's wish for each of the `runtimes`, why optional environments are not there, the `host`
+    that is planned for, if one is, and the studies of which the targets need `all_runs`."""
 
     selected: list[str]
     wanted: list[str]
@@ -54,6 +54,7 @@ class Workflow:
     runtimes: dict[str, str]
     unavailable: dict[str, str]
     host: Topology | None = None
+    all_runs: frozenset[str] = frozenset()
 
     def records(self, study: str) -> list[str]:
         """Paths of a study's records, in the order of measuring."""
@@ -119,6 +120,12 @@ class Workflow:
             if name is None or name in bundled.names
         ]
 
+    def judged(self, study: str) -> list[str]:
+        """Path of the list of a study's runs, which says which of them are impossible, where all of them are measured or about
+        to be: what is made of some of them leaves out the same ones. Nothing where only some were asked for."""
+        path = f"results/{study}/runs.csv"
+        return [path] if study in self.all_runs or (Path(path).exists() and self._measured[study]) else []
+
     def table_inputs(self, study: str, name: str) -> dict[str, str | list[str]]:
         """What a table is made from, by the name of the stage's option: bundles of records, and descriptions of image and
         machine."""
@@ -136,6 +143,7 @@ class Workflow:
         if "runs" in needs:
             inputs["records"] = self.bundles(study, name)
             inputs["image"] = image
+            inputs["runs"] = self.judged(study)
         return inputs
 
     def digest(self, study: str) -> str:
@@ -238,6 +246,11 @@ class Workflow:
 
     def _starts(self, study: str) -> int:
         return self.plans[study]["limits"]["starts"]
+
+    @cached_property
+    def _measured(self) -> dict[str, bool]:
+        """Whether no run of a study is to be measured."""
+        return {name: not any(self._open(name, *run) for run in plan["order"]) for name, plan in self.plans.items()}
 
     @cached_property
     def _bundles(self) -> dict[str, dict[str, Bundle]]:

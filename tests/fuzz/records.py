@@ -79,7 +79,7 @@ def _record(name: str) -> Reader:
         path = put(f"runs/{cell}/{number}.json", data)
         staleness.look(path)
         plan = {"cells": {cell: {**document["cell"], "reason": None}}, "factors": study(name).design.factors.FACTORS}
-        observations, runs = collect.collect(folder() / "runs", plan, study(name), [(cell, number)])
+        observations, runs = collect.collect_some(folder() / "runs", plan, study(name), [(cell, number)], None)
         observations.to_csv(folder() / "observations.csv", index=False)
         runs.to_csv(folder() / "runs.csv", index=False)
         run_list.told(runs, plan, folder() / "runs")

@@ -123,3 +123,15 @@ def test_a_run_that_exceeds_them_is_invalid_and_has_no_observations():
     said = "its a rate is 1.50 times the best of runs that have the cores for themselves"
     assert told["reason"].tolist() == [*[None] * 12, said, None]
     assert (capacity.exceeding(told, "a rate"), capacity.exceeding(told, "rate")) == (1, 0)
+
+
+def test_a_figure_has_no_run_that_the_list_of_all_runs_says_is_impossible(tmp_path, monkeypatch):
+    path = tmp_path / "runs.csv"
+    observed = observations(*ALONE, ("over/any", "rate", 1, 37.6), ("over/any", "rate", 2, 24.0))
+    runs = observed[["mode", "where", "repetition"]].assign(status=status.VALID, reason=None)
+    collect.possible(observed, runs, STUDY, PLAN)[1].to_csv(path, index=False)
+    some = (table[table["mode"] == "over"].reset_index(drop=True) for table in (observed, runs))
+    monkeypatch.setattr(collect, "_read", lambda *asked, read=tuple(some): read)
+    for judged, values in ((path, [24]), (None, [37.6, 24])):
+        kept, told = collect.collect_some(tmp_path, PLAN, STUDY, [("over/any", 1), ("over/any", 2)], judged)
+        assert kept["value"].tolist() == values and (told["status"] == status.VALID).sum() == len(values)

@@ -44,7 +44,7 @@ def gather(tmp_path, liu2020):
             record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], one["repetition"]), one)
         plan = {"design": "splitting", "cells": {one["cell"]["path"]: one["cell"] for one in records}}
         wanted = [(one["cell"]["path"], one["repetition"]) for one in records]
-        return collect.collect(tmp_path / "runs", plan, liu2020, wanted)
+        return collect.collect_some(tmp_path / "runs", plan, liu2020, wanted, None)
 
     return gather
 
@@ -105,7 +105,7 @@ def test_a_truncated_record_is_listed_as_damaged(gather, tmp_path):
     from plimsoll.config import studies
 
     loaded = studies.load("liu2020", designs.known())
-    observations, runs = collect.collect(tmp_path / "runs", plan, loaded, [(p, 1) for p in CELLS])
+    observations, runs = collect.collect_some(tmp_path / "runs", plan, loaded, [(p, 1) for p in CELLS], None)
     assert len(observations) == 4
     assert list(runs["status"]) == ["valid", "damaged"]
     assert "no complete JSON" in runs["reason"].iloc[1]

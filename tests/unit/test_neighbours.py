@@ -27,7 +27,7 @@ def folder(tmp_path, liu2020):
     for one in records:
         record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], 1), one)
     plan = {"design": "splitting", "cells": {one["cell"]["path"]: one["cell"] for one in records}}
-    made = collect.collect(tmp_path / "runs", plan, liu2020, [(path, 1) for path in CELLS])
+    made = collect.collect_some(tmp_path / "runs", plan, liu2020, [(path, 1) for path in CELLS], None)
     for name, table in zip(("observations", "runs"), made, strict=True):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     return tmp_path

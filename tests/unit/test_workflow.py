@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_only_deleted_records_are_named_and_only_where_observations_are_there(ma
 def test_a_table_names_what_its_kind_is_made_from(made):
     of_runs, of_host = made.table_inputs(NAME, "table01"), made.table_inputs(NAME, "table03")
     assert of_host == {"host": "results/host.json", "image": "results/images/hpcc.json"}
-    assert set(of_runs) == {"records", "image"}
+    assert set(of_runs) == {"records", "image", "runs"} and of_runs["runs"] == []
     records = [record for path in of_runs["records"] for record in made.bundle(NAME, Path(path).name)]
     assert records and all("/mpi/" in path for path in records)
     assert made.table_inputs(NAME, "table05") == {"environments": "results/images/hpcc.runtimes.json"}
@@ -212,3 +213,16 @@ def test_what_a_study_asks_for_is_tried_when_the_study_or_one_of_its_files_is_wa
     assert tried[-1]["docker-shared"] == "optional"
     reasons = {cell["reason"] for cell in made.plans["plimsoll2026"]["cells"].values() if cell["runtime"] == "docker-shared"}
     assert reasons == {"x"}
+
+
+def test_of_a_study_that_is_asked_for_or_there_as_a_whole_the_list_of_runs_says_which_are_impossible(made, monkeypatch):
+    judged = [f"results/{NAME}/runs.csv"]
+    assert made.judged(NAME) == []
+    whole = replace(made, all_runs=frozenset({NAME}))
+    assert whole.judged(NAME) == judged and whole.table_inputs(NAME, "table01")["runs"] == judged
+
+    Path(judged[0]).parent.mkdir(parents=True)
+    Path(judged[0]).touch()
+    assert replace(made).judged(NAME) == []
+    monkeypatch.setattr(Workflow, "_open", lambda *run: False)
+    assert replace(made).judged(NAME) == judged

@@ -17,12 +17,32 @@ RUN = ["repetition", "block", "place_in_order", "started", "fingerprint", "profi
 OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
 
 
-def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(observations, runs) of the wanted runs, from the records below the folder `records`.
+def collect(records: Path, plan: Plan, study: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return (observations, runs) of all runs of a study, from the records below the folder `records`.
 
-    `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Raises PlimsollError if
-    the runs did not all run the same bits or kernels, or not on the same system.
+    `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Runs that exceed what the
+    machine can do are invalid. Raises PlimsollError if the runs did not all run the same bits or kernels, or not on the same
+    system.
     """
+    observations, runs = _read(records, plan, study, plan["order"])
+    return possible(observations, runs, study, plan)
+
+
+def collect_some(
+    records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]], judged: Path | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return (observations, runs), as `collect` does, of some runs of a study, those of a figure say. `judged` is the list of
+    all runs that `collect` made: the same ones are invalid. Where there is none, the `wanted` runs are all that is known."""
+    observations, runs = _read(records, plan, study, wanted)
+    if judged is None:
+        return possible(observations, runs, study, plan, {cell_path for cell_path, _ in wanted})
+    known = table(judged, plan["factors"])
+    invalid = known[known["status"] == status.INVALID]
+    reasons = dict(zip(_keys(invalid, plan), invalid["reason"], strict=True))
+    return _without(reasons, observations, runs, plan)
+
+
+def _read(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     columns_of = study.design.factors
     described = [*columns_of.FACTORS, *columns_of.SIZES]
     observations, runs, bits, systems, kernels = [], [], Bits(), Systems(), Kernels()
@@ -50,8 +70,7 @@ def collect(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]
     table_of_runs = pd.DataFrame(runs)
     lacking = [name for name in (*described, *OF_EVERY_RUN, *columns_of.OF_RUN) if name not in table_of_runs]
     table_of_runs = table_of_runs.reindex(columns=[*table_of_runs, *lacking])
-    cells = {cell_path for cell_path, _ in wanted}
-    return possible(pd.DataFrame(observations, columns=columns), table_of_runs, study, plan, cells)
+    return pd.DataFrame(observations, columns=columns), table_of_runs
 
 
 def possible(
@@ -62,17 +81,24 @@ def possible(
     exceeding = capacity.check(study, plan, observations, cells).above
     if exceeding.empty:
         return observations, runs
-    above = dict(capacity.reasons(exceeding, plan))
+    return _without(dict(capacity.reasons(exceeding, plan)), observations, runs, plan)
 
-    def of(table: pd.DataFrame) -> list[tuple[str, int]]:
-        return list(zip(cell_paths.of_table(table, plan["factors"]), table["repetition"], strict=True))
 
-    reasons = pd.Series(map(above.get, of(runs)), runs.index, dtype=object)
-    impossible = reasons.notna()
+def _without(
+    reasons: dict[tuple[str, int], str], observations: pd.DataFrame, runs: pd.DataFrame, plan: Plan
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Observations and runs, of which those runs are invalid for which there are `reasons`."""
+    why = pd.Series(map(reasons.get, _keys(runs, plan)), runs.index, dtype=object)
+    invalid = why.notna()
     runs = runs.assign(
-        status=runs["status"].mask(impossible, status.INVALID), reason=runs["reason"].astype(object).mask(impossible, reasons)
+        status=runs["status"].mask(invalid, status.INVALID), reason=runs["reason"].astype(object).mask(invalid, why)
     )
-    return observations[[run not in above for run in of(observations)]].reset_index(drop=True), runs
+    return observations[[run not in reasons for run in _keys(observations, plan)]].reset_index(drop=True), runs
+
+
+def _keys(rows: pd.DataFrame, plan: Plan) -> list[tuple[str, int]]:
+    """The run of each row: its cell's path, and the repetition."""
+    return list(zip(cell_paths.of_table(rows, plan["factors"]), rows["repetition"], strict=True))
 
 
 def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, list[dict]]:

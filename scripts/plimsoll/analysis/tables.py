@@ -19,8 +19,8 @@ ANEW = "delete it, and start the workflow again, which makes it anew"
 class Asked:
     """A table that is asked for: `name` in the `study`'s `tables`, and the files that it may be made from.
 
-    `folder` holds the study's plan and runs. `image`, `host` and `environments` are descriptions in JSON; one that the kind of
-    table does not need may be None.
+    `folder` holds the study's plan and records. `image`, `host` and `environments` are descriptions in JSON; one that the kind
+    of table does not need may be None. `runs` is the list of all runs of the study, if there is one.
     """
 
     study: dict
@@ -29,6 +29,7 @@ class Asked:
     image: Path | None = None
     host: Path | None = None
     environments: Path | None = None
+    runs: Path | None = None
 
     @property
     def table(self) -> dict:
@@ -50,7 +51,7 @@ class Asked:
         from plimsoll.planning import availability
 
         runs = availability.runs(self.plan, self.study, self.name)
-        return collect.collect(self.folder / "runs", self.plan, self.study, runs)[0]
+        return collect.collect_some(self.folder / "runs", self.plan, self.study, runs, self.runs)[0]
 
     def printed(self, **options):
         """The paper's table (config/reference), as a DataFrame."""

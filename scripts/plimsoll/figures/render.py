@@ -25,10 +25,11 @@ OPTIONS = ("bars", "steps")
 REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] ")
 
 
-def gather(study: Study, plan: Plan, name: str, results: Path) -> FigureData:
-    """A figure's data from the records below `results`, the study's folder."""
+def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | None) -> FigureData:
+    """A figure's data from the records below `results`, the study's folder, and from the list of all runs of the study, if
+    there is one (`judged`)."""
     wanted = availability.figure_runs(plan, study, name)
-    observations, runs = collect.collect(results / "runs", plan, study, wanted)
+    observations, runs = collect.collect_some(results / "runs", plan, study, wanted, judged)
     tables = study.design.readings.gather(study, plan, name, results, wanted)
     told = described(study, plan, name, observations, tables)
     return replace(told, reason=told.reason or nothing_counts(told, runs))

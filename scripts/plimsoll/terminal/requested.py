@@ -112,18 +112,24 @@ def _next(name: str) -> str | None:
 def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> str:
     """What a dry run says before Snakemake does: of single figures, tables and records how many runs they need and how long
     these take; of anything else the plan of the whole study."""
-    lines, whole = [], []
-    for target in targets or ("all",):
-        study = _study(target)
-        runs = runs_of(target, studies[study], plans[study]) if study else None
-        if runs is None:
-            whole += [study] if study else selected
-        else:
-            lines.append(f"{target}: {_cost(target, runs, studies[study], plans[study])}")
-    foretold = [
-        forecasts.sentence(name, made) for name in dict.fromkeys(whole) if (made := forecasts.read(Path("results", name)))
-    ]
-    return "\n".join([*(planner.summary(plans[name]) for name in dict.fromkeys(whole)), *foretold, *lines])
+    whole, parts = all_runs(targets, selected, studies, plans), _parts(targets, studies, plans)
+    lines = [f"{target}: {_cost(target, runs, studies[study], plans[study])}" for target, study, runs in parts]
+    foretold = [forecasts.sentence(name, made) for name in whole if (made := forecasts.read(Path("results", name)))]
+    return "\n".join([*(planner.summary(plans[name]) for name in whole), *foretold, *lines])
+
+
+def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[str]:
+    """The studies of which the targets need all runs: those that are selected, of a rule's name and where there is no target."""
+    some = {target for target, *_ in _parts(targets, studies, plans)}
+    found = [_study(target) for target in targets or ("all",) if target not in some]
+    return list(dict.fromkeys(name for study in found for name in ([study] if study else selected)))
+
+
+def _parts(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[tuple[str, str, list]]:
+    """(target, its study, its runs) of the targets that need some of a study's runs."""
+    of_studies = [(target, study) for target in targets if (study := _study(target))]
+    needed = [(target, study, runs_of(target, studies[study], plans[study])) for target, study in of_studies]
+    return [(target, study, runs) for target, study, runs in needed if runs is not None]
 
 
 def runs_of(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
