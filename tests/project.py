@@ -4,7 +4,6 @@ import compileall
 import contextlib
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -141,12 +140,6 @@ class Project:
 
     def files(self, pattern: str) -> list[str]:
         return sorted(str(p.relative_to(self.folder)) for p in self.folder.glob(pattern))
-
-
-def spent() -> float:
-    """Seconds of processor time that this process's children have taken: a busy machine does not matter to it."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def missing_plugin() -> str | None:

@@ -4,11 +4,10 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.project import PROJECT, spent
+from tests.project import PROJECT
 
 OF_OTHERS = re.compile("; waiting for it[.]|^plimsoll: left over from a killed run")
 
@@ -263,11 +262,9 @@ PAPER_HOST = ("profile=paper", "host_file=config/hosts/xeon-e5-2697v4.yaml")
 
 
 def test_another_host_is_planned_for_but_not_measured(project):
-    begun, used = time.monotonic(), spent()
     done = project.snakemake("--dry-run", "plan", config=PAPER_HOST)
     assert done.returncode == 0, done.stderr
     assert "22810 runs, 10 of each cell (profile paper)" in done.stderr and "2281 cells, about" in done.stderr
-    assert spent() - used < 15 and time.monotonic() - begun < 60
     assert "describes another host" in refused(project.snakemake("plan", config=PAPER_HOST))
     assert not project.files("results/*/runs/**/*.json")
 
