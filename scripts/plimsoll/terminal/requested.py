@@ -119,7 +119,7 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
 
 
 def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[str]:
-    """The studies of which the targets need all runs: those that are selected, of a rule's name and where there is no target."""
+    """Studies of which the targets need all runs: those that are selected, of a rule's name and where there is no target."""
     some = {target for target, *_ in _parts(targets, studies, plans)}
     found = [_study(target) for target in targets or ("all",) if target not in some]
     return list(dict.fromkeys(name for study in found for name in ([study] if study else selected)))
