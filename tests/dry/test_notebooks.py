@@ -68,7 +68,6 @@ def notebook_of(line: str, path: Path) -> Path:
 
 
 def test_a_disk_that_is_full_while_a_figure_is_drawn_is_told_with_what_to_do(tmp_path):
-    """The notebook's kernel is refused, and not whoever runs it."""
     figure, place = data.read(REFERENCE / "liu2020/figures", "fig09"), tmp_path / "place"
     with disks.mounted(tmp_path / "disk", place, 4 * 2**20):
         disks.fill(place)
@@ -86,18 +85,25 @@ def test_a_file_that_a_notebook_does_not_find_is_told_in_its_own_words(tmp_path)
     notebook = notebook_of("open('/nonexistent/x.csv')", tmp_path / "none.ipynb")
     with pytest.raises(PlimsollError, match=r"^fig09: .* failed with FileNotFoundError: .*/nonexistent/x.csv.* \(see "):
         render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+    (output,) = nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells[-1].outputs
+    assert output.output_type == "error" and "/nonexistent/x.csv" in output.evalue and "open(" in "".join(output.traceback)
 
 
-def test_a_killed_kernel_is_told_in_a_sentence_and_leaves_no_file(tmp_path, monkeypatch):
-    killed = notebook_of("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", tmp_path / "killed.ipynb")
+def test_what_a_cell_shows_is_in_the_notebook_that_is_kept(tmp_path, monkeypatch):
     figure = data.read(REFERENCE / "liu2020/figures", "fig09")
-    home = tmp_path / "home"
-    home.mkdir()
-    # The kernel's sockets lie in it, whose paths may have 107 characters.
-    place = Path(tempfile.mkdtemp(prefix="plimsoll-"))
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(home))
-    with pytest.raises(PlimsollError, match=r"^fig09: what ran its notebook was ended \(.*\): start again\.$"):
-        render.run(figure, killed, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
-    assert list(place.iterdir()) == list(home.iterdir()) == []
-    place.rmdir()
+    line = "import sys\nprint(figure)\nprint('loud', file=sys.stderr)\ndisplay(3)\n1 + 1"
+    # Nothing is left of another notebook, and nothing is written at home.
+    for made, home in (("first", tmp_path / "a"), ("second", tmp_path / "b")):
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        notebook = notebook_of(line if made == "second" else "figure, left = 1, 2", tmp_path / f"{made}.ipynb")
+        render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
+        assert list(home.iterdir()) == []
+    (cell,) = [one for one in nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells if one.source == line]
+    assert [(one.output_type, one.get("text") or one.data["text/plain"]) for one in cell.outputs] == [
+        ("stream", "fig09\n"),
+        ("stream", "loud\n"),
+        ("display_data", "3"),
+        ("display_data", "2"),
+    ]
+    assert cell.execution_count == 2

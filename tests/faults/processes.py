@@ -85,6 +85,7 @@ VICTIMS: dict[str, Callable[[Process, str], bool]] = {
     "switch": lambda one, space: one.name in ("ovs-vswitchd", "ovsdb-server"),
     "daemon": lambda one, space: one.name == "java" and any(each.startswith("-Dplimsoll.logs") for each in one.words),
     "task": lambda one, space: one.name == "java" and any("YarnChild" in each or "MRAppMaster" in each for each in one.words),
-    "kernel": lambda one, space: "ipykernel_launcher" in one.words,
+    # A notebook was run by a kernel when the campaigns were made, and is by its stage now.
+    "kernel": lambda one, space: _python(one) and {"plimsoll", "figure"} <= set(one.words),
     "benchmark": lambda one, space: any(_through_loader(one, name) for name in BENCHMARKS),
 }

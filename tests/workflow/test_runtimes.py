@@ -8,7 +8,7 @@ import pytest
 
 from tests.project import RUNS
 
-FIGURE = "results/liu2020/figures/fig11.pdf"
+FIGURE, REPORT = "results/liu2020/figures/fig11.pdf", "results/liu2020/report.html"
 ONE_NODE, TWO_NODES = "uma/exact/E1/docker", "uma/exact/E2/docker"
 # Where Open MPI starts its daemon in a container.
 DAEMON = "*exec*orted*"
@@ -58,21 +58,21 @@ def reasons(project) -> dict[str, str | None]:
 
 def test_a_runtime_that_works_in_one_node_alone_is_measured_there_and_no_run_fails(study):
     client = failing(study, DAEMON)
-    done = study.snakemake("all", config=settings("optional", 1), **client)
+    done = study.snakemake(REPORT, config=settings("optional", 1), **client)
     assert done.returncode == 0, done.stderr
     assert "docker, several nodes does not work here, and is not measured: mpirun ended with" in done.stderr
     assert [one["status"] for one in records(study)] == ["valid"] * 2
     assert reasons(study) == {"uma/exact/E1/bare": None, ONE_NODE: None, TWO_NODES: reasons(study)[TWO_NODES]}
     assert "it was made to fail" in reasons(study)[TWO_NODES]
-    assert "it was made to fail" in (study.folder / "results/liu2020/report.html").read_text()
+    assert "it was made to fail" in (study.folder / REPORT).read_text()
     # What was tried leaves nothing, unless it failed.
     tried = study.files("results/liu2020/raw/**/0-*")
     assert tried and all(f"/{TWO_NODES}/" in path for path in tried)
     # It is remembered, and not tried again.
-    assert "Nothing to be done" in study.snakemake("all", config=settings("optional", 1), **client).stderr
+    assert "Nothing to be done" in study.snakemake(REPORT, config=settings("optional", 1), **client).stderr
     # Another client is another system.
     failing(study, "nothing")
-    done = study.snakemake("all", config=settings("optional", 1), **client)
+    done = study.snakemake("measurements", config=settings("optional", 1), **client)
     assert done.returncode == 0, done.stderr
     assert [one["status"] for one in records(study)] == ["valid"] * 3 and not any(reasons(study).values())
 
@@ -96,13 +96,13 @@ def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_
     assert "Traceback" not in done.stderr and "RuleException" not in done.stderr
     for scheme in (ONE_NODE, TWO_NODES):
         assert "the first runs all failed alike" in reasons(study)[scheme]
-    assert "the first runs all failed alike" in (study.folder / "results/liu2020/report.html").read_text()
+    assert "the first runs all failed alike" in (study.folder / REPORT).read_text()
     # The next start tries it again. It is required now.
-    done = study.snakemake("all", config=settings("required", 4), **client)
+    done = study.snakemake("measurements", config=settings("required", 4), **client)
     assert done.returncode != 0
     assert "required runtimes do not work, and their runs were skipped in this start: docker, " in done.stderr
     failing(study, "nothing")
-    done = study.snakemake("all", config=settings("required", 4), **client)
+    done = study.snakemake("measurements", config=settings("required", 4), **client)
     assert done.returncode == 0, done.stderr
     assert not any(reasons(study).values())
 

@@ -98,25 +98,20 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     # Here, because what draws in a notebook imports this file and needs none of it.
     from plimsoll.measuring import means
 
-    # Matplotlib otherwise asks for a display, and Jupyter for a home that can be written.
+    # Matplotlib otherwise asks for a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
     import papermill
-    from traitlets.config import Config
+
+    from plimsoll.figures import in_process
 
     data.write(output.parent)
     parameters = {"results": str(results.resolve()), "figure": data.name, "output": str(output.resolve())}
     try:
-        # The kernel is reached through files that only this user can open, not through the loopback network; in a folder of its
-        # own, as two figures may be drawn at once.
+        # IPython otherwise makes files in the user's home.
         with private.temporary(private.FIGURE) as folder:
-            reached = {"transport": "ipc", "ip": f"{folder}/kernel", "connection_file": f"{folder}/kernel.json"}
+            os.environ["IPYTHONDIR"] = str(folder)
             papermill.execute_notebook(
-                str(notebook),
-                str(executed),
-                parameters,
-                kernel_name="python3",
-                progress_bar=False,
-                config=Config({"KernelManager": reached}),
+                str(notebook), str(executed), parameters, in_process.NAME, kernel_name="python3", progress_bar=False
             )
     except papermill.PapermillExecutionError as problem:
         refused = REFUSED.match(problem.evalue)
@@ -126,6 +121,3 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
         raise PlimsollError(
             f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."
         ) from problem
-    except RuntimeError as problem:
-        # Of Jupyter, where the kernel is gone.
-        raise PlimsollError(f"{data.name}: what ran its notebook was ended ({problem}): start again.") from problem
