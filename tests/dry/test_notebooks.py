@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 
 import nbformat
