@@ -255,7 +255,13 @@ def test_p_of_a_claim_is_small_where_it_is_decided(seed):
     arranged = [one and one._replace(**{side: 1.0}) for one, side in zip(arranged, sides, strict=True)]
     if any(arranged):
         verdict, _ = decide(arranged, ALPHA, ALPHA)
-        assert (p_of(arranged) < ALPHA) == (verdict in verdicts.SETTLED)
+        assert (p_of(arranged, ALPHA) < ALPHA) == (verdict in verdicts.SETTLED)
+
+
+def test_p_of_what_holds_in_all_arrangements_is_that_of_the_weakest():
+    assert p_of([Strength(0.0003, 1.0), Strength(0.02, 1.0), Strength(0.01, 1.0)], ALPHA) == 0.02
+    assert p_of([Strength(0.0003, 1.0), Strength(0.2, 1.0), Strength(0.01, 1.0)], ALPHA) == pytest.approx(0.0009)
+    assert p_of([Strength(0.0003, 1.0), None], ALPHA) == 0.0003
 
 
 @pytest.mark.parametrize("true", [0, 1, 2])

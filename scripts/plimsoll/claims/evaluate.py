@@ -93,7 +93,7 @@ def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[di
     result = findings.of_parts(claim, results, rows, alpha) if "parts" in claim else results[0]
     evidence = list(result.pop("evidence", {}).values())
     # What is counted has no p: its evidence is certain.
-    result["p"] = (verdicts.p_of(evidence) or None) if any(evidence) else None
+    result["p"] = (verdicts.p_of(evidence, alpha) or None) if any(evidence) else None
     return result, rows
 
 

@@ -96,7 +96,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
         whole["size"] = _agreed({result["size"] for result in tested if result["size"] and result["verdict"] == verdict})
         whole["needed"] = _needed(tested)
         whole["evidence"] = evidence
-        if len(evidence) > 1:
+        if set(evidence) != {""}:
             whole["arrangements"] = {words: {"verdict": one} for words, one in zip(evidence, each, strict=True)}
     parts = [
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"], "aside": part.get("aside", False)}
@@ -109,17 +109,20 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
 
 
 def _arrangements(asked: list[dict]) -> list[str]:
-    """The arrangements in which a sentence can be asked, in words, from the results of its parts: those that break what a cell
-    of one part is are left out. One without words where none makes a difference."""
-    broken = {words for one in asked for words, there in one["arrangements"].items() if words not in one["evidence"]}
-    words = dict.fromkeys(words for one in asked for words in one["evidence"] if words and words not in broken)
-    return list(words) or ([""] if asked and not broken else [])
+    """The arrangements in which some part of a sentence can be asked, in words, from the results of its parts. One without
+    words where none makes a difference."""
+    named = dict.fromkeys(words for one in asked for words in one["evidence"] if words)
+    broken = any(words not in one["evidence"] for one in asked for words in one["arrangements"])
+    return list(named) or ([""] if asked and not broken else [])
 
 
-def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength | None:
-    """Evidence of a sentence in one arrangement, from the results of its main parts; None where one was not tested there."""
+def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength:
+    """Evidence of a sentence in one arrangement, from the results of its main parts. Where one of them breaks what a cell is,
+    nothing can be for the sentence, and the others may be against it."""
     there = [one["evidence"].get(words, one["evidence"].get("")) for one in main if one["comparisons"]]
-    return verdicts.of_sentence(there, number) if None not in there else None
+    known = [one for one in there if one is not None]
+    strength = verdicts.of_sentence(known, number)
+    return strength if len(known) == len(there) else strength._replace(supports=1.0)
 
 
 def of_arrangements(

@@ -162,11 +162,12 @@ def opposite(a: Mapping, b: Mapping) -> bool:
     return {REPRODUCED, CONTRADICTED} in pairs
 
 
-def p_of(arranged: Sequence[Strength | None]) -> float:
-    """p of the decision on a claim: it is below a level where `decide` decides at this level, whatever it decides."""
+def p_of(arranged: Sequence[Strength | None], alpha: float) -> float:
+    """p of the decision on a claim: it is below `alpha` where `decide` decides at that level. It is p of what is decided: that
+    it holds in all arrangements where that is shown, and otherwise that it does in some."""
     known = [one for one in arranged if one]
-    alike = [max(p) for p in zip(*known, strict=True)] if len(known) == len(arranged) else []
-    return min(1.0, *alike, len(known) * min(min(one) for one in known))
+    shared = min(max(p) for p in zip(*known, strict=True)) if len(known) == len(arranged) else 1.0
+    return shared if shared < alpha else min(1.0, shared, len(known) * min(min(one) for one in known))
 
 
 def size(shown: Shown, paper: Bounds, alpha: float) -> str:
