@@ -12,7 +12,7 @@ TABLE = "results/liu2020/observations.csv"
 
 
 def test_what_is_measured_again_follows_from_records_and_not_from_their_times(fresh):
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     assert fresh.snakemake("measurements").returncode == 0
     failed, later, earlier = (fresh.folder / path for path in sorted(fresh.files(RUNS)))
     # What counts is kept and what does not is tried again, also if the clock was a day ahead, or behind, when it was written.

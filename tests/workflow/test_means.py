@@ -140,7 +140,7 @@ def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_comp
 
 @pytest.mark.long
 def test_a_cell_without_a_run_that_counts_is_told_and_tried_again_by_so_many_starts(fresh):
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     path = fresh.folder / "config/profiles/ci.yaml"
     usual = path.read_text()
     # Nothing ends as soon as this.

@@ -13,7 +13,7 @@ SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 
 @pytest.mark.long
 def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fresh):
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     done = fresh.precise(1000, 4, *SETTINGS)
     assert done.returncode == 0, done.stderr
     assert "intervals are narrow enough (1000)" in done.stdout and "more runs" not in done.stdout

@@ -10,7 +10,7 @@ SETTINGS = ("profile=ci", "repetitions=1", BARE_AND_DOCKER)
 
 
 def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     done = fresh.snakemake("measurements", config=SETTINGS)
     assert done.returncode == 0, done.stderr
     before = {path: (fresh.folder / path).read_text() for path in fresh.files(RUNS)}

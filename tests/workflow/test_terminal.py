@@ -64,7 +64,7 @@ def test_bad_arguments_are_refused_in_one_sentence(project, arguments, sentence)
 
 
 def test_a_start_ends_with_the_findings_and_so_does_one_with_nothing_to_do(fresh):
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     assert "  seccomp      missing" in stage(fresh, "list", *SETTINGS).stdout
     done = fresh.snakemake("results/claims.html", config=SETTINGS)
     assert done.returncode == 0, done.stderr

@@ -374,7 +374,7 @@ def test_two_workflows_in_two_folders_measure_in_turn(fresh, tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("said")
     projects, started = [fresh, Project(tmp_path_factory.mktemp("other"))], []
     for number, project in enumerate(projects):
-        project.keep_experiment("seccomp", "beff")
+        project.keep_three_cells()
         with open(tmp_path / f"{number}.txt", "w") as said:
             started.append(
                 subprocess.Popen(
@@ -396,7 +396,7 @@ def test_two_workflows_in_two_folders_measure_in_turn(fresh, tmp_path_factory):
 
 def test_a_record_stays_whose_process_is_killed_after_it(fresh):
     """Snakemake removes what a job that fails has made."""
-    fresh.keep_experiment("seccomp", "beff")
+    fresh.keep_three_cells()
     path = fresh.folder / "scripts/plimsoll/measuring/progress.py"
     says = '    _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])\n'
     text = path.read_text()
