@@ -133,6 +133,16 @@ def planned(jha2021, config, small_host) -> dict:
     return planner.make(jha2021, studies.profile("quick"), small_host, config, {})
 
 
+def usual(every: Iterable, names: Iterable) -> list:
+    """Parameters of a test: those that are among the `names`, and the others with LONG=1 alone."""
+    known, named = list(every), list(names)
+    assert set(named) <= set(known)
+    return [
+        one if one in named else pytest.param(*one if isinstance(one, tuple) else (one,), marks=pytest.mark.long)
+        for one in known
+    ]
+
+
 def unlike(document: dict, kind: type) -> set[str]:
     """Keys that a document has and its kind (a TypedDict) has not, and keys that the kind requires and the document lacks."""
     return (document.keys() - kind.__annotations__.keys()) | (kind.__required_keys__ - document.keys())

@@ -25,6 +25,7 @@ from plimsoll.measuring import lock, means, record, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
 
+from tests.conftest import usual
 from tests.containers.conftest import alone, called, container_of_the_run, in_the_run
 
 CONTAINERS = (
@@ -33,11 +34,12 @@ CONTAINERS = (
 )
 # One of each kind that is swept in its own way.
 SWEPT = ("bare", "docker", "podman", "singularity", "singularity-instance", "singularity-cgroup", "docker-shared-daemon")
+OF_EACH_KIND = ("bare", "docker", "podman", "singularity", "singularity-instance")
 # Those that start from the image's own form; the others run its unpacked files, as bare metal does.
 FROM_IMAGE = CONTAINERS[:-2]
 
 
-@pytest.mark.parametrize("runtime", ["bare", *CONTAINERS])
+@pytest.mark.parametrize("runtime", usual(["bare", *CONTAINERS], OF_EACH_KIND))
 def test_a_run_beyond_its_time_limit_is_ended_and_recorded(workspace, working, runtime):
     working(runtime)
     path = f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/randomaccess"
@@ -85,7 +87,7 @@ def missing(image: dict, **changes) -> dict:
     return {**image, "tag": "plimsoll/none:none", **changes}
 
 
-@pytest.mark.parametrize("runtime", FROM_IMAGE)
+@pytest.mark.parametrize("runtime", usual(FROM_IMAGE, OF_EACH_KIND[1:]))
 def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, image, impatient, capfd, runtime):
     working(runtime)
     # Engines find it by its digest, Apptainer by its file.
@@ -253,7 +255,11 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
 KILLS = [(name, signal.SIGTERM) for name in ("bare", *CONTAINERS)] + [(name, signal.SIGKILL) for name in SWEPT]
 
 
-@pytest.mark.parametrize(("runtime", "with_signal"), KILLS)
+USUAL_KILLS = [(name, signal.SIGTERM) for name in ("docker", "singularity-instance")]
+USUAL_KILLS += [(name, signal.SIGKILL) for name in (*OF_EACH_KIND, "singularity-cgroup")]
+
+
+@pytest.mark.parametrize(("runtime", "with_signal"), usual(KILLS, USUAL_KILLS))
 def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime, with_signal):
     working(runtime)
     before = set(lock.TEMPORARY.glob("*"))

@@ -269,7 +269,13 @@ LINPACK = stopped("linpack")
 @pytest.mark.parametrize(
     ("cell", "longer", "act", "said"),
     [
-        ("1/linpack/docker/free", {"parameters": {"linpack": {"order": 2000}}, "iterations": 12}, stop, LINPACK),
+        pytest.param(
+            "1/linpack/docker/free",
+            {"parameters": {"linpack": {"order": 2000}}, "iterations": 12},
+            stop,
+            LINPACK,
+            marks=pytest.mark.long,
+        ),
         ("3a/linpack+stream/docker/free", {"window_seconds": 6.0}, stop, LINPACK),
         ("3a/linpack+stream/docker/free", {"window_seconds": 6.0}, pause("docker"), PAUSED),
     ],

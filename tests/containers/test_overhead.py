@@ -30,7 +30,7 @@ from plimsoll.services import daemon
 from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
 
-from tests.conftest import built, unlike
+from tests.conftest import built, unlike, usual
 from tests.containers.conftest import LEAVES, in_the_run, stop, stopped
 
 # Each benchmark, and each environment with a disk and with a network.
@@ -38,9 +38,9 @@ CELLS = [
     *(f"iperf/{where}" for where in ("bare", "docker", "vm-emulated")),
     *("cpu_blowfish/bare", "cpu_cryptohash/docker", "cpu_fibonacci/vm-emulated", "cpu_nqueens/docker"),
     *("fpu_fft/bare", "fpu_raytracing/docker", "stream/bare", "stream/vm-emulated"),
-    *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume")),
-    pytest.param("bonnie_with_bytes/vm-emulated/own", marks=pytest.mark.long),
+    *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume", "vm-emulated/own")),
 ]
+USUAL = ["iperf/docker", "cpu_fibonacci/vm-emulated", "fpu_fft/bare", "stream/bare", "bonnie_with_bytes/docker/own"]
 KILLED = """
 import sys
 from pathlib import Path
@@ -95,7 +95,7 @@ def volumes() -> list[str]:
     return output(["docker", "volume", "ls", "--quiet", "--filter", f"label={LABEL}"]).split()
 
 
-@pytest.mark.parametrize("path", CELLS)
+@pytest.mark.parametrize("path", usual(CELLS, USUAL))
 def test_a_benchmark_runs_over_and_over_in_each_environment(workspace, path):
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
@@ -237,7 +237,7 @@ def test_a_benchmark_that_forks_and_leaves_makes_the_run_invalid(workspace, monk
     [
         ("stream/bare", "stream", stop),
         ("stream/docker", "stream", stop),
-        ("stream/vm-emulated", f"qemu-system-{platform.machine()}"[:15], stop),
+        pytest.param("stream/vm-emulated", f"qemu-system-{platform.machine()}"[:15], stop, marks=pytest.mark.long),
     ],
     ids=["bare", "docker", "vm-emulated"],
 )
