@@ -99,9 +99,10 @@ class Project:
             study["figures"] = {}
             study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
 
-    def keep_three_cells(self) -> None:
-        """Cut liu2020 down to b_eff in one container or none: on bare metal, in Docker, and there with the capability."""
-        self.keep_experiment("seccomp", "beff", hardware=["uma"], mode=["exact"], schemes="single", affinity=["any"])
+    def keep_three_cells(self, section: str = "beff", **factors: object) -> None:
+        """Cut liu2020 down to a section in one container or none: on bare metal, in Docker, and in Docker with the capability."""
+        small = {"hardware": ["uma"], "mode": ["exact"], "schemes": "single", "affinity": ["any"]}
+        self.keep_experiment("seccomp", section, **small, **factors)
 
     def start(self, target: str, records: int, **environment: str) -> subprocess.Popen:
         """A workflow in the background, once it has written `records` records; what it says goes to `said`."""

@@ -28,7 +28,7 @@ def project(fresh):
     if os.geteuid():
         pytest.skip("a mount over the kernel's files needs root")
     fresh.settings = SETTINGS
-    fresh.keep_experiment("seccomp", "stream", runtime=["bare"])
+    fresh.keep_three_cells("stream", runtime=["bare"])
     with fresh.edited("config/profiles/ci.yaml") as profile:
         profile["hpcc"]["standard"]["stream"]["order"] = ORDER
     return fresh
