@@ -132,6 +132,11 @@ def test_a_figure_has_no_run_that_the_list_of_all_runs_says_is_impossible(tmp_pa
     collect.possible(observed, runs, STUDY, PLAN)[1].to_csv(path, index=False)
     some = (table[table["mode"] == "over"].reset_index(drop=True) for table in (observed, runs))
     monkeypatch.setattr(collect, "_read", lambda *asked, read=tuple(some): read)
-    for judged, values in ((path, [24]), (None, [37.6, 24])):
+    nothing = tmp_path / "nothing.csv"
+    runs.assign(status=status.VALID).to_csv(nothing, index=False)
+    for judged, values in ((path, [24]), (nothing, [37.6, 24]), (None, [37.6, 24])):
         kept, told = collect.collect_some(tmp_path, PLAN, STUDY, [("over/any", 1), ("over/any", 2)], judged)
         assert kept["value"].tolist() == values and (told["status"] == status.VALID).sum() == len(values)
+    # Tables without a row have no texts.
+    monkeypatch.setattr(collect, "_read", lambda *asked: (pd.DataFrame(columns=observed.columns, dtype=float), runs.head(0)))
+    assert collect.collect_some(tmp_path, PLAN, STUDY, [], nothing)[0].empty

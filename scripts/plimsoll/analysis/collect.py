@@ -88,6 +88,8 @@ def _without(
     reasons: dict[tuple[str, int], str], observations: pd.DataFrame, runs: pd.DataFrame, plan: Plan
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Observations and runs, of which those runs are invalid for which there are `reasons`."""
+    if not reasons:
+        return observations, runs
     why = pd.Series(map(reasons.get, _keys(runs, plan)), runs.index, dtype=object)
     invalid = why.notna()
     runs = runs.assign(
