@@ -46,14 +46,14 @@ def measured(tmp_path_factory):
 def test_everything_is_made(measured):
     assert measured.done.returncode == 0, measured.done.stderr
     results = measured.folder / "results/jha2021"
-    assert len(measured.files("results/jha2021/runs/**/*.json")) == 1 + 3 + 3 * (1 + 2 * 3)
+    assert len(measured.files("results/jha2021/runs/**/*.json")) == 2 + 3 + 3 * (1 + 2 * 3)
     for name in FIGURES:
         for kind in ("pdf", "png", "csv", "txt"):
             assert (results / f"figures/{name}.{kind}").stat().st_size > 0
     runs = pd.read_csv(results / "runs.csv")
     assert (runs["status"] == "valid").all(), runs["reason"].dropna().to_list()
     observations = pd.read_csv(results / "observations.csv", dtype={"case": str})
-    assert {"1", "2", "3a", "3b"} == set(observations["case"])
+    assert {"1", "1a", "2", "3a", "3b"} == set(observations["case"])
 
 
 def test_the_report_shows_matrix_protocol_limits_and_who_may_share(measured):

@@ -308,7 +308,7 @@ def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everyt
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
     """In a later block than the first, too: each repetition is there once."""
-    fresh.keep_experiment("granularity", "dgemm", mode=["exact"])
+    fresh.keep_experiment("granularity", "dgemm")
     fresh.settings = ("profile=ci", "repetitions=2", BARE_AND_DOCKER)
     target = "measurements"
     process = fresh.start(target, records=1)
