@@ -341,7 +341,7 @@ def test_a_second_workflow_in_the_same_folder_waits_and_makes_what_is_not_there_
     """Whoever is tired of waiting ends it like any other command."""
     fresh.keep_experiment("granularity", "dgemm")
     # The first is at work while the others start.
-    fresh.settings = ("profile=ci", "repetitions=2", BARE_AND_DOCKER)
+    fresh.settings = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
     first = fresh.start("measurements", records=1)
     # Typed in another folder than that in which it works.
     name, seconds, tmp_path = fresh.folder.name, [], tmp_path_factory.mktemp("said")
