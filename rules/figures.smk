@@ -8,7 +8,8 @@
 rule figure:
     input:
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
-        runs=lambda wildcards: WORKFLOW.judged(wildcards.study),
+        # Not newer than its figures: they are drawn again when their own records change.
+        runs=lambda wildcards: ancient(WORKFLOW.judged(wildcards.study)),
         notebook=lambda wildcards: paths.source(sources.notebook(chart_of(wildcards))),
         drawing=lambda wildcards: [paths.source(path) for path in chart_of(wildcards).files],
         study=paths.source(studies.STUDIES / "{study}.yaml"),
