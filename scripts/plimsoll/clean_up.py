@@ -1,8 +1,10 @@
-"""What killed runs have left, removed on command: on this machine, in the store of images, and in this folder.
+"""Remove the leftovers of killed runs on command: on this machine, in the image store, and in this project's results.
 
-A run sweeps after a killed one by itself, before it measures. This is for who does not measure again, and for what is left on
-purpose: the network and the group that the next run would use, and the raw output of attempts that ended with their process.
-With `everything` images and all else that is kept for the next run go, too.
+A run removes the leftovers of a killed one before it measures. This command is for users who do not measure again. It
+also removes what is left on purpose: the network and the cgroup that the next run would use, and raw output. That raw
+output is of attempts that ended with their process.
+
+With `everything`, images and all else that is kept for the next run are removed too.
 """
 
 import contextlib
@@ -21,30 +23,34 @@ from plimsoll.host import cgroup, machine_lock, private
 from plimsoll.images import store as store_of_images
 from plimsoll.measuring import lock, record
 
-# Folders of attempts, of what is being built (by its maker's process), and of what has no such number.
+# Names of an attempt's folder, and of a file or folder that is being built. The latter has the builder's process
+# number.
 ATTEMPT = re.compile(r"[0-9]+-[0-9]+")
 BUILT_BY = re.compile(r"\..*[-.](?P<process>[0-9]+)(\.tar)?")
-# What is in the store when it has been built.
+# Names of finished items in the image store.
 OURS = re.compile(r"[a-z][a-z0-9_]*-[0-9a-f]{16}(\.cpio\.gz)?|kvm\.json|\.jars|\.prices|\.engines")
 BUILT = re.compile(r"\.[a-z]+-[a-z0-9_]{8}")
-# One of the last kind that is older belongs to nobody any more (s).
+# An unfinished item without a process number is abandoned after this time (s).
 ABANDONED_SECONDS = 3600.0
 
 
 def machine(environments: Iterable[Environment]) -> list[str]:
-    """Remove from this machine what runs have left; in sentences, what that was. The machine's lock must be held."""
+    """Remove the leftovers of runs from this machine.
+
+    Return, in sentences, what was removed. The machine's lock must be held.
+    """
     environments = list(environments)
     left: dict[str, str] = {}
     for environment in environments:
         for name in _left(environment):
-            # Environments of one engine list the same containers.
+            # Runtimes of one engine list the same containers.
             left.setdefault(name, environment.label)
     lock.sweep(environments)
     with contextlib.suppress(OSError):
         lock.TEMPORARY.rmdir()
     with contextlib.suppress(Unavailable):
         cgroup.remove(cgroup.ACCOUNT)
-    # It removes those of figures whose process was killed.
+    # Entering the context removes the folders of figures whose process was killed.
     with private.temporary(private.FIGURE):
         pass
     return [f"{label}: {name}" for name, label in left.items()]
@@ -58,7 +64,7 @@ def _left(environment: Environment) -> list[str]:
 
 
 def store() -> list[str]:
-    """Remove what was being put into the store of images when its process was killed; the names."""
+    """Remove unfinished items of killed processes from the image store. Return their paths."""
     removed = []
     for path in paths.image_store().glob(".*"):
         if _abandoned(path):
@@ -68,9 +74,12 @@ def store() -> list[str]:
 
 
 def everything(environments: Iterable[Environment]) -> list[str]:
-    """Remove from this machine what stays between runs for the next one, after `machine`: images that engines have, Apptainer's
-    network, the store of images, and files of the machine's lock, which must not be held; in words, what that was. What set-up
-    has installed stays. PlimsollError, at the end, if something could not be removed."""
+    """Remove what stays on this machine between runs for the next one. Call `machine` before.
+
+    This is: images in engines, Apptainer's network, the image store, and the files of the machine's lock, which must
+    not be held. What set-up installed stays. Return, in words, what was removed. Raise PlimsollError at the end if
+    something could not be removed.
+    """
     removed, problems = {}, {}
     for environment in environments:
         try:
@@ -88,7 +97,7 @@ def everything(environments: Iterable[Environment]) -> list[str]:
 
 
 def _images() -> Iterator[str]:
-    """Remove from the store of images what the project has made there, and the store if nothing else is in it."""
+    """Remove the project's items from the image store, and the store itself if it is empty then. Yield their paths."""
     there = paths.image_store()
     if not there.is_dir():
         return
@@ -103,7 +112,7 @@ def _images() -> Iterator[str]:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder, also one of an image's in which its owner may not write."""
+    """Remove a file or a folder, even a folder of an image in which its owner may not write."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -119,8 +128,11 @@ def _abandoned(path: Path) -> bool:
 
 
 def results(folder: Path) -> list[str]:
-    """Remove from a folder of results what no record names: raw output of attempts that ended with their process, and files
-    that were being written; their paths. Nothing of a study with a damaged record, as that may name some."""
+    """Remove raw output that no record names, and unfinished files, from a folder of results. Return their paths.
+
+    Such raw output is of attempts that ended with their process. A study with a damaged record is skipped, because that
+    record may name some.
+    """
     removed = []
     for study in sorted(path.parent for path in folder.glob("*/raw")):
         try:
@@ -139,8 +151,10 @@ def results(folder: Path) -> list[str]:
 
 
 def _named(study: Path) -> Iterator[str]:
-    """The folders of raw output that a study's records name, each with a slash at its end. record.Damaged if one cannot be
-    read."""
+    """Yield the folders of raw output that a study's records name, each with a slash at its end.
+
+    Raise record.Damaged if a record cannot be read.
+    """
     for place in ("runs", "archive"):
         for path in (study / place).rglob("*.json"):
             found = record.read(path)
@@ -150,7 +164,7 @@ def _named(study: Path) -> Iterator[str]:
 
 
 def _attempts(raw: Path) -> Iterator[Path]:
-    """The folders of attempts below a folder, without those in them."""
+    """Yield the folders of attempts below a folder, without those inside another attempt."""
     for place, folders, _ in os.walk(raw):
         for name in [name for name in folders if ATTEMPT.fullmatch(name)]:
             folders.remove(name)

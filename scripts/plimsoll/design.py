@@ -1,8 +1,8 @@
-"""What the workflow asks of a design of experiments, in small protocols.
+"""Protocols of a design of experiments: what the workflow calls, and what each call returns.
 
-A design is a folder of plimsoll/designs with a module for each protocol. A module is imported when it is first asked, so that
-measuring does not wait for what planning or analysing imports. A study carries its design (`study.design`): shared code asks
-it, and imports none.
+A design is a folder of plimsoll/designs with one module per protocol. A module is imported at its first use, so that
+measuring does not wait for what only planning or analysis imports. A study carries its design (`study.design`). Shared code
+calls the design through it and imports no design.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,149 +15,176 @@ from typing import Any, NamedTuple, Protocol
 from plimsoll import registry
 from plimsoll.interchange import Cell, Plan, Record, Topology
 
-# refer(key, values, known) raises PlimsollError, with the key, for a value that is not known.
+# refer(key, values, known) raises PlimsollError, which names the key, if one of the values is not among the known ones.
 Refer = Callable[[str, list, list], None]
 
 
 class Factors(Protocol):
-    """`factors`: the keys that make up a cell's path, and the columns of its records."""
+    """`factors`: the keys that make up a cell's path, and the columns of tables of runs and observations."""
 
     FACTORS: tuple[str, ...]  # in the order of the path
     PATTERN: str  # a regular expression that matches every path
-    SIZES: tuple[str, ...]  # other keys of a cell that every table of runs has
-    OF_OBSERVATION: tuple[str, ...]  # columns of observations that are no keys of the cell
+    SIZES: tuple[str, ...]  # other keys of a cell that are columns of the tables of runs and observations
+    OF_OBSERVATION: tuple[str, ...]  # columns of observations that are not keys of the cell
     OF_RUN: tuple[str, ...]  # columns of the table of runs that `readings.of_run` fills
-    CELL: type  # what a cell has, a plan, and a record, as TypedDicts
+    CELL: type  # TypedDict of a cell; PLAN is the TypedDict of a plan, RECORD of a record
     PLAN: type
     RECORD: type
-    OBSERVES_ENVIRONMENTS: bool  # each environment is looked at from inside too, when it is tried
-    STAGES: bool  # a given time is spent in stages (plimsoll.hours); otherwise the profile says how often all is repeated
-    USUAL_HOURS: float | None  # the time where nobody gives one; None where the profile then says how often all is repeated
-    OF_NOISE: tuple[str, ...]  # keys of a cell by which its noise differs most (plimsoll.claims.needs)
-    OF_LEVELS: tuple[str, ...]  # factors by which variance is told level by level (plimsoll.analysis.levels)
+    OBSERVES_ENVIRONMENTS: bool  # whether the isolation of each runtime is also inspected from inside, when it is tried
+    STAGES: bool  # whether given hours are spent in stages (plimsoll.hours); otherwise the profile sets the repetitions
+    USUAL_HOURS: float | None  # hours that are spent if the user gives none; None: the profile sets the repetitions
+    OF_NOISE: tuple[str, ...]  # keys by which the noise of cells differs most: it is pooled per kind (plimsoll.claims.needs)
+    OF_LEVELS: tuple[str, ...]  # factors that make a kind of cells: variance is split per kind (plimsoll.analysis.levels)
 
 
 class Check(Protocol):
-    """`check`: names in files, against what they refer to."""
+    """`check`: compares the names in a study and its claims with what they refer to."""
 
-    NAMED: tuple[str, ...]  # the factors whose levels claims and answers may name
+    NAMED: tuple[str, ...]  # factors whose levels claims and answers may name
 
     def study(self, study: dict, source: str, refer: Refer) -> None:
-        """Check a study, and resolve what the file abbreviates."""
+        """Check the names in a study, and write out what its file abbreviates. PlimsollError for a wrong name."""
 
     def claim(self, study: dict, claim: dict, refer: Refer) -> None:
-        """Check the levels that a claim names."""
+        """Check the levels that a claim names. PlimsollError for an unknown one."""
 
 
 class Cells(Protocol):
-    """`cells`: what is measured on a host. Pure."""
+    """`cells`: what is measured on a host. Every function is pure."""
 
     def repetitions(self, profile: dict) -> int:
-        """Repetitions of each cell that a profile asks for."""
+        """Return the number of repetitions of each cell in a profile."""
 
     def wanted(
         self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
     ) -> list[tuple[str, Cell]]:
-        """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
+        """Return (experiment, cell) for every cell that an experiment wants.
+
+        Cells that cannot be measured on this host are included. Their `reason` says why.
+        """
 
     def measured(self, cell: Cell) -> dict:
-        """Return the keys of a cell that say what is measured, in the order of its fingerprint: two runs of which these are
-        the same are repetitions of each other."""
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint.
+
+        Two runs with the same values of these keys are repetitions of each other.
+        """
 
     def memory_share(self, profile: dict) -> float:
-        """Return the share of the smallest memory node that a problem may have; 0 where no size follows from the memory."""
+        """Return the share of the smallest memory node that a problem may use; 0 if no size depends on the memory."""
 
     def problem_bytes(self, plan: Plan) -> int:
-        """Return the memory of the largest problem of a plan, of those whose size follows from the memory."""
+        """Return the memory (bytes) of a plan's largest problem whose size depends on the memory; 0 without such a problem."""
 
     def kind(self, cell: Cell) -> str:
-        """What a cell needs of its runtime, in words (`several nodes`): one cell of a kind works if another one does."""
+        """Return what a cell needs of its runtime, in words (`several nodes`). If one cell of a kind works, all do."""
 
     def trial(self, plan: Plan, cells: Sequence[Cell]) -> Cell | None:
-        """The cheapest of the cells, all of one runtime and kind, with the smallest problem, to find out whether they run; None
-        if none is cheap."""
+        """Return the cheapest of the cells, with the smallest problem, as a trial run; None if none is cheap.
+
+        All cells have the same runtime and kind. The trial shows whether they run at all.
+        """
 
     def described(self, study: dict, host: Topology) -> dict:
-        """What the plan holds besides its cells."""
+        """Return the keys that this design adds to a plan, besides its cells."""
 
     def shown(self, plan: Plan, study: dict, name: str) -> list[Cell]:
-        """The plan's cells that a figure, or a table that is made from runs, shows."""
+        """Return the plan's cells that a figure shows, or a table that is made from runs."""
 
     def programs(self, plan: Plan, cell: Cell) -> list[str]:
-        """The programs that a run of a cell measures, by the names that the image's `versions` have; none where what is
-        measured is no program of the image."""
+        """Return the programs that a run of a cell measures, by their names in the image's `versions`.
+
+        The list is empty if what is measured is not a program of the image.
+        """
 
     def unseen(self, plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-        """Those of the metrics that cannot be seen on this host, each with the reason."""
+        """Return the metrics that are unavailable on this host, each with the reason."""
 
     def host_facts(self, machine: Topology) -> dict[str, str]:
-        """What a machine is to this design, by name, in words: for the description of the host."""
+        """Return this design's facts about a machine by name, in words. The description of the host shows them."""
 
 
 class Attempts(Protocol):
-    """`attempt`: how a run is made."""
+    """`attempt`: makes a run."""
 
-    LIMITS_MEMORY: bool  # containers have limits of memory: what the kernel kills may have gone beyond its own
-    LAUNCHES: bool  # several cells are measured in one launch: the design has `launch`, and otherwise `attempt`
+    LIMITS_MEMORY: bool  # containers have memory limits, so a process that the kernel kills may have exceeded its own
+    LAUNCHES: bool  # several cells share one launch, and the design has `launch`; otherwise it has `attempt`
 
     def others(self, cell: Cell) -> list:
-        """What a run of a cell needs besides the environment that it is named by: environments, and other machines. Each can
-        be asked to `examine` itself and to `revive`, as an environment can."""
+        """Return what a run of a cell needs besides its runtime: other runtimes, and other machines.
+
+        Each has `examine` and `revive`, as a runtime has.
+        """
 
     def attempt(self, given: Any) -> dict:
-        """Make one attempt at a run (plimsoll.measuring.attempt.Attempt); what its record says: `status`, `reason`, and what
-        was found."""
+        """Make one attempt at a run (plimsoll.measuring.attempt.Attempt).
+
+        Return the attempt's part of the record: `status`, `reason`, and what was measured.
+        """
 
     def launch(self, given: Any) -> dict[str, dict]:
-        """Make one attempt at all runs of a launch; what the record of each says, by cell. What the launch did not come to is
-        left out."""
+        """Make one attempt at all runs of a launch. Return each run's part of the record, by cell.
+
+        Cells that the launch did not reach are left out.
+        """
 
 
 class Readings(Protocol):
-    """`readings`: from a record to observations."""
+    """`readings`: makes observations from a record."""
 
     def observations(self, study: dict, row: dict, record: Record) -> list[dict]:
-        """Observations of a record that counts, one row each; `row` holds what all of them have in common."""
+        """Return the observations of a record that counts, one row each. `row` holds the columns that all of them share."""
 
     def of_run(self, record: Record) -> dict:
-        """What the table of runs says of a record, beyond what all designs say."""
+        """Return this design's columns of a record's row in the table of runs."""
 
     def measuring(self, observations):
-        """Those observations that are measurements: they are of runs that nothing watched."""
+        """Return the observations of runs without an instrument."""
 
     def gather(self, study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-        """Tables that a figure needs beside its observations, by name; `folder` is the study's results."""
+        """Return the tables, by name, that a figure needs besides its observations. `folder` holds the study's results."""
 
 
 class Tests(Protocol):
-    """`tests`: the study's own statistics."""
+    """`tests`: the paper's own statistics."""
 
     def tests(self, study: dict, observations):
-        """A table of tests, made as the study made them."""
+        """Return a table of tests, made as the paper made them."""
 
 
 class Contrasts(Protocol):
-    """`contrasts`: what a claim compares."""
+    """`contrasts`: the cells that a claim compares."""
 
     def asking(self, plan: Plan, study: dict) -> Callable[[dict], list]:
-        """A function from a claim to what it sets against each other on this host: contrasts, lists of sides along a trend, or
-        printed values."""
+        """Return a function from a claim to what it compares on this host.
+
+        The function returns contrasts, lists of sides along a trend, or printed values.
+        """
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
-        """The plan, once for each way to arrange what the paper leaves open, in words; each has only the cells that are
-        arranged so. The words follow *with*: a finding holds with client and server on one core."""
+        """Return one plan per arrangement of what the paper leaves open, by the arrangement in words.
+
+        A plan has only the cells of its arrangement, or a key that says how its cells are arranged. The words follow *with*:
+        a claim holds with client and server on one core.
+        """
 
     def unfit(self, cell: Cell) -> str | None:
-        """Why a cell as it is arranged is no longer what its levels say, in words. A claim about it is not asked in this
-        arrangement."""
+        """Return why a cell, as it is arranged, no longer is what its levels say, in words; None if it still is.
+
+        A claim about such a cell is not tested in this arrangement.
+        """
 
     def lacks(self, plan: Plan) -> dict[str, str]:
-        """What is not there of all that a claim may need (its `needs`) beyond the cells that it compares, in words.
-        Environments are not among it: a cell of one that does not work here has a reason of its own."""
+        """Return what is unavailable here of what claims may need (their `needs`), in words.
+
+        Runtimes are not included: a cell whose runtime does not work here has a reason of its own. Neither are the cells that a
+        claim compares.
+        """
 
     def elsewhere(self, claim: dict) -> dict | None:
-        """For a claim of which nothing can be compared here: the claim asked of other cells, which it may be about too; None if
-        there are no such cells. The result says that they are others."""
+        """Return a claim that has nothing to compare on this host, moved to other cells that it may also be about.
+
+        None if there are no such cells. The result of a moved claim is marked (`transferred`).
+        """
 
 
 class Tables(Protocol):
@@ -167,91 +194,95 @@ class Tables(Protocol):
 
 
 class Report(Protocol):
-    """`report`: what a study's page says."""
+    """`report`: this design's part of a study's page."""
 
-    TEMPLATE: str  # below plimsoll/designs
-    GLOSSARY: tuple  # plimsoll.pages.glossary.Term, for the words that only this design's pages use
+    TEMPLATE: str  # path below plimsoll/designs
+    GLOSSARY: tuple  # plimsoll.pages.glossary.Term, for words that only pages of this design use
 
     def content(self, sources: Any, study: dict, plan: Plan, observations, runs, tests) -> dict:
-        """What the template is told, beyond what all designs tell; `sources` are the paths that the page is made from
-        (plimsoll.pages.report.Sources)."""
+        """Return this design's variables of the page's template.
+
+        `sources` are the paths of the files that the page is made from (plimsoll.pages.report.Sources).
+        """
 
     def short(self, path: str, metric: dict) -> str:
-        """A cell for people, in a comparison of a metric: parts that are separated by a comma and a space. The metric is empty
-        where the cell as a whole is named."""
+        """Return a cell's name for people, in parts separated by a comma and a space.
+
+        `metric` is the metric that is compared. It is empty where the cell as a whole is named.
+        """
 
     def level(self, factor: str, name: str) -> str:
-        """A level of a factor for people, also one that only claims name."""
+        """Return the name of a factor's level for people. The level may be one that only claims name."""
 
     def row(self, levels: dict[str, str], path: str | None) -> str:
-        """A row of the study's answer for people: its levels by factor, and its cell if it is one that was measured."""
+        """Return the name of a row of the study's answer, from its levels by factor. `path` is its cell, if it was measured."""
 
 
 class Figures(Protocol):
-    """`figures`: what a figure is told."""
+    """`figures`: this design's part of a figure's data."""
 
     def told(self, plan: Plan, study: dict, name: str) -> dict:
-        """What a figure is told of the plan, beyond what all designs tell; `of_cell` names keys of each cell that it needs."""
+        """Return this design's options of a figure. `of_cell` lists the keys of each cell that the figure needs."""
 
 
 class Design(NamedTuple):
-    """A design by its name, which is that of its folder in `package`."""
+    """A design, by the name of its folder in `package`."""
 
     name: str
     package: str
 
     @property
     def factors(self) -> Factors:
-        """Keys and columns."""
+        """Return the design's module with keys and columns."""
         return _module(self, "factors")
 
     @property
     def check(self) -> Check:
-        """What checks files."""
+        """Return the design's module that checks studies and claims."""
         return _module(self, "check")
 
     @property
     def cells(self) -> Cells:
-        """What plans."""
+        """Return the design's module that plans cells."""
         return _module(self, "cells")
 
     @property
     def attempts(self) -> Attempts:
-        """What measures."""
+        """Return the design's module that makes runs."""
         return _module(self, "attempt")
 
     @property
     def readings(self) -> Readings:
-        """What reads records."""
+        """Return the design's module that reads records."""
         return _module(self, "readings")
 
     @property
     def tests(self) -> Tests:
-        """What tests."""
+        """Return the design's module with the paper's tests."""
         return _module(self, "tests")
 
     @property
     def contrasts(self) -> Contrasts:
-        """What claims compare."""
+        """Return the design's module that finds the cells of claims."""
         return _module(self, "contrasts")
 
     @property
     def tables(self) -> Tables:
-        """Kinds of tables."""
+        """Return the design's module with the kinds of tables."""
         return _module(self, "tables")
 
     @property
     def figures(self) -> Figures:
-        """What figures are told."""
+        """Return the design's module that describes figures."""
         return _module(self, "figures")
 
     def chart(self, name: str) -> Any:
-        """The chart of that name (plimsoll.figures.chart.Chart), of those in the design's charts/; PlimsollError for none."""
+        """Return a chart of the design's charts/ by name (plimsoll.figures.chart.Chart). PlimsollError if it is unknown."""
         return registry.find(registry.members(_module(self, "charts"), "CHARTS"), "chart", name)
 
     @property
     def report(self) -> Report:
-        """What the page says."""
+        """Return the design's module that fills the page."""
         return _module(self, "report")
 
 

@@ -1,4 +1,4 @@
-"""JSON documents that stages hand to each other: read, and held against the types that say what they hold (interchange)."""
+"""Read the JSON documents that stages exchange, and check them against their types (plimsoll.interchange)."""
 
 import json
 import math
@@ -11,11 +11,11 @@ from typing import Any
 
 from plimsoll.errors import Damaged, shown
 
-# No document of ours is nested more deeply: what is cannot be written again.
+# Upper limit of nesting. None of our documents is nested more deeply, and a deeper one could not be written again.
 DEEPEST = 32
-# The largest whole number that a table can hold.
+# Largest integer that a table can hold.
 LARGEST = 2**63 - 1
-# What a value should be, for people.
+# Names of types in messages.
 WORDS = {
     int: "a whole number",
     float: "a number",
@@ -25,27 +25,30 @@ WORDS = {
     dict: "keys with values",
     list: "a list",
 }
-# Of a key that is shown to people, as many characters.
+# Longest key that is shown in full in a message (characters).
 SHOWN = 40
 
 
 class Misfit(Exception):
-    """A file is no JSON document, or not of the kind that it should be; the text says in words what is wrong."""
+    """A file is no JSON document, or not of the expected type. The text says what is wrong."""
 
     def __init__(self, words: str):
         super().__init__(words)
-        # Where it is, from the inside to the outside.
+        # Keys that lead to the wrong value, the innermost first.
         self.keys: list[str] = []
 
     def __str__(self) -> str:
-        # A key may be anything.
+        # A key may contain any text, also control characters.
         where = ".".join(key if key.isprintable() and len(key) <= SHOWN else shown(key) for key in reversed(self.keys))
         return f"{where}: {self.args[0]}" if where else self.args[0]
 
 
 def read(path: Path, kind: Any, remedy: str) -> Any:
-    """The document in a file. OSError if the file cannot be read; Damaged, with the `remedy`, if it is not of that kind (a
-    TypedDict, or a type such as dict[str, int])."""
+    """Return the document in a file, which must be of type `kind` (a TypedDict, or a type such as dict[str, int]).
+
+    Raise OSError if the file cannot be read. Raise Damaged, with the `remedy` in its text, if the document is of
+    another type.
+    """
     content = path.read_bytes()
     try:
         return _fitting(content, kind)
@@ -54,7 +57,10 @@ def read(path: Path, kind: Any, remedy: str) -> Any:
 
 
 def of(path: Path, kind: Any, finite: bool = True) -> Any:
-    """The document in a file; Misfit if it is not of that kind. With `finite` its numbers must be finite."""
+    """Return the document in a file. Raise Misfit if the file cannot be read or the document is not of type `kind`.
+
+    With `finite`, numbers must be finite.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -74,13 +80,16 @@ def _fitting(content: bytes, kind: Any, finite: bool = True) -> Any:
 
 
 def fit(document: object, kind: Any, finite: bool = True) -> None:
-    """Misfit if a document is not of that kind."""
+    """Raise Misfit if a document is not of type `kind`."""
     _check_of(kind, finite)(document)
 
 
 @cache
 def _check_of(kind: Any, finite: bool) -> Callable[[object], None]:
-    """What raises Misfit for a value that is not of a kind. It is made once for each kind: there are thousands of values."""
+    """Return a function that raises Misfit for a value that is not of type `kind`.
+
+    The function is made once per type, because there are thousands of values.
+    """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if typing.is_typeddict(kind):
         return _typed(kind, finite)
@@ -169,7 +178,7 @@ def _one_of(kinds: tuple, finite: bool) -> Callable[[object], None]:
 
 
 def _any(kind: Any) -> Callable[[object], None]:
-    """Of values of which nothing is known but that they are a dictionary, or a list, or not even that."""
+    """Return a check for values of unknown content: any dictionary, any list, or any value at all."""
 
     def check(value: object) -> None:
         if kind in (dict, list):
@@ -220,7 +229,7 @@ def _text(value: object) -> None:
 
 
 def _sound(value: object) -> None:
-    """Misfit for what can be read, and could not be written again."""
+    """Raise Misfit for a value that can be read but could not be written again."""
     waiting = [(value, 0)]
     while waiting:
         each, depth = waiting.pop()

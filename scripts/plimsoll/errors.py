@@ -1,30 +1,31 @@
-"""Problems that a user can fix, and how they reach the user."""
+"""Errors that a user can fix, and how they are reported."""
 
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 
-# Holds the process number of the workflow whose job this process is (plimsoll.measuring.stop).
+# Environment variable with the process number of the workflow that this process is a job of (plimsoll.measuring.stop).
 WORKFLOW = "PLIMSOLL_WORKFLOW"
 
 
 class PlimsollError(Exception):
-    """A problem that the user can fix; the text is one sentence that names the file, key or command and what to do."""
+    """A problem that the user can fix. The text is one sentence: it names the file, key or command, and what to do."""
 
 
 class Damaged(PlimsollError):
-    """A file of the workflow's own does not hold what it should."""
+    """One of the workflow's own files has unexpected content."""
 
 
 class Unavailable(PlimsollError):
-    """Something this host cannot do; the text is the reason."""
+    """Something that this host cannot do. The text is the reason."""
 
 
 class Outage(PlimsollError):
-    """The means of measuring failed (engine, image, network, second host, disk or memory of the host): nothing was measured.
+    """A resource that measuring needs has failed, so nothing was measured. It is an engine, an image, a network,
+    another host, or the host's disk or memory.
 
-    `cause` is what is wrong, `remedy` what the user can do about it; the text is both as one sentence.
+    `cause` says what is wrong, `remedy` what the user can do about it. The text is both, as one sentence.
     """
 
     def __init__(self, cause: str, remedy: str):
@@ -33,19 +34,19 @@ class Outage(PlimsollError):
 
 
 class Lasting(Outage):
-    """An Outage that every attempt in any runtime would meet: the workflow stops at once."""
+    """An Outage that every attempt in any runtime would meet. The workflow stops at once."""
 
 
 class ImageGone(Outage):
-    """An image, or a form of it, was removed after it had been built."""
+    """An image, or one of its forms, was removed after it had been built."""
 
 
 def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
-    """Do a stage's work; its exit status: the one that it gives, or 0. A PlimsollError becomes one line on standard error and
-    the status `refused`, and so does a lack of memory.
+    """Run a stage's work, and return its exit status: the one that it returns, or 0.
 
-    SIGTERM becomes an exception, as an interruption does, so that what the work has started is taken down. An interrupted job
-    of a workflow prints nothing.
+    A PlimsollError or a lack of memory becomes one line on standard error and the status `refused`. SIGTERM is handled
+    as an interruption: it raises KeyboardInterrupt, so that processes which the work has started are ended. An
+    interrupted job of a workflow prints nothing.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:
@@ -57,7 +58,7 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
         print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
         return refused
     except KeyboardInterrupt:
-        # Its workflow explains an interruption in two lines, and a job may end after these.
+        # The workflow explains an interruption in two lines, and a job may end after them.
         if WORKFLOW not in os.environ:
             print("plimsoll: interrupted.", file=sys.stderr)
         return 130
@@ -65,26 +66,25 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """A value in a sentence for people: in quotes if it is a text, without what a terminal would obey, and not all of a long
-    one."""
+    """Format a value for a message: a text in quotes, control characters escaped, and a long value shortened."""
     # Python refuses to write a number of thousands of digits.
     text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
     return begun(text, most)
 
 
 def begun(text: str, most: int) -> str:
-    """A text, or the beginning of a long one, for a sentence."""
+    """Return a text, shortened to `most` characters and an ellipsis if it is longer."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def first_of(names: Sequence[str], most: int = 3, between: str = ", ") -> str:
-    """The first of many names, for a sentence, and how many more there are."""
+    """Join the first `most` of many names for a sentence, with the number of the others."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return between.join([*names[:most], *more])
 
 
 def plain(text: str) -> str:
-    """A text without what a terminal would obey: a program that is measured may have printed it."""
+    """Replace control characters in a text, because a measured program may have printed it. A terminal would obey them."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 

@@ -1,6 +1,6 @@
-"""What the workflow works on where plans and records are given: an archive that is unpacked in the working directory.
+"""The workflow's view of an unpacked archive in the working directory: plans and records are given.
 
-Nothing of this machine is looked at, no environment is tried, and there is nothing to measure (rules/remake.smk).
+It does not look at this machine, tries no runtime, and has nothing to measure (rules/remake.smk).
 """
 
 import json
@@ -18,19 +18,22 @@ from plimsoll.workflow import Workflow
 
 
 class Given(Workflow):
-    """The studies of an archive, with their plans as they were."""
+    """A workflow with the studies of an archive and their original plans."""
 
     def bundles(self, study: str, name: str | None = None) -> list[str]:
-        """What stands for the records that a figure or a table is made from: the records of the study came in one file."""
+        """Return the study's file of records, which stands for the records that a figure or a table is made from."""
         return [records_of(f"results/{study}")]
 
     def judged(self, study: str) -> list[str]:
-        """Path of the list of a study's runs, where the archive had one."""
+        """Return the path of the list of a study's runs, if the archive has one."""
         path = f"results/{study}/runs.csv"
         return [path] if path in _manifest()["members"] else []
 
     def earlier_sessions(self, study: str) -> list[str]:
-        """Paths of what a study's earlier sessions are judged by, made anew. Of one that was not whole nothing is made."""
+        """Return the paths of the files that a study's earlier sessions are judged by. The workflow makes them again.
+
+        A session is left out if the archive does not have all of these files for it.
+        """
         made = _manifest()["members"]
         folders = [one.folder for one in sessions.of(Path("results"), study)[:-1]]
         whole = [folder for folder in folders if all(f"{folder}/{name}" in made for name in sessions.NEEDED)]
@@ -38,7 +41,7 @@ class Given(Workflow):
 
 
 def _manifest() -> dict:
-    """What the archive says of itself. PlimsollError if that cannot be read."""
+    """Return the archive's manifest. Raise PlimsollError if it cannot be read."""
     try:
         return formats.current(json.loads(Path(MANIFEST).read_text()))
     except (Refused, ValueError) as problem:
@@ -47,8 +50,11 @@ def _manifest() -> dict:
 
 
 def prepare() -> Given:
-    """The workflow of what is unpacked here. PlimsollError for a study or claims that this version cannot read, and for a study
-    of another design than its plan."""
+    """Return the workflow for the archive that is unpacked in the working directory.
+
+    Raise PlimsollError if the directory has no archive, or if this version cannot read a study or its claims. Raise it
+    too if a study has another design than its plan.
+    """
     if not Path(MANIFEST).is_file():
         raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: make reproduce FROM=... does that.")
     names = _manifest()["studies"]

@@ -1,8 +1,9 @@
-"""A study in a given time: a first stage, and a second that spends the rest on the study's answer and on its claims.
+"""Measure a study within a time budget: a first stage, and a second stage that spends the rest on the study's answer
+and claims.
 
-The first stage has three to five blocks of everything. Where the time is too short for three, the ratios of the study's answer
-come first, in their order. Then come the claims that the study's reference measurements would decide soonest, with fewer blocks
-of everything if these leave time for it. What the second stage measures is fixed when the first has ended
+The first stage has three to five blocks of everything. If the time is too short for three, the ratios of the study's
+answer come first, in their order. Then come the claims that the study's reference measurements would decide soonest,
+with fewer blocks of everything if these leave time for it. The second stage is fixed when the first has ended
 (plimsoll.claims.needs says from what).
 """
 
@@ -27,32 +28,39 @@ from plimsoll.planning import amounts, forecasts, repetitions
 from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
-# What `make reproduce` says where nobody gives a time: each design has its own.
+# Value of HOURS if the user gives no time: each design has its own.
 USUAL = "usual"
-# Stages that a killed workflow is in.
+# Stages in which a killed workflow can be.
 UNFINISHED = ("first", "second")
-# Blocks of everything in a first stage, and the share of the time that they may take: more is better spent by the second. With
-# fewer than three nothing is tested, so that three may take more, and so may fewer beside the answer.
+# Blocks of everything in a first stage, with the largest share of the time that they may take. Beyond that share, time
+# is better spent by the second stage. With fewer than three blocks nothing is tested, so three blocks may take more. So
+# may fewer blocks besides the answer.
 FIRST_SHARE, SHORT_SHARE = 0.55, 0.75
 FIRST_BLOCKS = {5: FIRST_SHARE, 4: FIRST_SHARE, 3: SHORT_SHARE}
-# Where the time is too short for these, fewer blocks of everything are for figures, and for what other measurements are wrong
-# about. They may cost a tenth of the findings.
+# If the time is too short for these, fewer blocks of everything are measured: for figures, and for claims about which
+# other measurements are wrong. They may cost a tenth of the claims that could be decided.
 FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
-# Cells that no testable finding is about are for figures and tables alone.
+# Most blocks of a cell that no testable claim is about: it is only for figures and tables.
 FOR_FIGURES = 3
-# Figures and pages are made after the measuring, and some runs are repeated.
+# Share of the time that is for measuring. Figures and pages are made afterwards, and some runs are repeated.
 FOR_MEASURING = 0.92
-# Share of the time that the answer precedes the claims in. What one of them has no use for is the other's.
+# Share of the time in which the answer precedes the claims. Time that one of them does not need goes to the other.
 FOR_ANSWER = 0.5
-# A start that ends earlier than by this share of its time says so.
+# A stage that ends early by at least this share of its time says so.
 EARLY = 0.1
-# Times that are recommended are multiples of this many hours.
+# Recommended times are multiples of this many hours.
 ROUNDED = 0.05
 
 
 class Judged(NamedTuple):
-    """A study as far as it is measured: `results` and comparisons (`rows`), the `parts` of each testable claim, the `ratios` of
-    its answer, the `noise` of both, and which claims are `clear`."""
+    """A study as far as it is measured.
+
+    - `results`, `rows`: results of the claims, and comparisons.
+    - `parts`: the parts of each testable claim.
+    - `ratios`: the ratios of the study's answer.
+    - `noise`: the noise of both.
+    - `clear`: claims that are decided so clearly that they need no more blocks (needs.CLEAR).
+    """
 
     plan: Plan
     results: list[dict]
@@ -65,28 +73,35 @@ class Judged(NamedTuple):
     ratios: dict[str, needs.Part]
 
     def asked(self, other: "Judged | None") -> needs.Asked:
-        """What findings need by the noise that was measured, and by the differences that `other` measurements found; of
-        metrics that were hardly measured, by their noise too. No difference of these measurements has a say."""
+        """Return the blocks that claims need to be decided.
+
+        The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
+        The size of differences comes from the `other` measurements. Differences that these measurements found are never
+        used.
+        """
         noise = self.noise.or_else(other.noise) if other else self.noise
         return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
     def of_answer(self, other: "Judged | None") -> list[Need]:
-        """Return what the ratios of the answer need, in their order; noise and differences are those of `asked`."""
+        """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
         noise = self.noise.or_else(other.noise) if other else self.noise
         return answer.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
 
     @property
     def answered(self) -> int:
-        """How many ratios of the answer are known."""
+        """Number of ratios of the answer that are known."""
         return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
 
     @property
     def elsewhere(self) -> needs.Elsewhere:
-        """Its differences, as other measurements see them."""
+        """The differences that these measurements found, for use by other measurements."""
         return needs.Elsewhere([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
 
     def soonest(self, other: "Judged | None") -> list[Need]:
-        """What findings need if noise and differences are as `other` measurements found them: nothing is known without."""
+        """Return the blocks that claims need if noise and differences are as `other` measurements found them.
+
+        Empty without these.
+        """
         if other is None:
             return []
         wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
@@ -94,8 +109,11 @@ class Judged(NamedTuple):
 
 
 def spend(study: str, hours: float, settings: list[str]) -> None:
-    """Measure a study until it was measured for so many hours in all, and leave a forecast of what more would settle. Nothing
-    is done if it was. PlimsollError if the workflow fails, or if the time is too short for anything."""
+    """Measure a study until it was measured for `hours` in all, and save a forecast of what more time would decide.
+
+    If it was measured that long before, do nothing. Raise PlimsollError if the workflow fails, or if the time is too
+    short for anything.
+    """
     config = configuration.read(settings)
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
@@ -130,19 +148,23 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
 
 
 def hours_of(text: str) -> float | None:
-    """The time that is given; None for USUAL. PlimsollError for a text that is no time."""
+    """Parse a time in hours; None for USUAL. Raise PlimsollError for a text that is no time."""
     return None if text == USUAL else amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
 
 
 def judge(folder: Path, study: Study) -> Judged:
-    """Judge a study by what is in its results."""
+    """Judge a study by its results in a folder."""
     plan = planned.read(folder / "plan.json")
     return of_tables(study, plan, *_tables(folder, plan))
 
 
 def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | None:
-    """Judge the reference measurements of a study, as far as they are of cells that this machine's plan has; None if there are
-    none. Those that were made of the study's `own` results are no other data, and are none."""
+    """Judge the reference measurements of a study, restricted to cells of this machine's plan. Return None without such
+    measurements.
+
+    Return None too if they were made from the same runs as the study's `own` results, because they are no independent
+    data then.
+    """
     folder = paths.REFERENCES / study["id"]
     if not _measured(folder):
         return None
@@ -154,12 +176,12 @@ def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | Non
 
 
 def _started(runs: pd.DataFrame) -> set[float]:
-    """When runs were started, which tells them from all others."""
+    """Return the times at which runs were started. They identify the runs."""
     return set(runs["started"].dropna()) if "started" in runs else set()
 
 
 def of_nothing(study: Study, plan: Plan) -> Judged:
-    """Judge a study of which nothing is measured: its parts are all that can be tested here."""
+    """Judge a study as if nothing were measured: its parts are all that can be tested here."""
     nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
     return of_tables(study, plan, nothing, pd.DataFrame())
 
@@ -185,8 +207,11 @@ def _runs(folder: Path, plan: Plan) -> pd.DataFrame:
 
 
 def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
-    """Blocks by cell with which a time begins: what is measured, and of cells of which nothing is a first stage. PlimsollError
-    if the time is too short for anything."""
+    """Return the blocks by cell with which a new time budget starts.
+
+    If every cell has blocks already, these are returned. Otherwise a first stage adds blocks to them. Raise
+    PlimsollError if the time is too short for anything.
+    """
     there = blocks_of(plan) if _measured(folder) else {}
     if there and all(there.values()):
         return there
@@ -203,10 +228,12 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
 def first_stage(
     study: Study, plan: Plan, seconds: float, own: Path | None = None, there: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Return blocks by cell of the first stage of a time, beside what is `there` (in `own`, the study's results).
+    """Return the blocks by cell of a first stage of `seconds`, in addition to the blocks that are `there` (in `own`,
+    the study's results).
 
-    Of everything there are as many of FIRST_BLOCKS as fit, and of the answer's cells LEAST. Where none does, the ratios of the
-    answer come first, and then what other measurements decided soonest. The result is empty if the time is too short for that.
+    The first stage has as many of FIRST_BLOCKS of everything as fit, and LEAST of the answer's cells. If none fits, the
+    ratios of the answer come first, then what other measurements decided soonest. The result is empty if the time is
+    too short for that.
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
     asked, ratios = set(needs.cells_of(nothing.rows)), nothing.of_answer(None)
@@ -224,7 +251,10 @@ def first_stage(
 
 
 def _answer(there: Mapping[str, int], ratios: Sequence[Need], usual: Costs, seconds: float) -> tuple[dict[str, int], list[str]]:
-    """(blocks by cell, ratios) of the answer in a first stage: of its share of the time, or of all where that buys no ratio."""
+    """Return (blocks by cell, ratios) for the answer in a first stage.
+
+    If its share of the time pays for no ratio, it gets all time.
+    """
     for share in (FOR_ANSWER * FOR_MEASURING, FOR_MEASURING):
         answered, bought = in_order(there, ratios, usual, share * seconds, LEAST)
         if bought:
@@ -238,7 +268,7 @@ def more_of(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
-    """So many blocks of each cell, and fewer of those that nothing which can be tested is about."""
+    """Return this number of blocks for each cell. A cell that no testable claim is about gets at most FOR_FIGURES."""
     wanted = {path: blocks if path in asked else min(blocks, FOR_FIGURES) for path in usual.run}
     return {path: number for path, number in wanted.items() if number}
 
@@ -246,8 +276,12 @@ def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
 def _soonest(
     there: Mapping[str, int], soonest: Sequence[Need], possible: Sequence[dict[str, int]], usual: Costs, seconds: float
 ) -> tuple[dict[str, int], list[str]]:
-    """(blocks by cell, claims) of a first stage for the claims that take least, beside what is `there`: with the first of the
-    `possible` blocks of everything that leaves time for MOST_OF the claims which the whole time could be for."""
+    """Return (blocks by cell, claims) of a first stage for the claims that need least time, in addition to the blocks
+    that are `there`.
+
+    `possible` has alternatives for the blocks of everything. The first one is taken that leaves time for MOST_OF the
+    claims that the best alternative pays for.
+    """
     before = usual.seconds(there)
 
     def bought(everything: dict[str, int], share: float) -> tuple[dict[str, int], list[str]]:
@@ -260,7 +294,7 @@ def _soonest(
 
 
 def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
-    """What a stage is for, in words."""
+    """Say in words what a stage is for."""
     each = ((ratios, "ratios of the answer"), (claims, "claims that should be decided soonest"))
     return " and ".join(f"{len(names)} {what}" for names, what in each if names)
 
@@ -268,15 +302,18 @@ def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
 def second_stage(
     judged: Judged, other: Judged | None, hours: float, before: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
-    """(blocks by cell, ratios, claims) of the second stage: what is left of the hours is for the answer and for claims that are
-    not clear."""
+    """Return (blocks by cell, ratios, claims) of the second stage. The rest of the hours is for the answer and for
+    claims that are not clear.
+
+    `before` are the seconds that were measured before this time budget.
+    """
     measured = costs.of(judged.plan, judged.runs)
     spent = measured.seconds(blocks_of(judged.plan)) - before
     return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
 
 
 def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: float) -> str:
-    """That a second stage of so many blocks ends early, and why, in a sentence; empty where it does not."""
+    """Return a sentence that a second stage with these blocks ends early, and why; empty if it does not."""
     measuring = FOR_MEASURING * hours * 3600
     left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
     if left < EARLY * measuring:
@@ -290,8 +327,8 @@ def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: floa
 def _bought(
     judged: Judged, other: Judged | None, measured: Costs, budget: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
-    """(blocks by cell, ratios, claims) that so many more seconds are for: the answer's share, then claims, then what these
-    leave."""
+    """Return (blocks by cell, ratios, claims) for `budget` more seconds: first the answer's share, then claims, then
+    the answer again."""
     now, ratios = blocks_of(judged.plan), judged.of_answer(other)
     limit = measured.seconds(now) + budget
     blocks, first = in_order(now, ratios, measured, FOR_ANSWER * budget, LEAST)
@@ -301,7 +338,7 @@ def _bought(
 
 
 def blocks_of(plan: Plan) -> dict[str, int]:
-    """Blocks that a plan has of each cell that can be measured."""
+    """Return the blocks that a plan has of each cell that can be measured."""
     return {
         path: math.ceil(cell["repetitions"] / cell.get("per_block", 1))
         for path, cell in plan["cells"].items()
@@ -310,7 +347,7 @@ def blocks_of(plan: Plan) -> dict[str, int]:
 
 
 def _seconds(folder: Path, study: Study) -> float:
-    """What is measured of a study took so long."""
+    """Return the seconds that measuring a study's present results took; 0.0 without results."""
     if not _measured(folder):
         return 0.0
     plan = planned.read(folder / "plan.json")
@@ -322,26 +359,27 @@ def _measured(folder: Path) -> bool:
 
 
 def _spent(judged: Judged, noted: dict) -> float:
-    """Hours that are spent of the times that were given, after the first stage of the last one."""
+    """Return the hours of all time budgets that are spent after the first stage of the last one."""
     used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
     return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
 
 
 def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
-    """Add to the forecasts how many findings are settled after the hours `spent`, how many would be after those `given` and
-    after more, which never, and how far the answer is.
+    """Save a forecast: the claims that are decided after the hours `spent`, and those that would be after `given` and
+    more hours.
 
-    The stage that is foretold is bought as the second stage is. What it has the blocks for comes out with a power of 80 %, so
-    that so many of these are counted.
+    It also says which claims would never be decided, and how far the answer is. The stage of the forecast is bought as
+    the second stage is. A claim that gets the blocks that it needs is decided with a power of 80 %, so that share of
+    these claims is counted.
     """
     measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
-    # Nothing is known of what was left out for want of time.
+    # Nothing is known about cells that were left out because time was short.
     known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
     for hours in (hours for hours in known if hours > spent):
         blocks, _, _ = _bought(judged, other, measured, FOR_MEASURING * (hours - spent) * 3600)
-        # More time is for more findings, and spends less on some of those that less time is for.
+        # More time is for more claims, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
     still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
@@ -352,7 +390,8 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
 
 
 def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answered:
-    """How many ratios of the answer are known, and after how many hours in all the answer's share will have paid for all."""
+    """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
+    for all."""
     now, least = blocks_of(judged.plan), {}
     for need in answer.first(judged.ratios.values(), LEAST):
         least |= need.blocks
@@ -362,8 +401,11 @@ def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answe
 
 
 def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
-    """The findings that are open, have fewer blocks than they would take, and would have as many, if differences and spreads
-    are as estimated. What has as many now, and is open, is so for want of a difference."""
+    """Return the open claims that have fewer blocks than they need, and would have enough with `blocks`.
+
+    Differences and spreads are taken as estimated. A claim that has enough blocks already is open because there is no
+    difference.
+    """
     reached = set()
     for result in findings.counted(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
@@ -376,7 +418,7 @@ def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[
 
 
 def _estimated(result: dict) -> bool:
-    """Whether it is known how many blocks a finding would take."""
+    """Whether it is known how many blocks a claim needs."""
     number = result.get("needed")
     return bool(number) and not math.isnan(number)
 

@@ -1,7 +1,8 @@
-"""Measures one run of one cell, or those of one launch, and leaves a record of each, unless the means of measuring fail for
-good: then the workflow stops.
+"""Measure one run of a cell, or all runs of one launch, and write a record of each.
 
-Imports nothing but the standard library and what measuring needs: its start-up is part of every run's cost.
+If a resource that measuring needs (engine, image, network, disk) fails and does not come back, no record is written and
+the workflow stops. The module imports only the standard library and what measuring needs, because every run pays for
+its start-up.
 """
 
 import contextlib
@@ -19,12 +20,12 @@ from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system, watch
 from plimsoll.measuring.attempt import Attempt, folder_of
 
-# After this many interrupted attempts at one run, the run itself is taken to end what it needs.
+# After this many interrupted attempts at a run, the run itself is assumed to break the resource.
 INTERRUPTIONS = 3
 
 
 class Run(NamedTuple):
-    """A run to measure: a repetition of a cell of the plan, with the description of the image that it runs."""
+    """A run to measure: a repetition of a cell of the plan, with the description of its image."""
 
     plan: Plan
     cell: Cell
@@ -34,20 +35,23 @@ class Run(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the run is called: the path of its record below runs/, without its ending."""
+        """Name of the run: the path of its record below runs/, without the ending."""
         return f"{self.cell['path']}/{self.repetition}"
 
 
 def measure(
     plan_path: Path, cell_path: str, repetition: int, target: Path, image_path: Path, fingerprint: str | None = None
 ) -> Record:
-    """Measure one run and write its record to `target`; with it, in the same launch, what else of its deployment waits to be
-    measured in the same block (`_together`), whose records lie where this one's does.
+    """Measure one run, write its record to `target`, and return the record.
 
-    A record with the same fingerprint that is there already, or in the archive, is kept instead if it counts or was tried
-    often enough; one with another fingerprint is moved to the archive first. Raises PlimsollError for a cell that is not in
-    the plan, or that is another one than `fingerprint` says (if it is given), and Outage, with no record written, if the means
-    of measuring failed and did not come back.
+    Other cells of the same deployment that wait to be measured in the same block are measured in the same launch
+    (`_together`). Their records are written beside this one.
+
+    A record with the same fingerprint is kept instead, if it counts or was tried often enough. It may lie at `target`
+    or in the archive. A record with another fingerprint is first moved to the archive.
+
+    Raise PlimsollError if the cell is not in the plan, or if a `fingerprint` is given and the plan has another one.
+    Raise Outage, with no record written, if a resource failed and did not come back.
     """
     plan = planned.of_run(plan_path, cell_path, repetition)
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
@@ -62,7 +66,8 @@ def measure(
         if cell_path in tried:
             image = planned.image(image_path)
             with lock.machine(environments.known):
-                # Who had the lock may have measured some of them: a process that outlived its workflow, say.
+                # The process that held the lock before may have measured some of them, such as one that outlived its
+                # workflow.
                 more, tried = _kept(plan, [plan["cells"][path] for path in tried], repetition, study_folder, targets)
                 found |= more
                 runs = {path: Run(plan, plan["cells"][path], repetition, study_folder, image) for path in tried}
@@ -73,8 +78,10 @@ def measure(
 def _kept(
     plan: Plan, cells: list[Cell], repetition: int, study_folder: Path, targets: dict[str, Path]
 ) -> tuple[dict[str, Record], dict[str, Record | None]]:
-    """By cell, (the records of runs that need not be measured, which are crossed off; of those that are to be, what earlier
-    starts have left)."""
+    """Return (records of runs that need no measuring, records by earlier starts of the runs to measure), both by cell.
+
+    Runs that need no measuring are crossed off the queue.
+    """
     found, tried = {}, {}
     for one in cells:
         path = one["path"]
@@ -88,8 +95,11 @@ def _kept(
 
 
 def _together(plan: Plan, cell: Cell, repetition: int, study_folder: Path) -> list[Cell]:
-    """The cells that are measured in one launch, in the order that the plan has drawn: this one, and those of its deployment
-    that this start of the workflow has yet to measure in the same block."""
+    """Return the cells to measure in one launch, in the order that the plan has drawn.
+
+    They are this cell, and those cells of its deployment that this start of the workflow has yet to measure in the same
+    block.
+    """
     if "launch" not in cell:
         return [cell]
     waiting = progress.waiting(study_folder / "progress")
@@ -100,8 +110,10 @@ def _together(plan: Plan, cell: Cell, repetition: int, study_folder: Path) -> li
 
 
 def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets: dict[str, Path]) -> dict[str, Record]:
-    """Measure the runs of a launch and write their records, which are returned by cell; `tried` are those of earlier starts.
-    The machine's lock must be held."""
+    """Measure the runs of a launch, write their records, and return these by cell.
+
+    `tried` has the records of earlier starts. The machine's lock must be held.
+    """
     written = {}
     begun = time.monotonic()
     known = _system(next(iter(runs.values())))
@@ -118,8 +130,10 @@ def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets:
 
 
 def _system(run: Run) -> str:
-    """The identity of the system that the run is measured on. Outage if it is another than that of the study's records, or if
-    what runs the nodes does not answer."""
+    """Return the identity of the system that the run is measured on.
+
+    Raise Outage if it differs from the system of the study's records, or if the runtime does not answer.
+    """
     environment = environments.find(run.cell["runtime"])
     try:
         return system.identity(run.study_folder, environment)
@@ -129,12 +143,13 @@ def _system(run: Run) -> str:
 
 
 def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Iterator[dict[str, Record]]:
-    """Attempts at the runs of a launch until each is valid or the profile's number is used up. After each attempt it gives the
-    records of those that are settled, by cell; a record keeps its run's earlier attempts inside it.
+    """Attempt the runs of a launch until each is valid, or until the profile's number of attempts is used up.
 
-    `tried` has the record of earlier starts, if there is one, whose attempts are kept too. Whatever interrupts an attempt is
-    mended before the next one; interrupted attempts do not count towards the profile's number. What an attempt did not come to
-    is open as before.
+    After each attempt, yield the records of the runs that are finished by it, by cell. A record contains its run's
+    earlier attempts, including those of earlier starts (`tried`).
+
+    A resource that interrupted an attempt is repaired before the next one. Interrupted attempts do not count towards
+    the profile's number. A run that an attempt did not reach stays open.
     """
     earlier = {path: staleness.attempts_of(before) if before else [] for path, before in tried.items()}
     made, interrupted = dict.fromkeys(runs, 0), 0
@@ -163,7 +178,7 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
 
 
 def _of_the_run(run: Run, tried: dict | None) -> dict:
-    """The part of the record that is the same for every attempt."""
+    """Return the part of the record that is the same for every attempt."""
     cell, plan = run.cell, run.plan
     return {
         "format": record.FORMAT,
@@ -181,7 +196,7 @@ def _of_the_run(run: Run, tried: dict | None) -> dict:
 
 
 def _write(target: Path, result: Record) -> None:
-    """Put the record in place; where the disk is full, wait for room: the run is measured."""
+    """Write a record in one step. If the disk is full, wait for space, because the run is measured already."""
     try:
         record.keep(target, result)
     except OSError as error:
@@ -192,7 +207,10 @@ def _write(target: Path, result: Record) -> None:
 
 
 def _raw_folder(runs: list[Run]) -> Path:
-    """A new folder for the raw output of one attempt at a launch, whose name is free in the folder of each of its cells too."""
+    """Make a new folder for the raw output of one attempt at a launch.
+
+    Its name is unused in the folder of each of its cells too.
+    """
     first, raw = runs[0], runs[0].study_folder / "raw"
     parent = raw / first.cell.get("launch", first.cell["path"])
     places = [parent, *(raw / run.cell["path"] for run in runs)]
@@ -205,23 +223,28 @@ def _raw_folder(runs: list[Run]) -> Path:
 
 
 def _own_raw(study_folder: Path, folder: Path, cell: Cell) -> str:
-    """Where the raw output of a cell lies, below its study's folder, when a launch has ended: in a folder of the cell, to which
-    what it has in the launch's `folder` is moved."""
+    """Return the path of a cell's raw output after its launch, relative to the study's folder.
+
+    A cell that is a part of a launch gets a folder of its own: its output moves there from the launch's `folder`.
+    """
     if "part" in cell:
         own = study_folder.resolve() / "raw" / cell["path"] / folder.name
         own.parent.mkdir(exist_ok=True)
-        # There is none of a cell that the launch did not come to.
+        # A cell that the launch did not reach has no output.
         with contextlib.suppress(OSError):
             folder_of(folder, cell).rename(own)
         with contextlib.suppress(OSError):
-            folder.rmdir()  # when the last one has left
+            folder.rmdir()  # succeeds when the last cell's output has moved
         folder = own
     return str(folder.relative_to(study_folder.resolve()))
 
 
 def make_attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
-    """One attempt at the runs of a launch: by cell the part of the record that is the attempt's own, and what interrupted the
-    attempt, if the means of measuring failed."""
+    """Attempt the runs of a launch once.
+
+    Return (by cell, the part of the record that is the attempt's own; the Outage that interrupted the attempt, or
+    None).
+    """
     identity = f"{os.getpid():x}{time.time_ns() >> 20 & 0xFFFFFF:06x}"
     run, folder = runs[0], _raw_folder(runs)
     notes: dict = {"started": time.time(), "seconds": {}}
@@ -233,7 +256,7 @@ def make_attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
             found = _made(identity, runs, folder, notes)
     except Outage as problem:
         process.cut(folder)
-        # Nothing that they seemed to find.
+        # Results of an interrupted attempt are not used.
         nothing = {"status": status.INTERRUPTED, "reason": problem.cause}
         found, interrupted = dict.fromkeys((each.cell["path"] for each in runs), nothing), problem
     cells = {each.cell["path"]: each.cell for each in runs}
@@ -242,11 +265,12 @@ def make_attempt(runs: list[Run]) -> tuple[dict[str, dict], Outage | None]:
 
 
 def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str, dict]:
-    """What an attempt has found of each cell. Outage if the means of measuring failed, OSError if the host did."""
+    """Return what an attempt has found for each cell. Raise Outage if a resource failed, OSError if the host did."""
     run, limits = runs[0], runs[0].plan["limits"]
     mounted = cgroup.mounts()
     machine = noise.Machine(mounted)
-    # Entering a cgroup waits some 10 ms in the kernel and uses no processor: it goes on beside the look at the machine.
+    # Entering a cgroup waits some 10 ms in the kernel without using a processor, so it runs while the machine is
+    # observed.
     accounts: list = []
     with threads.beside(lambda: accounts.append(cgroup.account(mounted))):
         notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
@@ -267,7 +291,7 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
     finally:
         private.remove(temporary)
     if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):
-        # Whoever printed without end has gone on until it was taken down.
+        # A program that prints without end goes on until it is stopped, so its output is cut.
         process.cut(folder)
         if room.refused:
             for cell in cells:
@@ -276,26 +300,29 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
             room.refuse_filled()
         _examine(run, None if attempts.LIMITS_MEMORY else killed)
         if any(outcome["status"] == status.FAILED for outcome in found.values()):
-            # An engine that was killed may have started a container after that had been given up.
+            # A killed engine may have started a container after the attempt gave it up.
             lock.sweep(environments.known().values())
     return found
 
 
 @contextlib.contextmanager
 def _outages() -> Iterator[None]:
-    """Have errors of the operating system that are the host's come out as Outages."""
+    """Convert errors of the operating system that are the host's fault into Outages."""
     try:
         yield
     except OSError as error:
         raise _outage_of(error) from error
 
 
-# What follows is done only when something went wrong, and imports what it needs then: a run that ends well does not pay for it.
+# The functions below run only if something went wrong, and import what they need then. A successful run does not pay
+# for it.
 
 
 def _give_up_failing(run: Run) -> None:
-    """If the runs of a runtime all fail alike, skip its other runs in this start. The workflow restarts without them; raise
-    PlimsollError, which says so."""
+    """If the runs of a runtime all fail alike, skip its other runs in this start of the workflow.
+
+    The workflow then restarts without them. Raise PlimsollError, which says so.
+    """
     from plimsoll.measuring import given_up
 
     kind = designs.find(run.plan["design"]).cells.kind
@@ -314,7 +341,7 @@ def _give_up_failing(run: Run) -> None:
 
 
 def _outage_of(error: OSError) -> Outage:
-    """The Outage that an error stands for; raises the error again if it is not the host's."""
+    """Return the Outage for an error of the operating system. Raise the error again if it is not the host's fault."""
     from plimsoll.measuring import means
 
     if outage := means.outage_of(error):
@@ -323,8 +350,12 @@ def _outage_of(error: OSError) -> Outage:
 
 
 def _examine(run: Run, killed: int | None = None) -> None:
-    """Outage if there is no room for what the run writes, if what its containers need is not there, or if the kernel has killed
-    more programs than the `killed` ones of before."""
+    """Raise Outage if a resource that the run needs has failed.
+
+    That is a full disk, a process that cannot be killed, something missing that its containers need, or programs that
+    the kernel killed for lack of memory. `killed` is the number of such programs before the attempt; None skips that
+    check.
+    """
     from plimsoll.measuring import means
 
     if killed is not None:
@@ -338,18 +369,21 @@ def _examine(run: Run, killed: int | None = None) -> None:
 
 
 def _means(run: Run) -> list:
-    """What a run needs: its environment, and what its design says besides."""
+    """Return the resources of a run: its runtime, and those that its design adds."""
     others = designs.find(run.plan["design"]).attempts.others(run.cell)
     return list(dict.fromkeys([environments.find(run.cell["runtime"]), *others]))
 
 
 def repair(run: Run, problem: Outage) -> None:
-    """Have mended, or wait for, what interrupted an attempt, and remove what the attempt left. Outage if it stays away, or
-    comes back as another version."""
+    """Repair what interrupted an attempt, or wait for it, and remove the attempt's leftovers.
+
+    Raise Outage if the resource does not come back, or comes back as another version.
+    """
     from plimsoll.measuring import means
 
     def examine() -> None:
-        # As an attempt would find it: with the user's variables an engine may do something else.
+        # Examine in the environment of an attempt: with the user's environment variables an engine may behave
+        # differently.
         with lock.run(f"{os.getpid():x}", run.study_folder):
             _examine(run)
 
@@ -359,7 +393,7 @@ def repair(run: Run, problem: Outage) -> None:
 
 
 def _mend(run: Run, problem: Outage) -> None:
-    """Do what can be done from here about an Outage."""
+    """Repair the resource behind an Outage as far as this process can: restore the image, or revive what the run needs."""
     if isinstance(problem, ImageGone):
         from plimsoll.images import restore
 
@@ -370,8 +404,11 @@ def _mend(run: Run, problem: Outage) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Command line of one run, kept apart from the other stages': it is called for every run, and argparse alone would take
-    longer to import than all of this."""
+    """Command line of one run.
+
+    It is separate from the other stages, because it is called for every run: importing argparse alone would take longer
+    than all of this module.
+    """
     if len(arguments) != 6:
         print("usage: python -m plimsoll.measure PLAN IMAGE CELL REPETITION FINGERPRINT[,start=NUMBER] RECORD", file=sys.stderr)
         return 2

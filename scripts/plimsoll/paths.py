@@ -1,29 +1,31 @@
-"""Where things are: the project, its results, and what is shared by all clones on a machine."""
+"""Paths of the project, of its results, and of what all clones on a machine share."""
 
 import os
 import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-# Studies, claims, profiles and the papers' tables: the project's, or those of an archive from which all is made again.
+# Studies, claims, profiles and the papers' tables: the project's own, or those of an archive when everything is made
+# from one.
 CONFIG = Path(os.environ.get("PLIMSOLL_CONFIG", PROJECT / "config"))
 # The tables of the papers, as printed.
 REFERENCE = CONFIG / "reference"
-# Measurements of one machine for each study, to be compared with.
+# Reference measurements: those of one machine for each study, for comparison.
 REFERENCES = PROJECT / "results/reference"
 
 
 def tool_prefix() -> Path:
-    """Folder of the tools that set-up unpacked outside the project (scripts/setup/common.sh has the same default)."""
+    """Return the folder of the tools that set-up unpacked outside the project (scripts/setup/common.sh has the same
+    default)."""
     return Path(os.environ.get("PLIMSOLL_PREFIX", "/opt/plimsoll"))
 
 
-# Where root's built images are.
+# Image store of root.
 ROOT_S_IMAGES = Path("/var/cache/plimsoll/images")
 
 
 def image_store() -> Path:
-    """Folder of the built images, one folder per content; shared by the clones of one user."""
+    """Return the folder of the built images. It has one folder per content, and all clones of a user share it."""
     if "PLIMSOLL_IMAGES" in os.environ:
         return Path(os.environ["PLIMSOLL_IMAGES"])
     if os.geteuid() == 0:
@@ -32,21 +34,27 @@ def image_store() -> Path:
 
 
 def use_this_python() -> None:
-    """Make `python` in the rules the one that runs the workflow, and `plimsoll` this project's, however it was started."""
+    """Make `python` in the rules the interpreter of the workflow, and `plimsoll` this project's package, however it was
+    started."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     modules = [str(PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
 
 
 def source(path: str | Path) -> str:
-    """A file of the project, given from its root, as the rules name it: from the working directory where it lies below that,
-    and whole where the workflow runs in another folder."""
+    """Return the path of a project file, given from the project's root, as the rules name it.
+
+    It is relative to the working directory if it lies below that. It is absolute if the workflow runs in another
+    folder.
+    """
     whole, here = PROJECT / path, Path.cwd()
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 def given(path: str) -> Path:
-    """A file that the configuration names: from the working directory or, where that has none of this name, from the project's
-    root."""
+    """Return the path of a file that the configuration names, relative to the working directory.
+
+    If it does not exist there but in the project's root, return that path.
+    """
     named = Path(path).expanduser()
     return PROJECT / named if not named.exists() and (PROJECT / named).exists() else named

@@ -1,7 +1,7 @@
-"""Tries runtimes by what runs do: of each kind of runs of a runtime one is made, with the smallest problem.
+"""Try runtimes by real runs: for each kind of runs of a runtime, one run with the smallest problem.
 
-It is made as runs are (plimsoll.measure), in the folder of the study's results, and its output is judged as theirs is. It needs
-no idle machine, leaves no record, and its raw output stays only if it fails.
+A trial is made as a run is (plimsoll.measure), in the folder of the study's results, and its output is judged in the
+same way. It needs no idle machine and leaves no record. Its raw output is kept only if it fails.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from plimsoll.errors import Lasting, Outage, Unavailable
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import status
 
-# No run of a plan has this number.
+# Repetition number of a trial. No run of a plan has it.
 REPETITION = 0
-# What fails once may have been a fault of the moment.
+# A single failure may have a cause that passes.
 ATTEMPTS = 2
-# A trial may have company.
+# Other programs may run during a trial, so these limits are infinite.
 LIMITS = {
     "idle": {"busy_share": math.inf, "window_seconds": 0.01, "wait_seconds": 0},
     "neighbours": {"share": math.inf, "seconds": math.inf},
@@ -28,8 +28,11 @@ WORKS = (*status.COUNTED, status.DISTURBED)
 
 
 def trials(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, str | None]:
-    """By kind of runs, why those of a runtime do not work; None if they do. `plans` are those of studies that run the image, by
-    the folder of the study's results. Unavailable if none works."""
+    """Try each kind of runs of a runtime. Return, by kind, why its runs do not work; None if they do.
+
+    `plans` has the plans of the studies that run the image, by the folder of the study's results. Raise Unavailable if
+    no kind works.
+    """
     made = {kind: _problem(run) for kind, run in _runs(plans, image, runtime).items()}
     if made and all(made.values()):
         raise Unavailable("; ".join(dict.fromkeys(filter(None, made.values()))))
@@ -37,7 +40,7 @@ def trials(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, 
 
 
 def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, measure.Run]:
-    """A run of each kind: of the first study that has one."""
+    """Return one run per kind, from the first study that has this kind."""
     runs: dict[str, measure.Run] = {}
     for folder, plan in plans.items():
         design = designs.find(plan["design"])
@@ -53,7 +56,7 @@ def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, m
 
 
 def _problem(run: measure.Run) -> str | None:
-    """Why a run does not work; None if it does. Lasting if no run of any runtime would count."""
+    """Return why a run does not work; None if it does. Raise Lasting if no run of any runtime would count."""
     reason = None
     for _ in range(ATTEMPTS):
         found, outage = measure.make_attempt([run])
@@ -73,7 +76,7 @@ def _problem(run: measure.Run) -> str | None:
 
 
 def _remove_raw(study_folder: Path, raw: str) -> None:
-    """Remove the raw output of a trial, with the folders that it leaves empty."""
+    """Remove the raw output of a trial, and the folders above that are empty then."""
     folder = study_folder / raw
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):

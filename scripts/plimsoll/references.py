@@ -1,7 +1,7 @@
-"""Reference measurements: those of one machine for each study, kept in results/reference/ to be compared with.
+"""Reference measurements: those of one machine for each study, kept in results/reference/ for comparison.
 
-The folder of a study there has an archive without pictures, from which everything can be made and judged again
-(docs/archives.md), and beside it what the README, the documentation and the notebooks show.
+A study's folder there has an archive without pictures, from which everything can be made and judged again
+(docs/archives.md). Beside it lie the files that the README, the documentation and the notebooks show.
 """
 
 import shutil
@@ -16,15 +16,17 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 
 TABLES = ("answer.csv", "comparisons.csv", "observations.csv", "runs.csv")
-# Of all studies in an archive, which is one here.
+# Members about all studies of an archive; here that is one study.
 OF_ALL = ("results/host.txt", "results/claims.csv")
 RUNS_OF_FIGURE = ".observations.csv"
 
 
 def keep(study: Study, results: Path, references: Path, say: Callable[[str], None] = print) -> Path:
-    """Make a study's results the reference, in place of what was; returns the folder. PlimsollError if the study was not
-    measured, judged and drawn to its end. At each moment the old reference or the new one is there: a killed call has perhaps
-    left the old one under another name, and the next call gives it its own."""
+    """Make a study's results the reference, in place of an older one. Return its folder.
+
+    Raise PlimsollError if the study was not measured, judged and drawn completely. The old reference or the new one
+    exists at each moment. A killed call may leave the old one under another name; the next call renames it back.
+    """
     name = study["id"]
     folder, new, old = (references / part for part in (name, f".{name}.new", f".{name}.old"))
     shutil.rmtree(new, ignore_errors=True)
@@ -41,7 +43,7 @@ def keep(study: Study, results: Path, references: Path, say: Callable[[str], Non
 
 
 def _put_back(old: Path, folder: Path) -> None:
-    """Give what was moved aside its name again, unless another has taken it; then it is no longer needed."""
+    """Give the old reference its name again, unless a new one has it. Then delete the old one."""
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
     elif old.exists():
@@ -66,7 +68,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
             if place:
                 (new / place).parent.mkdir(exist_ok=True)
                 (new / place).write_bytes(file.read(name))
-    # The table has the claims of all studies there are.
+    # The table has the claims of all studies that exist.
     claims = pd.read_csv(new / "claims.csv", dtype=str, keep_default_na=False)
     claims[claims["study"] == study["id"]].to_csv(new / "claims.csv", index=False)
     for path in (own / "figures").glob("*.png"):
@@ -74,7 +76,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
 
 
 def _shown(name: str, folder: str) -> PurePosixPath | None:
-    """Where a member of the archive lies beside it, if it does."""
+    """Return the path of an archive's member among the files beside the archive; None if it does not lie there."""
     path = PurePosixPath(name)
     if not path.is_relative_to(folder) or name.endswith(RUNS_OF_FIGURE):
         return None

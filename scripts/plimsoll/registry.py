@@ -1,4 +1,4 @@
-"""Finds what is in a package's modules, so that a new runtime, benchmark or chart is a new file and no edit elsewhere."""
+"""Find members in a package's modules, so that a new runtime, benchmark or chart needs only a new file."""
 
 import importlib
 import os
@@ -12,9 +12,9 @@ Member = TypeVar("Member")
 
 
 def members(package: ModuleType, attribute: str) -> dict[str, object]:
-    """Everything that the package's modules list under `attribute`, by its `name`."""
+    """Return all objects that the package's modules list under `attribute`, by their `name`."""
     known = {}
-    # Not pkgutil, which takes longer to import than all that it would find.
+    # pkgutil is not used: importing it takes longer than this loop.
     for file in sorted(os.listdir(package.__path__[0])):
         module, extension = os.path.splitext(file)
         if extension == ".py" and module != "__init__":
@@ -29,7 +29,7 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
 
 
 def find(known: Mapping[str, Member], kind: str, name: str) -> Member:
-    """The member of that name; PlimsollError, with the `kind` in words, if there is none."""
+    """Return the member of this name. Raise PlimsollError if it is unknown; `kind` says in words what it should be."""
     if name not in known:
         raise PlimsollError(f"There is no {kind} {shown(name)}; known are {', '.join(sorted(known))}.")
     return known[name]

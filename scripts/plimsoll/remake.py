@@ -1,8 +1,9 @@
-"""From an archive to all that is made of measurements, in a folder of its own: without containers, and without measuring.
+"""Make everything that is made from measurements again from an archive, in a folder of its own: no containers, no
+measuring.
 
-What the archive gives is unpacked into results/from/<name of the archive>/, which looks like the project's own folder: there
-the workflow's rules find it by the same paths (rules/remake.smk), and what they make lies beside it. What was measured on this
-machine is nowhere near.
+The archive is unpacked into results/from/<name of the archive>/, which looks like the project's own folder. The
+workflow's rules find the files there by the same paths (rules/remake.smk), and write their results beside them.
+Measurements of this machine are not touched.
 """
 
 import hashlib
@@ -21,29 +22,34 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, first_of
 from plimsoll.terminal import interruption
 
-# Below the results of this machine.
+# Folder below the results of this machine.
 PLACE = "from"
-# What another reading of the paper changes.
+# Ends of the paths that other claims change.
 OF_CLAIMS = (
     *("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv"),
     *("/together.json", "/together.csv", "/claims.html", "/report.html"),
 )
-# What is compared.
+# Words for what is compared, and the ending of tables.
 MADE, TABLE = "tables, texts, pictures and pages", ".csv"
 
 
 class Remade(NamedTuple):
-    """How what was made again compares with what is in an archive, in words, and the exit status: 1 if a table is another, of
-    the same version of the code."""
+    """How the files that were made again compare with the archive, in words, and the exit `status`.
+
+    The status is 1 if the same version of the code made a different table.
+    """
 
     words: str
     status: int = 0
 
 
 def remake(source: Path, claims: list[Path], results: Path) -> Remade:
-    """Make everything from an archive, with other claims where files of `claims` are given; how it compares with what is in the
-    archive. `results` is the folder of this machine's results. PlimsollError for an archive that cannot be used,
-    claims that are none of its studies', or if something cannot be made."""
+    """Make everything from an archive again, and compare it with the archive.
+
+    Files in `claims` replace the claims of their studies. `results` is the folder of this machine's results. Raise
+    PlimsollError if the archive cannot be used, if claims are of a study that it does not have, or if something cannot
+    be made.
+    """
     own = {yaml_files.load(path, "claims")["study"]: path for path in claims}
     place = results / PLACE
     place.mkdir(parents=True, exist_ok=True)
@@ -62,14 +68,18 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
 
 
 def name_of(source: Path, claims: list[Path]) -> str:
-    """What the folder of an archive is called: as the archive is, and as the files of claims, if it is judged by these."""
+    """Return the name of an archive's folder: the archive's name, then the names of the claims files by which it is judged."""
     stems = [source.name.removesuffix(".zip"), *(path.stem for path in claims)]
     return re.sub(r"[^\w.+-]+", "-", "+".join(stems)).strip(".-+") or "archive"
 
 
 def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> None:
-    """Have in a folder what an archive gives, as it is in the archive but for members that are `replaced`; what was made there
-    before stays. PlimsollError if the folder is another archive's, or if what was given was changed in it."""
+    """Unpack an archive's inputs into a folder. If the folder exists, check its inputs instead, except those that are
+    `replaced`.
+
+    Files that were made there before stay. Raise PlimsollError if the folder is another archive's, or if an input was
+    changed in it.
+    """
     remedy = f"delete {folder}, in which nothing was measured, and start again"
     noted = folder / MANIFEST
     if not folder.exists():
@@ -83,7 +93,10 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
 
 
 def _put(path: Path, target: Path) -> None:
-    """Put a file in another's place, unless it is there: what is made from it would be made again."""
+    """Put a copy of a file in another one's place if the contents differ.
+
+    A newer file would make Snakemake repeat what depends on it.
+    """
     content = path.read_bytes()
     if target.read_bytes() != content:
         temporary = target.with_name(f".{target.name}")
@@ -92,7 +105,7 @@ def _put(path: Path, target: Path) -> None:
 
 
 def _snakemake(folder: Path, source: Path) -> None:
-    """Run the workflow that measures nothing. PlimsollError if it fails: its own words are above."""
+    """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "rules/remake.smk")]
     command += ["--directory", str(folder), "--workflow-profile", str(paths.PROJECT / "profiles/remake")]
     processors = len(os.sched_getaffinity(0))
@@ -102,19 +115,19 @@ def _snakemake(folder: Path, source: Path) -> None:
 
 
 def _findings(folder: Path, names: list[str]) -> None:
-    """Tell the most telling findings. That they cannot be told is no failure: they are on the pages."""
+    """Print the most telling claims. A failure is ignored, because the pages show them too."""
     command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={','.join(names)}"]
     subprocess.run(command, env={**_environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
 
 
 def _environment() -> dict[str, str]:
-    """This process's, in which this project's package is found, however this process was started."""
+    """Return this process's environment variables, with this project's package on the search path."""
     modules = [str(paths.PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
 
 
 def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
-    """Whether what was made in a folder is what the archive has; `but` are ends of paths that are meant to differ."""
+    """Compare the files that were made in a folder with the archive. Paths with an ending in `but` are expected to differ."""
     same, other = reading.compared(archive, folder, but)
     whole, where = len(same) + len(other), f"Everything is in {folder}."
     if not whole:
@@ -131,5 +144,5 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
         versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
         return Remade(f"{told}: another version wrote the archive ({versions[0]}; here {versions[1]}). {where}")
     why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
-    # The same code makes the same tables of the same records; libraries that draw may differ from machine to machine.
+    # The same code makes the same tables from the same records. Libraries that draw may differ between machines.
     return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))

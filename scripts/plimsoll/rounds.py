@@ -1,4 +1,4 @@
-"""Rounds of measuring until every comparison's interval is narrow enough: the workflow is started again and again."""
+"""Measure in rounds until every comparison's interval is narrow enough. Each round starts the workflow again."""
 
 import sys
 from pathlib import Path
@@ -14,8 +14,10 @@ from plimsoll.terminal import interruption
 
 
 def make(targets: list[str], settings: list[str]) -> None:
-    """Start the workflow in the working directory for some targets, with settings as after --config. PlimsollError if it
-    fails."""
+    """Start the workflow in the working directory for these targets. `settings` are the words after --config.
+
+    Raise PlimsollError if the workflow fails.
+    """
     given_up.begin()
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
     if interruption.run([*command, "--config", *settings] if settings else command):
@@ -23,9 +25,11 @@ def make(targets: list[str], settings: list[str]) -> None:
 
 
 def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
-    """Measure round after round; leaves results/<study>/precision.csv, which says of every comparison whether it got there.
+    """Measure a study round after round. At the end results/<study>/precision.csv says which comparisons reached the
+    target.
 
-    Raises PlimsollError if the workflow fails.
+    `target` is the width of intervals, `maximum` the most repetitions of a cell. Raise PlimsollError if the workflow
+    fails.
     """
     folder = Path("results") / study
     while True:

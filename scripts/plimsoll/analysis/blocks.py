@@ -1,7 +1,7 @@
 """Comparisons of two cells: differences within blocks, intervals, tests of a difference and of likeness, and what n can show.
 
-Every block holds each cell once, so what one block does to all its runs (a warm machine, a drift) cancels in the differences
-within it. Relative differences are taken on the logarithms.
+Every block holds each cell once. What a block does to all its runs (a warm machine, a drift) therefore cancels in the
+differences within it. Relative differences are taken on the logarithms.
 """
 
 import functools
@@ -19,19 +19,19 @@ from plimsoll.analysis.spreads import NOTHING, Lent
 from plimsoll.planning.availability import SMALLEST
 
 if TYPE_CHECKING:
-    import pandas as pd  # as in cell_paths
+    import pandas as pd  # not at run time, as in cell_paths
 
 POWER = 0.8
-# Intervals leave out so much on each side.
+# Probability that an interval leaves out on each side.
 OUTSIDE = 0.025
 MOST = 10_000  # repetitions beyond which we say only "more than"
-# Differences (of logarithms or of fractions) that are as close as this are all the same, as those of counts may be: the
-# standard deviation of equal numbers is not always exactly 0.
+# Differences (of logarithms or of fractions) that are this close count as equal, as those of counts may be. The
+# computed standard deviation of equal numbers is not always exactly 0.
 ROUNDING = 1e-12
-# Blocks in which few cells are measured follow each other within seconds, and what lasts longer is in several of them. Of so
-# many blocks or more, consecutive ones are one value together, and there are so many of these (batch means).
+# Blocks with few cells follow each other within seconds, so noise that lasts longer is in several of them. From BATCHED
+# blocks on, consecutive blocks are therefore averaged to BATCHES values (batch means).
 BATCHED, BATCHES = 40, 20
-# Where blocks are numbered by session that many times the session's number, from 1 on, are added to each.
+# Where blocks are numbered by session, each number has this many times the session's number (from 1) added.
 SESSION = 1_000_000
 
 
@@ -45,7 +45,7 @@ class Sample:
 
 
 def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
-    """One value per block: the `middle` (mean or median) of its values. A block with a censored value is censored."""
+    """Return one value per block: the `middle` (mean or median) of its values. A block with a censored value is censored."""
     blocks = np.unique(sample.blocks)
     if len(blocks) == len(sample.blocks):
         return sample
@@ -54,18 +54,24 @@ def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
 
 
 def numbers(observations: "pd.DataFrame") -> np.ndarray:
-    """The block of each observation; tables of an earlier version name only the repetition, of which a block had one."""
+    """Return the block of each observation.
+
+    Tables of earlier versions name only the repetition: there each block had one.
+    """
     return observations["block" if "block" in observations else "repetition"].to_numpy()
 
 
 def sample(group: "pd.DataFrame") -> Sample:
-    """Observations of one side, none of which hit a limit."""
+    """Return observations of one side as a Sample in which no run hit a limit."""
     return Sample(group["value"].to_numpy(float), numbers(group), np.zeros(len(group), bool))
 
 
 def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
-    """(relative difference, low, high) of the blocks' means from a baseline's, of the blocks that both have: from the mean of
-    the log ratios, with Student's 95 % interval. NaN where no block has both, or a mean is not positive."""
+    """Return (relative difference, low, high) of the blocks' means from a baseline's, over the blocks that both have.
+
+    It follows from the mean of the log ratios, with Student's 95 % interval. NaN if no block has both, or if a mean is
+    not positive.
+    """
     in_own, in_baseline = within_blocks(*(by_block(one, np.mean) for one in (own, baseline)))
     if not len(in_own) or (in_own <= 0).any() or (in_baseline <= 0).any():
         return (float("nan"),) * 3
@@ -75,9 +81,12 @@ def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
 
 
 def units(values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
-    """What a t test takes as independent, of one value per block in the order of the blocks (or of one row per block, `values`
-    of shape (blocks, columns)): the mean of each session where blocks are numbered (`which`) by session, and otherwise the
-    means of batches of consecutive blocks where there are BATCHED or more."""
+    """Return what a t test takes as independent values.
+
+    `values` has one value per block, in the order of the blocks, or one row per block (shape (blocks, columns)). If
+    blocks are numbered by session (`which`), the result is the mean of each session. Otherwise, if there are BATCHED or
+    more blocks, it is the means of batches of consecutive blocks. Fewer blocks are returned unchanged.
+    """
     if which is not None and by_sessions(which):
         return per_session(values, which)
     if len(values) < BATCHED:
@@ -86,43 +95,45 @@ def units(values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
 
 
 def by_sessions(which: np.ndarray) -> bool:
-    """Whether blocks are numbered by session."""
+    """Return whether blocks are numbered by session."""
     return bool(len(which)) and bool(which.max() >= SESSION)
 
 
 def per_session(values: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """The mean of each session where blocks are numbered by session, and otherwise the values as they are."""
+    """Return the mean of each session if blocks are numbered by session, and otherwise the values unchanged."""
     if not by_sessions(which):
         return values
     return np.stack([values[which // SESSION == session].mean(axis=0) for session in np.unique(which // SESSION)])
 
 
 def in_sessions(sample: Sample) -> Sample:
-    """The same with sessions in the place of blocks, where blocks are numbered by session."""
+    """Return the sample with sessions in the place of blocks, if blocks are numbered by session. Otherwise it is unchanged."""
     if not by_sessions(sample.blocks):
         return sample
     return Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored)
 
 
 def degrees(n):
-    """Degrees of freedom of the t test of so many blocks of one session (a number, or an array of them)."""
+    """Return the degrees of freedom of the t test of n blocks of one session (a number, or an array of numbers)."""
     return np.where(np.asarray(n) >= BATCHED, BATCHES, n) - 1
 
 
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Values of a and b of the blocks that have both, in the order of the blocks."""
+    """Return the values of a and b in the blocks that both have, in the order of the blocks."""
     _, in_a, in_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
     return a.values[in_a], b.values[in_b]
 
 
 def at(values: np.ndarray, blocks: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The values of these blocks, in their order, of one value per block."""
+    """Return the values of the `wanted` blocks, in their order. There is one value per block."""
     return values[np.searchsorted(blocks, wanted)]
 
 
 def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """(mean, low, high) of Student's t for the mean of differences, one per block in their order; NaN for fewer than
-    SMALLEST."""
+    """Return (mean, low, high) of Student's t for the mean of differences, one per block in the order of the blocks.
+
+    All are NaN for fewer than SMALLEST differences.
+    """
     differences = units(differences)
     if len(differences) < SMALLEST:
         return (float("nan"),) * 3
@@ -130,8 +141,10 @@ def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, flo
 
 
 def p_difference(differences: np.ndarray) -> float:
-    """Two-sided p of the paired t test. NaN for fewer than SMALLEST differences, or for differences that are all the same,
-    which no clock gives."""
+    """Return the two-sided p of the paired t test.
+
+    NaN for fewer than SMALLEST differences, or if all are the same, which no clock gives.
+    """
     differences = units(differences)
     n = len(differences)
     if n < SMALLEST or not _vary(differences):
@@ -144,15 +157,17 @@ def _vary(differences: np.ndarray) -> bool:
 
 
 def p_alike(differences: np.ndarray, margin: float) -> float:
-    """p of two one-sided t tests (TOST) that the mean lies within [-margin, margin]: the larger one."""
+    """Return p of two one-sided t tests (TOST) that the mean lies within [-margin, margin]: the larger of both."""
     mean = Mean.of(differences)
     return math.nan if math.isnan(mean.mean) else max(mean.above(-margin), mean.below(margin))
 
 
 @dataclass(frozen=True)
 class Mean:
-    """What Student's t says of the mean of differences: the estimate, its standard error and degrees of freedom. `pooled` is
-    what it says with the spread of all comparisons like this one, where there are some."""
+    """Student's estimate of the mean of differences, with its standard error and degrees of freedom.
+
+    `pooled` is the same with the spread of all comparisons like this one, if there are some.
+    """
 
     mean: float
     error: float
@@ -161,8 +176,10 @@ class Mean:
 
     @staticmethod
     def of(differences: np.ndarray) -> "Mean":
-        """Of differences, one per block in their order. Nothing is known (NaN) of fewer than SMALLEST, or of some that are all
-        the same."""
+        """Return the Mean of differences, one per block in the order of the blocks.
+
+        Its mean is NaN for fewer than SMALLEST differences, or if all are the same.
+        """
         differences = units(differences)
         n = len(differences)
         deviation = differences.std(ddof=1) if n > 1 else 0.0
@@ -170,24 +187,24 @@ class Mean:
         return Mean(float(differences.mean()) if known else math.nan, float(deviation / math.sqrt(max(n, 1))), n - 1)
 
     def above(self, value: float) -> float:
-        """p of the one-sided t test that the true mean is above a value; 1 where nothing is known."""
+        """Return p of the one-sided t test that the true mean is above a value; 1 if the mean is not known."""
         return 1.0 if math.isnan(self.mean) else float(special.stdtr(self.degrees, (value - self.mean) / self.error))
 
     def below(self, value: float) -> float:
-        """p of the one-sided t test that the true mean is below a value; 1 where nothing is known."""
+        """Return p of the one-sided t test that the true mean is below a value; 1 if the mean is not known."""
         return self.turned().above(-value)
 
     def turned(self) -> "Mean":
-        """The same of the differences with the other sign."""
+        """Return the Mean of the differences with the other sign."""
         return Mean(-self.mean, self.error, self.degrees, self.pooled and self.pooled.turned())
 
     def ends(self, alpha: float) -> tuple[float, float]:
-        """One-sided bounds of the true mean, each wrong in a share of `alpha`; NaN where nothing is known."""
+        """Return the one-sided bounds of the true mean, each wrong with probability `alpha`; NaN if the mean is not known."""
         half = float(special.stdtrit(self.degrees, 1 - alpha)) * self.error
         return self.mean - half, self.mean + half
 
     def moderated(self, lent: Lent) -> "Mean":
-        """The same with what comparisons like this one lend to it (Smyth 2004)."""
+        """Return the Mean with the spread that similar comparisons lend to this one (Smyth 2004)."""
         root = math.sqrt(self.degrees + 1)
         spread = lent.prior.with_own(self.error * root, self.degrees)
         pooled = Mean(self.mean, lent.pooled.deviation / root, lent.pooled.degrees)
@@ -195,31 +212,32 @@ class Mean:
 
     @property
     def strictly(self) -> "Mean | Both":
-        """What holds beside many other comparisons too: the blocks of a few of them are alike by chance."""
+        """Evidence that also holds beside many other comparisons: the blocks of a few of these are alike by chance."""
         return Both(self, self.pooled) if self.pooled else self
 
 
 @dataclass(frozen=True)
 class Both:
-    """What two tests say: the weaker of their evidence. It is valid where one of them is, and nobody need know which."""
+    """Two tests of one mean, of which the weaker evidence counts. It is valid if one of them is, and which one need not
+    be known."""
 
     one: Mean
     other: Mean
 
     def above(self, value: float) -> float:
-        """p that the true mean is above a value."""
+        """Return p for the true mean being above a value."""
         return max(self.one.above(value), self.other.above(value))
 
     def below(self, value: float) -> float:
-        """p that the true mean is below a value."""
+        """Return p for the true mean being below a value."""
         return max(self.one.below(value), self.other.below(value))
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What a test of a direction says: p that something rises, and that it falls.
+    """Result of a test of a direction: p that something rises, and p that it falls.
 
-    `rise` and `fall` are estimates of how far it rises and falls, where there are any that do not exaggerate.
+    `rise` and `fall` are estimates of how far it rises and falls, if there are estimates that do not exaggerate.
     """
 
     rises: float
@@ -228,20 +246,21 @@ class Signs:
     fall: Mean | None = None
 
     def above(self, value: float) -> float:
-        """p that it is above a value of 0 or more; 1 for a value below 0, as such a test says nothing of likeness.
+        """Return p that the change is above a value of 0 or more.
 
-        Above 0 both the direction and the estimate must show it (intersection-union test), and without an estimate nothing
-        does."""
+        It is 1 for a value below 0, because such a test says nothing about likeness. Above 0, both the direction and
+        the estimate must show it (intersection-union test). Without an estimate it is not shown.
+        """
         if value < 0 or math.isnan(self.rises):
             return 1.0
         return max(self.rises, self._beyond(value))
 
     def below(self, value: float) -> float:
-        """p that it is below a value of 0 or less; 1 for a value above 0."""
+        """Return p that the change is below a value of 0 or less; 1 for a value above 0."""
         return self.turned().above(-value)
 
     def turned(self) -> "Signs":
-        """The same with the other sign."""
+        """Return the result of the same test with the other sign."""
         rise, fall = (one and one.turned() for one in (self.fall, self.rise))
         return Signs(self.falls, self.rises, rise, fall)
 
@@ -252,20 +271,23 @@ class Signs:
 
     @property
     def strictly(self) -> "Signs":
-        """What holds beside many other comparisons too: ranks ask for no spread."""
+        """Evidence that also holds beside many other comparisons. It is unchanged, because ranks use no spread."""
         return self
 
 
 def about_zero(
     differences: np.ndarray, alpha: float, back=lambda value: value, which: np.ndarray | None = None, lent: Lent = NOTHING
 ) -> dict:
-    """What differences within blocks (of the numbers `which`) say of their mean: `effect` with `low` and `high`, `p` and
-    `detectable`, and `shown` (Mean) and their standard `deviation`, from which the verdict and the number of repetitions
-    follow. `back` undoes the transformation of the differences, such as a logarithm. The deviation is that of one block, with
-    what consecutive blocks have in common where they are batched (`units`).
+    """Return what differences within blocks say of their mean; `which` are the numbers of the blocks.
 
-    `lent` is what comparisons like this one lend to one of fewer than BATCHED blocks (plimsoll.analysis.spreads). What has more
-    blocks, or sessions in their place, has a spread of its own."""
+    The result has `effect` with `low` and `high`, `p`, `detectable`, `shown` (Mean), from which the verdict follows,
+    and the standard `deviation`, from which the number of repetitions follows. `back` undoes the transformation of the
+    differences, such as a logarithm. The deviation is that of one block. Where blocks are batched (`units`), it
+    contains what consecutive blocks have in common.
+
+    `lent` is what similar comparisons lend to one of fewer than BATCHED blocks (plimsoll.analysis.spreads). A
+    comparison with more blocks, or with sessions in their place, uses its own spread.
+    """
     independent = units(differences, which)
     mean, low, high = t_interval(independent)
     of_one = independent.std(ddof=1) if len(independent) > 1 else math.nan
@@ -287,7 +309,7 @@ def about_zero(
 
 
 def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
-    """What is told of a mean whose spread is not its blocks' own."""
+    """Return what is reported of a mean whose spread is not only that of its own blocks."""
     half, shows = (special.stdtrit(shown.degrees, level) * shown.error for level in (1 - OUTSIDE, POWER))
     return {
         "low": back(float(shown.mean - half)),
@@ -299,15 +321,17 @@ def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
 
 
 def detectable(deviation: float, n: int, alpha: float) -> float:
-    """Smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
+    """Return the smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
     if n < SMALLEST:
         return float("nan")
     return float(_shown_by(n, alpha / 2, POWER) * deviation)
 
 
 def needed(deviation: float, target: float, alpha: float, alike: bool = False, power: float = POWER) -> int:
-    """Differences that it takes to find a mean difference of `target` with this power; with `alike`, to show a mean difference
-    of zero to be within `target`. At most MOST + 1."""
+    """Return the number of differences that are needed to find a mean difference of `target` with this power.
+
+    With `alike`, they show that a mean difference of zero is within `target`. At most MOST + 1.
+    """
     if not np.isfinite(deviation) or target <= 0:
         return MOST + 1
     enough = _smallest_ratios(alpha, alike, power) * deviation <= target
@@ -316,25 +340,26 @@ def needed(deviation: float, target: float, alpha: float, alike: bool = False, p
 
 @functools.lru_cache
 def _smallest_ratios(alpha: float, alike: bool, power: float) -> np.ndarray:
-    """Difference that n = SMALLEST .. MOST can show with this power, in standard deviations."""
+    """Return the difference that n = SMALLEST .. MOST can show with this power, in standard deviations, for each n."""
     n = np.arange(SMALLEST, MOST + 1)
     return _shown_by(n, alpha, (1 + power) / 2) if alike else _shown_by(n, alpha / 2, power)
 
 
 def _shown_by(n, error: float, power: float):
-    """Difference, in standard deviations, that a one-sided t test of n differences shows with this error and power."""
+    """Return the difference, in standard deviations, that a one-sided t test of n differences shows with this error and
+    power."""
     return (special.stdtrit(degrees(n), 1 - error) + special.stdtrit(degrees(n), power)) / np.sqrt(n)
 
 
 def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
-    """Probability that a value of a is above one of b, less the probability that it is below."""
+    """Return Cliff's delta: the probability that a value of a is above one of b, less the probability that it is below."""
     return float(np.sign(a[:, None] - b[None, :]).mean())
 
 
 def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) -> dict[str, np.ndarray]:
-    """95 % intervals (BCa) of the ratios of means and of medians, a over b, resampling whole blocks.
+    """Return 95 % intervals (BCa) of the ratios of means and of medians, a over b, resampling whole blocks.
 
-    `a` and `b` are of shape (comparisons, blocks); the result has `mean` and `median`, each of shape (comparisons, 2).
+    `a` and `b` are of shape (comparisons, blocks). The result has `mean` and `median`, each of shape (comparisons, 2).
     """
     from scipy import stats
 
@@ -344,7 +369,7 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
     ratios = {}
     for name, middle in (("mean", np.mean), ("median", np.median)):
         with np.errstate(all="ignore"), warnings.catch_warnings():
-            # Of a few blocks a resampled median may not vary; its interval is then not a number, and says so.
+            # The median of a few resampled blocks may not vary. Its interval is then NaN, which says so.
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             result = stats.bootstrap(
                 (a, b),
@@ -363,10 +388,10 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
 
 
 def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """(blocks, log standard deviations): of each block's logarithms, of the blocks that have several values.
+    """Return (blocks, log standard deviations of the logarithms of each block), for blocks with several values that differ.
 
-    log s^2 - psi(v/2) + log(v/2), with v degrees of freedom, has no bias for normal logarithms however many values a block has
-    (Bartlett and Kendall 1946); its half is the log standard deviation.
+    log s^2 - psi(v/2) + log(v/2), with v degrees of freedom, has no bias for normal logarithms, however many values a
+    block has (Bartlett and Kendall 1946). Half of it is the log standard deviation.
     """
     spreads, which = [], []
     for block in np.unique(sample.blocks):
@@ -379,12 +404,14 @@ def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """(blocks, differences of log standard deviations, a less b), whose mean a t test judges.
+    """Return (blocks, differences of log standard deviations, a less b), whose mean a t test judges.
 
-    Where at least SMALLEST blocks have several values of both sides, these are differences of the blocks' own spreads.
-    Otherwise the first value of each block counts, and the differences are the pseudo-values of a jackknife of the log ratio of
-    the standard deviations over blocks (Miller 1968): it leaves out whole blocks, so it keeps the pairing and does not need
-    normal values. Where blocks are numbered by session, a session has a spread in their place.
+    If at least SMALLEST blocks have several values of both sides, these are differences of the blocks' own spreads.
+    Otherwise, if blocks are numbered by session, a session has a spread in their place.
+
+    In all other cases the first value of each block counts. The differences are then the pseudo-values of a jackknife
+    of the log ratio of the standard deviations over blocks (Miller 1968). It leaves out whole blocks, so it keeps the
+    pairing and does not need normal values.
     """
     found = _differences_of_spreads(a, b)
     if len(found[0]) >= SMALLEST:
@@ -404,8 +431,12 @@ def _differences_of_spreads(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarra
 
 
 def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """(blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges: of each block that has
-    several values, or the pseudo-values of a jackknife over blocks of one value."""
+    """Return (blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges.
+
+    They are of each block that has several values, if there are at least SMALLEST such blocks. Otherwise they are of
+    each session if blocks are numbered by session, or else the pseudo-values of a jackknife over the blocks' first
+    values.
+    """
     which, logs = log_spreads(sample)
     if len(logs) >= SMALLEST:
         return which, logs
@@ -417,7 +448,8 @@ def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:
-    """Pseudo-values of a statistic of columns (blocks); none where there are too few for it or values do not vary."""
+    """Return the pseudo-values of a statistic of columns (blocks). Empty if there are too few columns or if values do
+    not vary."""
     n = logs.shape[1]
     if n <= SMALLEST or (np.ptp(logs, axis=1) == 0).any():
         return np.empty(0)
@@ -428,8 +460,11 @@ def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np
 
 
 def trend(levels: np.ndarray, which: np.ndarray | None = None) -> tuple[float, float]:
-    """(p rising, p falling) of Page's trend test; `levels` is of shape (blocks, levels), complete, at least three levels, and
-    `which` the numbers of the blocks. NaN for fewer than SMALLEST rows that are independent (`units`)."""
+    """Return (p rising, p falling) of Page's trend test.
+
+    `levels` is of shape (blocks, levels), complete, with at least three levels. `which` are the numbers of the blocks.
+    NaN for fewer than SMALLEST rows that are independent (`units`).
+    """
     from scipy import stats
 
     levels = units(levels, which)

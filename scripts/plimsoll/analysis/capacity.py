@@ -1,12 +1,12 @@
-"""Whether observations are possible: no run may do more than its cores, the memory or the link can.
+"""Check that observations are possible: no run can do more than its cores, the memory or the link can.
 
-Cells in which nothing else uses these show what they can do (`capacity` in the study, config/README.md). A metric
+Cells in which nothing else uses a resource show what it can do (`capacity` in the study, config/README.md). A metric
 that fails this check does not measure what its claims are about (Hoefler and Belli 2015, rules 3 and 4).
 
-The best of a few runs is not the most that can be done. The limit is what the best of all observations exceeds by chance no
-more than once in 20 times, if each is like the runs alone (one-sided prediction limit for all of m observations; Hahn and
-Meeker 1991, section 4.8), and no less than TOLERANCE above the best run. What a resource bounds has slow runs, and none that
-are as much faster: the spread is that of the faster half.
+The best of a few runs is not the most that can be done. The limit is a one-sided prediction limit for all of m
+observations (Hahn and Meeker 1991, section 4.8). If each observation is like the runs alone, the best of all exceeds it
+by chance no more than once in 20 times. The limit is at least TOLERANCE above the best run. If a resource bounds a
+metric, some runs are slow, and no runs are as much faster. The spread is therefore that of the faster half.
 """
 
 from collections.abc import Iterator, Set
@@ -19,32 +19,37 @@ from scipy import stats
 from plimsoll.analysis import cell_paths
 from plimsoll.interchange import Plan
 
-# Clocks of processors change from hour to hour: so much more than the best run is always allowed.
+# Processor clocks change from hour to hour. This share above the best run is therefore always allowed.
 TOLERANCE = 0.1
-# Fewer runs alone set no limit.
+# With fewer runs alone there is no limit.
 FEWEST = 5
-# How often the best observation of all may exceed the limit by chance.
+# Probability that the best of all observations exceeds the limit by chance.
 ALPHA = 0.05
 COLUMNS = ("metric", "label", "unit", "resource", "per", "best", "limit", "alone", "runs", "observations", "highest")
-# Processors in use while an iteration ran. It follows from two columns of the observations.
+# Processors in use while an iteration ran, computed from two columns of the observations.
 PROCESSORS = "processors_used"
 
 
 class Checked(NamedTuple):
-    """`table` has one row per metric that is checked, with COLUMNS. `above` has the observations that exceed their limit, with
-    the `resource`, and with their `share` of the best run."""
+    """Result of the check.
+
+    `table` has one row per metric that is checked, with COLUMNS. `above` has the observations that exceed their limit,
+    with the `resource`, and with their ratio to the best run (`share`).
+    """
 
     table: pd.DataFrame
     above: pd.DataFrame
 
 
 def check(study: dict, plan: Plan, observations: pd.DataFrame, cells: Set[str] | None = None) -> Checked:
-    """Hold the observations of a study against what its `capacity` says. Of a part of the study, which has these `cells`, only
-    what the part has all cells alone of.
+    """Compare the observations of a study with the limits that follow from its `capacity`.
 
-    In the table `best` is the best run alone (of a time its reciprocal), and `limit` what no observation may exceed, both for
-    one of `per`. `alone` says in words which cells they are from, and `runs` how many observations these have; fewer than
-    FEWEST set no limit. `observations` are held against the limit, and the highest is `highest` times the best run.
+    `cells` are those of a part of the study. For a part, only resources are checked whose cells alone are all in it.
+
+    In the table, `best` is the best run alone and `limit` is what no observation may exceed, both per unit of `per`.
+    For a time, both are reciprocals. `alone` names in words the cells that they are from, and `runs` is the number of
+    observations in these cells: fewer than FEWEST set no limit. `observations` is how many observations are compared
+    with the limit. The highest of them is `highest` times the best run.
     """
     rows, above = [], [observations.head(0).assign(resource="", share=0.0)]
     limited = {name: metric["limited_by"] for name, metric in study.get("metrics", {}).items() if "limited_by" in metric}
@@ -70,13 +75,13 @@ def check(study: dict, plan: Plan, observations: pd.DataFrame, cells: Set[str] |
 
 
 def _alone(one: dict, plan: Plan) -> set[str]:
-    """Paths of the cells that have a resource for themselves, of those that can be measured."""
+    """Return the paths of the cells that have a resource for themselves and can be measured."""
     known = ((path, cell) for path, cell in plan["cells"].items() if cell["reason"] is None)
     return {path for path, cell in known if all(cell[factor] in levels for factor, levels in one["alone"].items())}
 
 
 def _limit(alone: pd.Series, observations: int) -> float:
-    """What the best of so many observations may reach, from the rates of runs `alone`."""
+    """Return the limit for the best of `observations` observations, from the rates of runs `alone`."""
     logs = np.log(alone)
     faster = logs[logs >= logs.median()] - logs.median()
     spread = np.sqrt((faster**2).mean() * (1 + 1 / len(alone)))
@@ -92,7 +97,7 @@ def reasons(above: pd.DataFrame, plan: Plan) -> Iterator[tuple[tuple[str, int], 
 
 
 def exceeding(runs: pd.DataFrame, label: str) -> int:
-    """How many runs are invalid since this metric of theirs exceeded its limit (`reasons`), of a table of runs."""
+    """Return how many runs of a table are invalid because the metric with this label exceeded its limit (`reasons`)."""
     return int(runs["reason"].astype(str).str.startswith(_beginning(label)).sum())
 
 
@@ -105,7 +110,7 @@ def _beginning(label: str) -> str:
 
 
 def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
-    """What each observation does per unit of the resource, more being faster."""
+    """Return the rate of each observation per unit of the resource; higher is faster."""
     rates = own["value"] if own.iloc[0]["better"] == "higher" else 1 / own["value"]
     for key, factor in ((one.get("each"), 1), (one.get("per"), -1)):
         if key == PROCESSORS:
@@ -116,7 +121,7 @@ def _rates(own: pd.DataFrame, one: dict, plan: Plan) -> pd.Series:
 
 
 def _numbers(own: pd.DataFrame, key: str, plan: Plan) -> pd.Series:
-    """A number of each observation's cell: a level of a factor, or what the plan says of the cell."""
+    """Return a number of each observation's cell: a level of a factor, or what the plan says of the cell."""
     if key in own:
         return own[key].astype(float)
     return pd.Series([plan["cells"][path][key] for path in cell_paths.of_table(own, plan["factors"])], own.index, dtype=float)

@@ -13,16 +13,16 @@ from plimsoll.measuring import record, status
 
 MEASURED = ["metric", "label", "unit", "better", "value", "censored"]
 RUN = ["repetition", "block", "place_in_order", "started", "fingerprint", "profile"]
-# What the table of runs has even where nothing could be measured.
+# Columns that the table of runs has even if nothing could be measured.
 OF_EVERY_RUN = ["repetition", "status", "reason", "attempts", "invalid_attempts", "place_in_order", "started", "raw"]
 
 
 def collect(records: Path, plan: Plan, study: dict) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (observations, runs) of all runs of a study, from the records below the folder `records`.
 
-    `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Runs that exceed what the
-    machine can do are invalid. Raises PlimsollError if the runs did not all run the same bits or kernels, or not on the same
-    system.
+    `runs` has one row per run: its status and reason, what neighbours used, and what the design adds. Runs that exceed
+    what the machine can do are invalid. Raises PlimsollError if two runs did not run the same bits or kernels, or were
+    made on two systems.
     """
     observations, runs = _read(records, plan, study, plan["order"])
     return possible(observations, runs, study, plan)
@@ -31,8 +31,11 @@ def collect(records: Path, plan: Plan, study: dict) -> tuple[pd.DataFrame, pd.Da
 def collect_some(
     records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]], judged: Path | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return (observations, runs), as `collect` does, of some runs of a study, those of a figure say. `judged` is the list of
-    all runs that `collect` made: the same ones are invalid. Where there is none, the `wanted` runs are all that is known."""
+    """Return (observations, runs) of the `wanted` runs of a study, such as those of a figure, as `collect` does.
+
+    `judged` is the list of all runs that `collect` made: runs that are invalid there are invalid here. Without it, only
+    the `wanted` runs are known, and they alone decide what is possible.
+    """
     observations, runs = _read(records, plan, study, wanted)
     if judged is None:
         return possible(observations, runs, study, plan, {cell_path for cell_path, _ in wanted})
@@ -76,8 +79,10 @@ def _read(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]])
 def possible(
     observations: pd.DataFrame, runs: pd.DataFrame, study: dict, plan: Plan, cells: Set[str] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return observations and runs without what is impossible: runs that exceed what the machine can do are invalid. `cells`
-    are those of a part of the study, such as a figure's."""
+    """Return observations and runs after each run that exceeds what the machine can do was made invalid.
+
+    Invalid runs have no observations. `cells` are those of a part of the study, such as a figure.
+    """
     exceeding = capacity.check(study, plan, observations, cells).above
     if exceeding.empty:
         return observations, runs
@@ -87,7 +92,7 @@ def possible(
 def _without(
     reasons: dict[tuple[str, int], str], observations: pd.DataFrame, runs: pd.DataFrame, plan: Plan
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Observations and runs, of which those runs are invalid for which there are `reasons`."""
+    """Return observations and runs after the runs that have `reasons` were made invalid. Invalid runs have no observations."""
     if not reasons:
         return observations, runs
     why = pd.Series(map(reasons.get, _keys(runs, plan)), runs.index, dtype=object)
@@ -99,13 +104,15 @@ def _without(
 
 
 def _keys(rows: pd.DataFrame, plan: Plan) -> list[tuple[str, int]]:
-    """The run of each row: its cell's path, and the repetition."""
+    """Return the run of each row: (path of its cell, repetition)."""
     return list(zip(cell_paths.of_table(rows, plan["factors"]), rows["repetition"], strict=True))
 
 
 def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, list[dict]]:
-    """What a record says: the row of its run, and its observations if it counts. Damaged if it does not hold what the records
-    of its design hold."""
+    """Return the row of a record's run, and its observations if it counts.
+
+    Raises Damaged if the record does not hold what records of its design hold, or if it has an impossible value.
+    """
     readings, observed = study.design.readings, []
     if recorded["status"] == status.VALID and "bits" not in recorded:
         raise record.Damaged(f"{path} is no complete record: it lacks 'bits'")
@@ -124,13 +131,13 @@ def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, l
 
 
 class Bits:
-    """The build identifiers seen so far; a second one for the same object is refused."""
+    """The build identifiers seen so far. A second identifier of the same object is refused."""
 
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str, Path]] = {}
 
     def add(self, path: Path, recorded: Record) -> None:
-        """Compare a record's objects, and its image, with those of the records before it."""
+        """Compare a record's objects, and its image, with those of earlier records. Raise PlimsollError if they differ."""
         for name, build_id in {**recorded["bits"], "the image": recorded["image"]["id"]}.items():
             first, runtime, where = self.seen.setdefault(name, (build_id, recorded["cell"]["runtime"], path))
             if first != build_id:
@@ -141,13 +148,13 @@ class Bits:
 
 
 class Kernels:
-    """The kernels seen so far that libraries chose for the processor; others of the same library are refused."""
+    """The kernels seen so far that libraries chose for the processor. Other kernels of the same library are refused."""
 
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str, str, Path]] = {}
 
     def add(self, path: Path, recorded: Record) -> None:
-        """Compare a record's kernels with those of the records before it."""
+        """Compare a record's kernels with those of earlier records. Raise PlimsollError if they differ."""
         runtime = recorded["cell"]["runtime"]
         for library, kernels in recorded.get("kernels", {}).items():
             first, other, where = self.seen.setdefault(library, (kernels, runtime, path))
@@ -159,13 +166,13 @@ class Kernels:
 
 
 class Systems:
-    """The system of each runtime's records seen so far; a second one is refused."""
+    """The system of each runtime's records seen so far. A second system is refused."""
 
     def __init__(self) -> None:
         self.seen: dict[str, tuple[str | None, Path]] = {}
 
     def add(self, path: Path, recorded: Record) -> None:
-        """Compare a record's system with that of the records of the same runtime before it."""
+        """Compare a record's system with that of earlier records of the same runtime. Raise PlimsollError if they differ."""
         runtime, own = recorded["cell"]["runtime"], recorded.get("system")
         first, where = self.seen.setdefault(runtime, (own, path))
         if first != own:
@@ -186,7 +193,7 @@ def _run(recorded: Record) -> dict:
         "neighbours_apart": during.get("apart", True),
         "busy_share_before": recorded["noise"]["before"]["busy_share"],
         **{f"{part}_seconds": seconds for part, seconds in recorded["seconds"].items()},
-        # All but the run itself is the launch's, which the others in it have too.
+        # All seconds except those of the run itself are the launch's. The other runs of the launch have them too.
         "runs_in_launch": len(recorded.get("launch", (1,))),
         "place_in_order": recorded["place_in_order"],
         "started": recorded["started"],
@@ -196,12 +203,14 @@ def _run(recorded: Record) -> dict:
 
 
 def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
-    """Observations, or another table with one column per factor, as written: levels are text, and only an empty cell is
-    missing."""
+    """Return observations, or another table with one column per factor, as written: levels are text.
+
+    Only an empty cell is missing. An empty file gives an empty table. Raises Damaged if the file is not a table.
+    """
     try:
         return pd.read_csv(path, dtype=dict.fromkeys(factors, str), keep_default_na=False, na_values=[""])
     except pd.errors.EmptyDataError:
-        # The tests of a study in which no run counts are an empty file, without names of columns.
+        # If no run of a study counts, its tests are an empty file without names of columns.
         return pd.DataFrame()
     except ValueError as error:
         problem = str(error).splitlines()[0]

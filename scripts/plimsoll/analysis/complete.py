@@ -1,4 +1,4 @@
-"""Whether every cell that was asked for, and can be measured here, has a run that counts."""
+"""Check that every cell that is wanted and can be measured here has a run that counts."""
 
 import csv
 from pathlib import Path
@@ -8,28 +8,28 @@ from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned, status
 
-# Characters of a path that is none of the plan's.
+# Number of characters that are printed of a path that the plan does not have.
 LONGEST = 100
 
 
 def plan_of(folder: Path) -> Plan:
-    """The plan in a study's results."""
+    """Return the plan in the folder of a study's results."""
     return planned.read(folder / "plan.json")
 
 
 def rows_of(runs: Path) -> list[dict[str, str]]:
-    """The table of runs, one dictionary of texts per run."""
+    """Return the table of runs, one dictionary of texts per run."""
     with open(runs, newline="") as file:
         return list(csv.DictReader(file))
 
 
 def _last(made: list[dict[str, str]]) -> str:
-    """What became of the last run of a cell."""
+    """Return the status and the reason of a cell's last run, in words."""
     return f"{made[-1]['status']}: {made[-1]['reason']}" if made else "no run of it is in the table of runs"
 
 
 def refuse_given_up(plan: Plan) -> None:
-    """PlimsollError if this start has given up a runtime that the configuration requires."""
+    """Raise PlimsollError if this start has given up a runtime that the configuration requires."""
     if groups := plan.get("given_up"):
         named = "; ".join(f"{group} ({reason})" for group, reason in groups.items())
         raise PlimsollError(
@@ -39,7 +39,11 @@ def refuse_given_up(plan: Plan) -> None:
 
 
 def check(plan: Plan, rows: list[dict[str, str]]) -> str:
-    """One sentence on a study whose cells all have a run that counts; PlimsollError with the cells that have none."""
+    """Return a sentence if all cells of a study have a run that counts. Raise PlimsollError, naming the cells, if some
+    have none.
+
+    Raises Damaged if the table has a run of a cell that the plan does not have.
+    """
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:

@@ -1,6 +1,6 @@
 """How the machine behaved while it measured: drift over the order of the runs, outliers, and cells with two modes.
 
-Outliers and drift are shown, and no value is removed: a reader should see when a finding rests on one.
+Outliers and drift are reported, and no value is removed: readers should see when a claim rests on one.
 """
 
 import math
@@ -11,20 +11,23 @@ import pandas as pd
 from plimsoll.analysis import paper_tests
 from plimsoll.analysis.blocks import ROUNDING
 
-# A value this many scaled median deviations from its cell's median is called an outlier (Iglewicz and Hoaglin 1993).
+# A value that is this many scaled median deviations from its cell's median is an outlier (Iglewicz and Hoaglin 1993).
 FAR = 3.5
 # Fewer values of a cell say nothing about its modes.
 ENOUGH = 10
-# A slope whose interval reaches from one end to so many times as much says nothing.
+# A slope says nothing if the upper end of its interval is more than this many times the lower end.
 WIDEST = 10.0
 # Bimodality coefficient of the uniform distribution: above it, two modes are likely (Pfister and others 2013).
 UNIFORM = 5 / 9
 
 
 def describe(observations: pd.DataFrame, factors: list[str]) -> list[dict]:
-    """One row per metric; `factors` tell cells apart. A row has the drift per hour (a fraction) with its 95 % interval and its
-    Holm-adjusted p, the share of outliers, and how many of the cells with enough runs look bimodal. Censored runs are left out:
-    their values are limits."""
+    """Return one row per metric. `factors` are the columns that tell cells apart.
+
+    A row has the drift per hour (a fraction) with its 95 % interval and its Holm-adjusted p. It also has the share of
+    outliers, and how many of the cells with enough runs look bimodal. Censored runs are left out, because their values
+    are limits.
+    """
     rows = []
     for metric, group in observations[~observations["censored"].astype(bool)].groupby("metric", sort=False):
         logs = np.log(group["value"].astype(float))
@@ -42,8 +45,10 @@ def describe(observations: pd.DataFrame, factors: list[str]) -> list[dict]:
 
 
 def _drift(rest: pd.Series, started: pd.Series) -> dict:
-    """Slope of the values' distance from their cell's mean over time, as a fraction per hour. NaN where the runs are too few to
-    tell."""
+    """Return the slope of the values' distance from their cell's mean over time, as a fraction per hour.
+
+    NaN if the runs are too few to show it.
+    """
     from scipy import stats
 
     nothing = dict.fromkeys(("drift", "drift_low", "drift_high", "drift_p", "drift_p_holm"), float("nan"))

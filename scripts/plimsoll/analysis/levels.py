@@ -1,9 +1,10 @@
 """Variance by level: between sessions, blocks of a session, launches of a block, and values of a launch.
 
-T_i^2 = S_i^2 - S_{i-1}^2 / r_{i-1} is the variance of level i alone (Kalibera and Jones 2013, section 6). S_i^2 is the variance
-of the means of level i around those of level i + 1, and r_i their number there. Numbers may differ: the variance of each mean
-is then carried upwards with its own number (unweighted means; Searle, Casella and McCulloch 1992, section 5.3), which gives the
-same where they do not. Variances are pooled over cells and of logarithms.
+T_i^2 = S_i^2 - S_{i-1}^2 / r_{i-1} is the variance of level i alone (Kalibera and Jones 2013, section 6). S_i^2 is the
+variance of the means of level i around those of level i + 1, and r_i is their number there. These numbers may differ.
+The variance of each mean is then carried upwards with its own number (unweighted means; Searle, Casella and McCulloch
+1992, section 5.3). If the numbers are equal, this gives the same result. Variances are of logarithms and are pooled
+over cells.
 """
 
 import math
@@ -20,18 +21,19 @@ from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.planning import sessions
 
-# From the lowest level to the highest, and the column that numbers it.
+# Levels from the lowest to the highest, each with the column that numbers it.
 LEVELS = {"value": "value_number", "launch": "repetition", "block": "block", "session": "session"}
 COLUMNS = ("level", "degrees", "deviation", "share", "shared", "p")
-# Repetitions where the next level has no variance: as many as anybody makes.
+# Repetitions if the next level has no variance: the most that are practical.
 UNLIMITED = 50
 
 
 class Component(NamedTuple):
-    """What was found of a level.
+    """What was found of one level.
 
-    `variance` is that of the level alone (T_i^2; below 0 by chance), `degrees` are those of S_i^2, and `shared` is the part of
-    `variance` that all cells have in common, which cancels in a comparison. `p` is that of F for no variance at this level.
+    `variance` is that of the level alone (T_i^2; by chance it may be below 0), and `degrees` are the degrees of freedom
+    of S_i^2. `shared` is the part of `variance` that all cells have in common, which cancels in a comparison. `p` is
+    that of the F test that the level has no variance.
     """
 
     level: str
@@ -47,10 +49,10 @@ class Component(NamedTuple):
 
 
 def components(table: pd.DataFrame) -> list[Component]:
-    """Return what is found of each level at which something is repeated, from the lowest.
+    """Return the component of each level at which something is repeated, from the lowest.
 
-    `table` has one row per value, with columns `log`, `cell` and those of LEVELS. A level at which nothing is repeated is part
-    of the next one.
+    `table` has one row per value, with columns `log`, `cell` and those of LEVELS. A level at which nothing is repeated
+    is part of the next one.
     """
     found: list[Component] = []
     rows = table.assign(mean=table["log"], noise=0.0)
@@ -63,7 +65,7 @@ def components(table: pd.DataFrame) -> list[Component]:
         variance = 0.0
         if degrees:
             squares = float((deviation**2).sum()) / degrees
-            # Each parent counts by its degrees of freedom; a mean of `noise` over its parts is what lower levels explain.
+            # Each parent counts by its degrees of freedom. The mean of `noise` over its parts is what lower levels explain.
             inherited = float((rows["noise"] * (size - 1) / size).sum()) / degrees
             variance = squares - inherited
             below = found[-1].degrees if found else 0
@@ -79,11 +81,14 @@ def _means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _shared(rows: pd.DataFrame, deviation: pd.Series, size: pd.Series, keys: list[str]) -> float:
-    """Covariance of two cells in the same unit of a level; NaN where no two cells are in one, as in values and launches."""
+    """Return the covariance of two cells in the same unit of a level.
+
+    NaN if no two cells are in one unit, as for values and launches.
+    """
     if keys[0] not in ("block", "session"):
         return math.nan
     repeated = size > 1
-    # Deviations are from the mean of a cell's own units, of which this takes its part back.
+    # Corrects for the mean of a cell's own units, which contains the unit itself.
     whole = (deviation / np.sqrt(1 - 1 / size.where(repeated)))[repeated]
     units = whole.groupby([rows.loc[repeated, key] for key in keys])
     sums, squares, number = units.sum(), (whole**2).groupby([rows.loc[repeated, key] for key in keys]).sum(), units.size()
@@ -92,7 +97,7 @@ def _shared(rows: pd.DataFrame, deviation: pd.Series, size: pd.Series, keys: lis
 
 
 def of_sessions(study: Study, plan: Plan, results: Path) -> pd.DataFrame:
-    """Return the table of `describe` of all sessions of a study that are not apart from the newest."""
+    """Return the table of `describe` for all sessions of a study that can be put together with the newest."""
     every = sessions.of(results, study["id"])
     used = [one for one in every if one == every[-1] or not sessions.apart(one, every[-1])]
     tables = [collect.table(one.folder / "observations.csv", plan["factors"]).assign(session=one.number) for one in used]
@@ -102,10 +107,11 @@ def of_sessions(study: Study, plan: Plan, results: Path) -> pd.DataFrame:
 
 
 def describe(observations: pd.DataFrame, factors: Sequence[str], kinds: Sequence[str]) -> Iterator[dict]:
-    """Yield one row per metric, kind of cells (their levels of the factors `kinds`) and level, of values above 0.
+    """Yield one row per metric, kind of cells and level, from values above 0 that hit no limit. Counts are left out.
 
-    `observations` may have a column `session`. `deviation` is the relative standard deviation of the level alone, `share` its
-    share of the variance of one value, `shared` the share of its variance that all cells have in common.
+    The kind of a cell is its levels of the factors `kinds`. `observations` may have a column `session`. `deviation` is
+    the relative standard deviation of the level alone, and `share` is its share of the variance of one value. `shared`
+    is the share of the level's variance that all cells have in common.
     """
     usable = observations[~observations["censored"].astype(bool) & (observations["value"] > 0)]
     table = numbered(usable, factors)
@@ -126,7 +132,7 @@ def describe(observations: pd.DataFrame, factors: Sequence[str], kinds: Sequence
 
 
 def numbered(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Observations with `log`, `cell` and the columns of LEVELS. Two members of a cell are two cells here."""
+    """Return observations with `log`, `cell` and the columns of LEVELS. Two members of a cell (`place`) are two cells here."""
     keys = [*factors, *(key for key in ("place",) if key in observations)]
     table = observations.assign(log=np.log(observations["value"].astype(float)), block=blocks.numbers(observations))
     table["session"] = observations.get("session", 1)
@@ -138,8 +144,8 @@ def numbered(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 def optimum(lower: Component, higher: Component, lower_seconds: float, higher_seconds: float) -> int:
     """Return how often a level is repeated within the next one (Kalibera and Jones 2013, equation of section 8).
 
-    r_i = ceil(sqrt(c_{i+1} / c_i * T_i^2 / T_{i+1}^2)), with the seconds c of one repetition of each level and the variances
-    of comparisons; UNLIMITED where the next level has none.
+    r_i = ceil(sqrt(c_{i+1} / c_i * T_i^2 / T_{i+1}^2)), with the seconds c of one repetition of each level and the
+    variances of comparisons. The result is UNLIMITED if the next level has no variance.
     """
     if not higher.own:
         return UNLIMITED

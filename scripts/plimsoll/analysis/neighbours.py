@@ -1,4 +1,4 @@
-"""Which runs may have had neighbours that nobody could see, and what was made from them."""
+"""Runs that may have had neighbours that could not be seen, and the tests that were made from these runs."""
 
 import pandas as pd
 
@@ -6,19 +6,22 @@ from plimsoll.analysis import cell_paths
 
 
 def unseen(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs whose own time could not be told apart from others'."""
-    # Written by an earlier version they do not say: then all could be.
+    """Return the runs whose own processor time could not be distinguished from that of others."""
+    # Tables of earlier versions do not have this column. All times could be distinguished then.
     return runs[runs["neighbours_apart"].astype(str) == "False"] if "neighbours_apart" in runs else runs.head(0)
 
 
 def cells(runs: pd.DataFrame, factors: list[str]) -> set[str]:
-    """The cells of such runs."""
+    """Return the cells of runs whose own time could not be distinguished from that of others."""
     found = unseen(runs)
     return set() if found.empty else set(cell_paths.of_table(found, factors))
 
 
 def marked(tests: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """The tests with a column `neighbours_apart`: it is False where the row's runtime, or its reference's, has such runs."""
+    """Return the tests with a column `neighbours_apart`.
+
+    It is False if the row's runtime, or the runtime of its reference, has runs that could not be distinguished from neighbours.
+    """
     runtimes = set(unseen(runs)["runtime"]) if len(runs) else set()
     references = tests["reference"] if "reference" in tests else [""] * len(tests)
     told = (

@@ -1,27 +1,28 @@
-"""What a machine can show: how much single runs vary, what difference so many of them find, and how long noise lasts."""
+"""What a machine can show: how much single runs vary, which difference a number of runs finds, and how long noise lasts."""
 
 import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
 
-# Blocks for which the smallest difference is told.
+# Numbers of blocks for which the smallest difference is reported.
 BLOCKS = (5, 10, 30)
-# Two runs are so many seconds apart at most, and more than in the group before.
+# Groups of pairs of runs: at most this many seconds apart, and more than in the group before.
 APART = (1.0, 3.0, 10.0, 30.0, 300.0)
-# Fewer pairs of runs say nothing of their correlation.
+# Fewer pairs of runs say nothing about their correlation.
 ENOUGH = 100
-# Below this, noise of two runs has as good as nothing in common.
+# Below this correlation, the noise of two runs has practically nothing in common.
 NOTHING = 0.1
 
 
 def describe(observations: pd.DataFrame, factors: list[str], alpha: float) -> list[dict]:
-    """One row per metric, of the runs that did not hit a limit; `factors` tell cells apart.
+    """Return one row per metric, from the runs that did not hit a limit. `factors` are the columns that tell cells apart.
 
-    `spread` is the standard deviation of a run's logarithm within its cell, pooled over cells; `shows` has, for each number of
-    BLOCKS, the smallest relative difference of two cells that a paired t test finds with a power of 80 %, if noise within a
-    block is independent. `correlations` are those of the noise of two runs by how far apart they are (APART); NaN for too few
-    pairs.
+    `spread` is the standard deviation of a run's logarithm within its cell, pooled over cells, as a relative
+    difference. `shows` has the smallest relative difference of two cells that a paired t test finds with a power of
+    80 %, for each number of BLOCKS. It assumes that noise within a block is independent. `correlations` has the
+    correlation of the noise of two runs by how far apart they are (APART); NaN for too few pairs. Counts, and metrics
+    with values of 0 or less, are left out.
     """
     rows = []
     for metric, group in observations[~observations["censored"].astype(bool)].groupby("metric", sort=False):
@@ -34,7 +35,7 @@ def describe(observations: pd.DataFrame, factors: list[str], alpha: float) -> li
         degrees = len(logs) - cells.ngroups
         if degrees < 1 or not (spread := float(np.sqrt((rest**2).sum() / degrees))):
             continue
-        # What the mean of a cell takes away from each of its values.
+        # Corrects for the mean of the cell, which contains the value itself.
         whole = (rest / np.sqrt(1 - 1 / number.where(number > 1))).dropna()
         rows.append(
             {"metric": metric, "label": group["label"].iloc[0], "runs": len(group), "spread": float(np.expm1(spread))}
@@ -45,7 +46,7 @@ def describe(observations: pd.DataFrame, factors: list[str], alpha: float) -> li
 
 
 def _correlations(rest: pd.Series, started: pd.Series) -> dict[float, float]:
-    """Correlation of the noise of two runs, by the most seconds that they are apart."""
+    """Return the correlation of the noise of two runs, by the largest number of seconds between them."""
     order = np.argsort(started.to_numpy(), kind="stable")
     noise, moments = rest.to_numpy()[order], started.to_numpy()[order]
     variance = float((noise**2).mean()) if len(noise) else 0.0
@@ -62,7 +63,7 @@ def _correlations(rest: pd.Series, started: pd.Series) -> dict[float, float]:
 
 
 def lasts(correlations: dict[float, float]) -> str:
-    """How long noise lasts, in words: until its correlation is below NOTHING."""
+    """Return in words how long noise lasts: until its correlation is below NOTHING. Empty if no correlation is known."""
     known = {most: value for most, value in correlations.items() if value == value}
     if not known:
         return ""

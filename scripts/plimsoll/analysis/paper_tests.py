@@ -7,28 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-# Below this many values Shapiro-Wilk says nothing and no test is done.
+# With fewer values Shapiro-Wilk says nothing, and no test is made.
 SMALLEST = 3
-# What `compare` gives besides the numbers of values and the name of the test.
+# Keys of the result of `compare`, besides the numbers of values and the name of the test.
 QUANTITIES = (
     *("p", "p_exact", "statistic", "mean_a", "mean_b", "sd_a", "sd_b", "shapiro_a", "shapiro_b", "f_test"),
     *("ratio", "ratio_low", "ratio_high", "ratio_of_means", "hedges_g", "superiority"),
 )
 
 
-# scipy.stats, pingouin and statsmodels are imported where they are used: together they take five seconds, and every chart needs
-# the interval of a mean and nothing else of this.
+# scipy.stats, pingouin and statsmodels are imported where they are used. Together they take five seconds to import, and
+# every chart needs the interval of a mean and nothing else from this module.
 
 
 def shapiro(values: np.ndarray) -> float:
-    """p of the Shapiro-Wilk test of normality; NaN for values that are all the same, which have no distribution to test."""
+    """Return p of the Shapiro-Wilk test of normality.
+
+    NaN if all values are the same: they have no distribution to test.
+    """
     from scipy import stats
 
     return float("nan") if np.ptp(values) == 0 else float(stats.shapiro(values).pvalue)
 
 
 def f_test(a: np.ndarray, b: np.ndarray) -> float:
-    """Two-sided p of Fisher's F test of equal variances."""
+    """Return the two-sided p of Fisher's F test of equal variances."""
     from scipy import stats
 
     va, vb = np.var(a, ddof=1), np.var(b, ddof=1)
@@ -39,14 +42,15 @@ def f_test(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """p-values adjusted by Holm's method."""
+    """Return the p-values adjusted by Holm's method."""
     import pingouin
 
     return pingouin.multicomp(list(p), method="holm")[1]
 
 
 def adjust(rows: list[dict], p: str, adjusted: str) -> int:
-    """Put Holm-adjusted p-values into the rows that have a p-value; how many these are."""
+    """Put Holm-adjusted p-values (key `adjusted`) into the rows that have a p-value (key `p`). Return the number of
+    these rows."""
     known = [row for row in rows if np.isfinite(row.get(p, np.nan))]
     if known:
         for row, value in zip(known, holm([row[p] for row in known]), strict=True):
@@ -55,11 +59,12 @@ def adjust(rows: list[dict], p: str, adjusted: str) -> int:
 
 
 def paper_test(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
-    """The test of section 4.3, of two samples of three values or more: its name, statistic and p.
+    """Return name, statistic and p of the test of section 4.3, for two samples of at least three values.
 
-    Shapiro-Wilk on each sample: if one is not normal at `alpha`, Mann-Whitney (normal approximation with continuity
-    correction, which gives the p-values that the paper prints; the exact p is given beside it). Otherwise Fisher's F test:
-    Student's t test for equal variances, Welch's for unequal ones.
+    Shapiro-Wilk tests each sample. If one is not normal at `alpha`, the test is Mann-Whitney's. It uses the normal
+    approximation with continuity correction, which gives the p-values that the paper prints. The exact p is beside it
+    if no values are tied. Otherwise Fisher's F test selects Student's t test for equal variances, or Welch's for
+    unequal ones.
     """
     from scipy import stats
 
@@ -75,11 +80,14 @@ def paper_test(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
 
 
 def compare(a: np.ndarray, b: np.ndarray, alpha: float = 0.05) -> dict:
-    """Test of a difference between two samples as the paper does it (`paper_test`), and how large the difference is.
+    """Return the paper's test of a difference between two samples (`paper_test`), and how large the difference is.
 
-    `ratio` of the geometric means, a over b, with the 95 % interval of Welch's test on the logarithms; `ratio_of_means` of the
-    arithmetic means; Hedges' g; and the probability that a value of a is above one of b. All are NaN where a sample has fewer
-    than three values. Where neither sample varies, as counts may not, only means and ratios are numbers.
+    `ratio` is that of the geometric means, a over b, with the 95 % interval of Welch's test on the logarithms.
+    `ratio_of_means` is that of the arithmetic means, `hedges_g` is Hedges' g, and `superiority` is the probability that
+    a value of a is above one of b.
+
+    All are NaN if a sample has fewer than three values. If neither sample varies, as counts may not, only means,
+    standard deviations and ratios are numbers.
     """
     return dict(_compared(np.asarray(a, float).tobytes(), np.asarray(b, float).tobytes(), alpha))
 
@@ -98,7 +106,7 @@ def _compared(a_bytes: bytes, b_bytes: bytes, alpha: float) -> dict:
     if np.ptp(a) == np.ptp(b) == 0:
         return {**result, "test": "none: nothing varies"}
     with warnings.catch_warnings():
-        # SciPy warns of a sample that does not vary, as counts may not. Its variance is exactly 0 all the same.
+        # SciPy warns if a sample does not vary, as counts may not. Its variance is exactly 0 all the same.
         warnings.simplefilter("ignore", RuntimeWarning)
         low, high = stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval(0.95)
     result.update(paper_test(a, b, alpha))
@@ -112,11 +120,11 @@ def _compared(a_bytes: bytes, b_bytes: bytes, alpha: float) -> dict:
 
 
 def compare_censored(a: np.ndarray, b: np.ndarray, censored_a: np.ndarray, censored_b: np.ndarray) -> dict:
-    """Test of a difference between two samples of times, some of them of runs that hit their limit (`censored_*` marks these).
+    """Return a test of a difference between two samples of times, of which some runs hit their limit (marked by `censored_*`).
 
-    Means and variances of such a sample are not known, but ranks are. The test is Mann-Whitney's, with the runs at their limit
-    tied for the last rank. The means, and `ratio_of_means`, take the limit as the time of such a run: the true mean is at least
-    that.
+    Means and variances of such samples are not known, but ranks are. The test is Mann-Whitney's, with the runs at their
+    limit tied for the last rank. The means and `ratio_of_means` take the limit as the time of such a run: the true mean
+    is at least that.
     """
     from scipy import stats
 
@@ -136,7 +144,7 @@ def compare_censored(a: np.ndarray, b: np.ndarray, censored_a: np.ndarray, censo
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """Interval of Student's t for the mean; (NaN, NaN) for fewer than two values."""
+    """Return the interval of Student's t for the mean; (NaN, NaN) for fewer than two values."""
     values = np.asarray(values, float)
     if len(values) < 2:
         return float("nan"), float("nan")

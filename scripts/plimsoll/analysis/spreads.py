@@ -1,9 +1,10 @@
-"""Spreads of many comparisons together: what they lend to one of few blocks.
+"""Spreads of many comparisons together, and what they lend to one comparison of few blocks.
 
-A comparison of four blocks has a standard deviation of three degrees of freedom. Where those of many comparisons of a metric
-are alike they say more of its spread than its own blocks do. True variances are taken to be distributed as s0^2 d0 / chi2(d0)
-(Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3): d0 is large where they are alike, and small where they are not. The spread of
-a comparison is then that of d0 + d degrees of freedom, and Student's t keeps its level (moderated t). No difference has a say.
+The standard deviation of a comparison of four blocks has three degrees of freedom. If the spreads of many comparisons
+of a metric are alike, they say more about its spread than its own blocks do. True variances are assumed to be
+distributed as s0^2 d0 / chi2(d0) (Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3). d0 is large where they are alike, and
+small where they are not. The spread of a comparison then has d0 + d degrees of freedom, and Student's t keeps its level
+(moderated t). No difference influences this.
 """
 
 import math
@@ -14,25 +15,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-# Spreads of fewer comparisons say nothing of others: they may be alike by chance.
+# Fewer comparisons lend nothing: their spreads may be alike by chance.
 ENOUGH = 20
-# What varies more from one comparison to the next than a prior of so many degrees of freedom says lends no spread: a comparison
-# that is always noisier than the others would be taken for one of them.
+# Fewest degrees of freedom of a prior that is lent. If spreads vary more than that from one comparison to the next, a
+# comparison that is always noisier than the others would be taken for one of them.
 ALIKE = 8.0
-# How much the variances differ is taken from the upper end of its one-sided interval of 80 %, in standard errors.
+# Standard errors from the estimated variation of the variances to the upper end of its one-sided interval of 80 %.
 CAUTION = 0.84
 # More degrees of freedom than these change nothing.
 MOST = 200.0
 
 
 class Spread(NamedTuple):
-    """A standard deviation, and the degrees of freedom with which it is known."""
+    """A standard deviation, and its degrees of freedom."""
 
     deviation: float
     degrees: float
 
     def with_own(self, deviation: float, degrees: float) -> "Spread":
-        """The spread of something of which its own is known too (Smyth 2004, equation 7)."""
+        """Return this spread combined with a comparison's own spread (Smyth 2004, equation 7)."""
         if not self.degrees:
             return Spread(deviation, degrees)
         both = self.degrees + degrees
@@ -43,10 +44,10 @@ UNKNOWN = Spread(math.nan, 0.0)
 
 
 def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
-    """Return s0 and d0 of variances with their degrees of freedom (Smyth 2004, section 6.2); UNKNOWN of fewer than ENOUGH.
+    """Return s0 and d0 of variances with their degrees of freedom (Smyth 2004, section 6.2); UNKNOWN for fewer than ENOUGH.
 
-    log s^2 - psi(d/2) + log(d/2) has the variance psi'(d/2) + psi'(d0/2), which is taken from its upper end (CAUTION): few
-    variances may be alike by chance.
+    log s^2 - psi(d/2) + log(d/2) has the variance psi'(d/2) + psi'(d0/2). It is taken from its upper end (CAUTION),
+    because few variances may be alike by chance.
     """
     s2, half = np.asarray(variances, float), np.asarray(degrees, float) / 2
     used = (s2 > 0) & (half > 0)
@@ -56,14 +57,14 @@ def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
     logs = np.log(s2) - special.psi(half) + np.log(half)
     upper = logs.var(ddof=1) * (1 + CAUTION * math.sqrt(2 / (len(logs) - 1)))
     beyond = float(upper - special.polygamma(1, half).mean())
-    # Nothing is known better than by all of their degrees of freedom.
+    # The prior cannot have more degrees of freedom than all variances together.
     most = min(MOST, float(2 * half.sum()))
     prior = min(most, 2 * _inverse_trigamma(beyond)) if beyond > 0 else most
     return Spread(math.exp((float(logs.mean()) + float(special.psi(prior / 2)) - math.log(prior / 2)) / 2), prior)
 
 
 def _inverse_trigamma(value: float) -> float:
-    """y with psi'(y) = value, by Newton's method on 1 / psi' (Smyth 2004, appendix)."""
+    """Return y with psi'(y) = value, by Newton's method on 1 / psi' (Smyth 2004, appendix)."""
     y = 0.5 + 1 / value
     for _ in range(50):
         trigamma = float(special.polygamma(1, y))
@@ -75,8 +76,11 @@ def _inverse_trigamma(value: float) -> float:
 
 
 class Lent(NamedTuple):
-    """What comparisons like one lend to it: a spread that its own is put together with (`prior`; UNKNOWN where they are not
-    ALIKE), and the mean of all of their variances (`pooled`), whatever its own is."""
+    """What similar comparisons lend to one comparison.
+
+    `prior` is a spread to combine with its own, and UNKNOWN if their spreads are not ALIKE. `pooled` is the mean of all
+    of their variances, whatever its own is.
+    """
 
     prior: Spread
     pooled: Spread
@@ -86,7 +90,7 @@ NOTHING = Lent(UNKNOWN, UNKNOWN)
 
 
 def lent(comparisons: Sequence[Spread]) -> Lent:
-    """Return what comparisons lend to one like them, from their own spreads; NOTHING of fewer than ENOUGH."""
+    """Return what comparisons lend to one like them, from their own spreads; NOTHING for fewer than ENOUGH."""
     variances = [one.deviation**2 for one in comparisons]
     degrees = [one.degrees for one in comparisons]
     prior = fitted(variances, degrees)
@@ -97,8 +101,10 @@ def lent(comparisons: Sequence[Spread]) -> Lent:
 
 
 def of_kinds(comparisons: Iterable[tuple[Hashable, Spread]]) -> dict[Hashable, Lent]:
-    """Return what comparisons of each kind lend to one of them, from (kind, own spread) of each; those of all kinds together
-    where a kind has too few."""
+    """Return what comparisons of each kind lend to one of them, from (kind, own spread) of each comparison.
+
+    If a kind has too few comparisons, those of all kinds together lend.
+    """
     kinds: dict[Hashable, list[Spread]] = {}
     for kind, spread in comparisons:
         kinds.setdefault(kind, []).append(spread)
@@ -107,8 +113,11 @@ def of_kinds(comparisons: Iterable[tuple[Hashable, Spread]]) -> dict[Hashable, L
 
 
 def neighbours(levels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells that differ in one factor, as comparisons do: each cell and the next one of those that are like it
-    in all other factors. `levels` has those of each cell, in one order of the factors."""
+    """Yield pairs of cells that differ in one factor, as comparisons do.
+
+    Each cell is paired with the next one that is like it in all other factors. `levels` has the levels of each cell,
+    all in the same order of the factors.
+    """
     number = max(map(len, levels.values()), default=0)
     for factor in range(number):
         alike: dict[tuple, list[str]] = {}

@@ -1,21 +1,24 @@
-"""What the values of one view come to: the summary statistics of jha2021 (section 5)."""
+"""Summary statistics of the values of one view, as in jha2021 (section 5)."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-# The trimmed mean is of the values from the 10th to the 90th percentile.
+# Percentiles between which values count in the trimmed mean.
 TRIMMED = (10, 90)
 SUMMARY = ("n", "mean", "trimmed_mean", "median", "maximum", "minimum", "sd", "cv")
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
-    """n, mean, trimmed mean (of the values between the 10th and the 90th percentile), median, maximum, minimum, standard
-    deviation (n - 1) and coefficient of variation; NaN where there are too few values. ValueError for none at all."""
+    """Return n, mean, trimmed mean, median, maximum, minimum, standard deviation (n - 1) and coefficient of variation.
+
+    The trimmed mean is that of the values between the 10th and the 90th percentile. A statistic is NaN if there are too
+    few values. Raises ValueError if there are no values at all.
+    """
     numbers = np.asarray(values, float)
     if not len(numbers):
         raise ValueError("there is nothing to summarise")
-    # Of two values neither is an extreme, and none would be left.
+    # Two values are not trimmed, because no value would be left.
     low, high = np.percentile(numbers, TRIMMED) if len(numbers) > 2 else (numbers.min(), numbers.max())
     deviation = numbers.std(ddof=1) if len(numbers) > 1 else float("nan")
     return {

@@ -1,4 +1,4 @@
-"""Tables of a study: its design says which kinds there are (`tables.KINDS`), and what each is made from."""
+"""Tables of a study. Its design defines the kinds of tables (`tables.KINDS`) and what each kind is made from."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +10,18 @@ from plimsoll import documents, paths
 from plimsoll.interchange import Host, Image
 from plimsoll.measuring import planned
 
-# What the descriptions hold that a table may be made from.
+# Descriptions that a table may be made from, with the type of their content.
 KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
 ANEW = "delete it, and start the workflow again, which makes it anew"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A table that is asked for: `name` in the `study`'s `tables`, and the files that it may be made from.
+    """A requested table: `name` in the `study`'s `tables`, and the files that it may be made from.
 
-    `folder` holds the study's plan and records. `image`, `host` and `environments` are descriptions in JSON; one that the kind
-    of table does not need may be None. `runs` is the list of all runs of the study, if there is one.
+    `folder` holds the study's plan and records. `image`, `host` and `environments` are descriptions in JSON. A
+    description that the kind of table does not need may be None. `runs` is the list of all runs of the study, if there
+    is one.
     """
 
     study: dict
@@ -33,7 +34,7 @@ class Asked:
 
     @property
     def table(self) -> dict:
-        """What the study says of the table."""
+        """The table's entry in the study."""
         return self.study["tables"][self.name]
 
     @cached_property
@@ -42,38 +43,38 @@ class Asked:
         return planned.read(self.folder / "plan.json", self.study.design.factors)
 
     def read(self, name: str) -> dict:
-        """One of the descriptions: `image`, `host` or `environments`."""
+        """Return one of the descriptions: `image`, `host` or `environments`."""
         return documents.read(getattr(self, name), KINDS[name], ANEW)
 
     def observations(self):
-        """What was observed in the runs that the table is made from, as a DataFrame."""
-        from plimsoll.analysis import collect  # here, as below
+        """Return what was observed in the runs that the table is made from, as a DataFrame."""
+        from plimsoll.analysis import collect  # here: see `printed`
         from plimsoll.planning import availability
 
         runs = availability.runs(self.plan, self.study, self.name)
         return collect.collect_some(self.folder / "runs", self.plan, self.study, runs, self.runs)[0]
 
     def printed(self, **options):
-        """The paper's table (config/reference), as a DataFrame."""
-        import pandas as pd  # here, because planning asks for kinds of tables too
+        """Return the paper's table (config/reference) as a DataFrame. `options` are those of pandas.read_csv."""
+        import pandas as pd  # here: planning imports the kinds of tables and needs no pandas
 
         return pd.read_csv(paths.REFERENCE / f"{self.table['reference']}.csv", **options)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of table: what makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
+    """A kind of table: the function that makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
 
     make: Callable[[Asked], Any]
     needs: frozenset[str]
 
 
 def of_runs(study: dict) -> dict[str, dict]:
-    """The study's tables that are made from runs."""
+    """Return the study's tables that are made from runs, by name."""
     kinds = study.design.tables.KINDS
     return {name: table for name, table in study.get("tables", {}).items() if "runs" in kinds[table["kind"]].needs}
 
 
 def make(asked: Asked):
-    """The table that is asked for, as a DataFrame."""
+    """Return a requested table as a DataFrame."""
     return asked.study.design.tables.KINDS[asked.table["kind"]].make(asked)

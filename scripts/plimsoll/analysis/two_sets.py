@@ -1,9 +1,9 @@
-"""Two sets of results of the same cells: by how much each metric differs, with an answer to whether it does.
+"""Comparison of two result sets with the same cells: by how much each metric differs, with an answer to whether it does.
 
-The blocks of two sets have nothing in common, so a cell's difference is Welch's: of the means of the blocks' logarithms. But
-two days of one machine differ by more than their blocks tell. A session is a level above blocks, and its part of the variance
-stands beside that of the blocks: at first a share of the blocks' variance, as it was between sessions of machines that nobody
-had changed (docs/compare.md), and the more sessions a set has of its own, the more what these say. Pure.
+The blocks of two sets have nothing in common. A cell's difference is therefore Welch's: of the means of the blocks'
+logarithms. But two days of one machine differ by more than their blocks show. A session is a level above blocks, so its
+part of the variance is added to that of the blocks. First this is a share of the blocks' variance, as found between
+sessions of machines that were not changed (docs/compare.md). The more sessions a set has, the more these count. Pure.
 """
 
 import math
@@ -19,13 +19,14 @@ from plimsoll.analysis import blocks, paper_tests
 from plimsoll.analysis.blocks import MOST, POWER, ROUNDING, SMALLEST
 
 ALIKE, BETTER, WORSE, DIFFERENT, UNDECIDED = "alike", "better", "worse", "different", "undecided"
-# However many blocks a session has, it tells no more than so many would if each were of another day: the variance between
-# sessions is that between blocks over this. It is taken as if it were known from so many sessions.
+# A session says no more than this many blocks of different days would, however many blocks it has. So the variance
+# between sessions is that between blocks divided by this number. It counts as if it were known from SESSION_DEGREES
+# sessions.
 SESSION_BLOCKS, SESSION_DEGREES = 6.0, 8.0
-# More sessions than this are never foretold.
+# Largest number of sessions that is ever recommended.
 MOST_SESSIONS = 100
 HIGHER = "higher"
-# No p is 0.
+# Smallest p: it is never 0.
 TINY = 1e-300
 COLUMNS = (
     *("metric", "cell", "cells", "better", "blocks_a", "blocks_b", "sessions_a", "sessions_b", "mean_a", "mean_b"),
@@ -43,8 +44,11 @@ WELCH, RANKS, SAME, TOO_FEW, NO_RATIO = (
 
 @dataclass(frozen=True)
 class Terms:
-    """What is asked: within which relative difference two sets are alike, the level, and how many blocks a session is worth at
-    most (infinitely many: nothing is said beyond the sessions that were measured)."""
+    """Terms of a comparison.
+
+    Two sets are alike within the relative difference `margin`. `alpha` is the level. `session_blocks` is how many
+    blocks a session is worth at most. If it is infinite, the answer is only about the sessions that were measured.
+    """
 
     margin: float = 0.05
     alpha: float = 0.05
@@ -55,7 +59,8 @@ USUAL = Terms()
 
 
 class Values(NamedTuple):
-    """One value per cell, session and block, with its logarithm (NaN of what has none); cells and the others are numbers."""
+    """One value per cell, session and block, with its logarithm (NaN if it has none). Cells, sessions and blocks are
+    numbers."""
 
     cell: np.ndarray
     session: np.ndarray
@@ -65,13 +70,16 @@ class Values(NamedTuple):
     censored: np.ndarray
 
     def of(self, chosen: np.ndarray) -> "Values":
-        """Those of the values that are chosen."""
+        """Return the values that are `chosen` (a mask)."""
         return Values(*(column[chosen] for column in self))
 
 
 class Side(NamedTuple):
-    """What a set says of a cell or of an average over cells, on logarithms: the `mean`, its variance as the blocks tell it
-    (`error`) with its degrees of freedom, and how many blocks and sessions it has."""
+    """What a set says of a cell, or of an average over cells, on logarithms.
+
+    It has the `mean`, the variance of the mean from the blocks (`error`) with its `degrees` of freedom, and the numbers
+    of `blocks` and `sessions`.
+    """
 
     mean: float
     error: float
@@ -81,24 +89,28 @@ class Side(NamedTuple):
 
 
 class Between(NamedTuple):
-    """The variance between sessions of a metric, and the degrees of freedom with which it is known."""
+    """The variance between sessions of a metric, and its degrees of freedom."""
 
     variance: float
     degrees: float
 
 
 def compare(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int = 1) -> pd.DataFrame:
-    """One row per metric and cell that both tables have, with COLUMNS.
+    """Return one row per metric and cell that both tables have, with COLUMNS.
 
-    The tables have `metric`, `cell`, `block`, `value` and `better` (higher or lower), and perhaps `session` and `censored`
-    (whether the value is a limit that a run hit). Several values of a block stand for their mean.
+    The tables have `metric`, `cell`, `block`, `value` and `better` (higher or lower). They may have `session` and
+    `censored` (whether the value is a limit that a run hit). Several values of a block are replaced by their mean.
 
-    `ratio` is that of b to a, of geometric means, with its 95 % interval; `half_a` and `half_b` are half the intervals of the
-    means, relative to them. `p` is for a difference, `p_alike` for one within the margin (two one-sided tests); both are
-    adjusted by Holm's method for the rows of the table, and for the number of `tables` of one comparison. `answer` is one of
-    the four; a cell that differs by less than the margin is alike, even if its difference is not chance. `note` says in words
-    what is unusual. Of an undecided row, `blocks_needed` is how many blocks a side would decide it with a power of 80 %, and
-    `sessions_needed` how many sessions of as many blocks as now, if both are what they seem to be; missing if none would.
+    `ratio` is that of b to a, of geometric means, with its 95 % interval. `half_a` and `half_b` are half the intervals
+    of the means, relative to the means. `p` is for a difference, and `p_alike` for a difference within the margin (two
+    one-sided tests). Both are adjusted by Holm's method for the rows of the table, and for the number of `tables` of
+    one comparison.
+
+    `answer` is alike, better, worse or undecided. A cell that is shown to differ by less than the margin is alike, even
+    if its difference is significant. `note` says in words what is unusual. For an undecided row, `blocks_needed` is the
+    number of blocks of a side that would decide it with a power of 80 %. `sessions_needed` is the number of sessions,
+    each with as many blocks as now. Both assume that difference and variance are as measured, and are missing if no
+    number would decide.
     """
     tables_of = [_prepared(table) for table in (a, b)]
     shared = set.intersection(*(_cells(table) for table in tables_of))
@@ -106,11 +118,13 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int 
 
 
 def averages(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int = 1, least: int = 2) -> pd.DataFrame:
-    """One row per metric and `group`, a further column of both tables, with COLUMNS: the geometric mean over the cells that
-    both have, of groups that have at `least` so many. `cell` is the group's name, `cells` their number.
+    """Return one row per metric and `group`, with COLUMNS: the geometric mean over the cells that both tables have.
 
-    The variance of an average is that of what blocks have in common, whatever cells each of them has. All of the variance
-    between sessions is taken to be common to the cells.
+    `group` is a further column of both tables. Groups with fewer than `least` cells are left out. `cell` is the name of
+    the group, and `cells` is the number of its cells.
+
+    The variance of an average contains what the cells of a block have in common, whatever cells each block has. All of
+    the variance between sessions is assumed to be common to the cells.
     """
     tables_of = [_prepared(table) for table in (a, b)]
     shared = set.intersection(*(_whole(table) for table in tables_of))
@@ -118,7 +132,7 @@ def averages(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int
 
 
 def _prepared(table: pd.DataFrame) -> pd.DataFrame:
-    """One value per metric, cell, session and block, with its logarithm `log`."""
+    """Return one value per metric, cell, session and block, with its logarithm `log`."""
     filled = table.assign(**{name: value for name, value in (("session", 1), ("censored", False)) if name not in table})
     keys = ["metric", "cell", "session", "block"]
     how = {"value": ("value", "mean"), "censored": ("censored", "any"), "better": ("better", "first")}
@@ -137,7 +151,7 @@ def _only(table: pd.DataFrame, cells: set[tuple[str, str]]) -> pd.DataFrame:
 
 
 def _whole(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Metrics and cells that an average can have: enough blocks in every session, and a logarithm in each."""
+    """Return the metrics and cells that an average can have: enough blocks in every session, and a logarithm in each."""
     sessions = table["session"].nunique()
     return {key for key, values in _split(table, "cell").items() if _complete(values, sessions)}
 
@@ -150,7 +164,7 @@ def _complete(values: Values, sessions: int) -> bool:
 
 
 def _split(table: pd.DataFrame, by: str) -> dict[tuple[str, str], Values]:
-    """The values of a prepared table, by metric and another column."""
+    """Return the values of a prepared table, by the metric and the column `by`."""
     if table.empty:
         return {}
     codes, keys = pd.factorize(pd.MultiIndex.from_frame(table[["metric", by]]))
@@ -163,7 +177,7 @@ def _split(table: pd.DataFrame, by: str) -> dict[tuple[str, str], Values]:
 
 
 def _rows(pair: list[pd.DataFrame], by: str, least: int, terms: Terms, tables: int) -> pd.DataFrame:
-    """One row per metric and what the tables are split `by`."""
+    """Return one row per metric and value of the column `by`, without those that have fewer than `least` cells."""
     of_a, of_b = (_split(table, by) for table in pair)
     metrics = [{key[0]: values for key, values in _split(table.assign(all=""), "all").items()} for table in pair]
     spread = {metric: between([of_set[metric] for of_set in metrics], terms.session_blocks) for metric in metrics[0]}
@@ -178,13 +192,16 @@ def _rows(pair: list[pd.DataFrame], by: str, least: int, terms: Terms, tables: i
 
 
 def between(sets: Sequence[Values], session_blocks: float = SESSION_BLOCKS) -> Between:
-    """The variance between sessions of one metric, from the values of all cells of one or several sets (`between_sessions`)."""
+    """Return the variance between sessions of one metric, from all cells of one or several sets (`between_sessions`)."""
     return between_sessions([_spreads(one.of(np.isfinite(one.log) & ~one.censored)) for one in sets], session_blocks)
 
 
 class Spreads(NamedTuple):
-    """One value for each cell and session of a set: the cell (a number), and of its blocks' values, on the scale of the test,
-    the mean, the squares about it (their variance times its degrees of freedom), how many there are, and these degrees."""
+    """Mean and spread of each cell and session of a set, from the values of its blocks on the scale of the test.
+
+    `cell` is a number, `mean` the mean, and `squares` the sum of squares about it (variance times degrees of freedom).
+    `number` is the number of values, with their `degrees` of freedom.
+    """
 
     cell: np.ndarray
     mean: np.ndarray
@@ -194,17 +211,17 @@ class Spreads(NamedTuple):
 
 
 def between_sessions(sets: Sequence[Spreads], session_blocks: float = SESSION_BLOCKS) -> Between:
-    """The variance between sessions, from all cells of one or several sets.
+    """Return the variance between sessions, from all cells of one or several sets.
 
-    Beforehand it is the blocks' variance over `session_blocks`, the share as if known from SESSION_DEGREES sessions. Sets that
-    have several sessions add what these show, with the degrees of freedom of their sessions and not of their cells: what a
-    session does it does to all of them.
+    The prior is the blocks' variance divided by `session_blocks`, a share that counts as known from SESSION_DEGREES
+    sessions. Sets of several sessions add what they show, with the degrees of freedom of their sessions and not of
+    their cells: a session affects all cells. If `session_blocks` is infinite, the variance is 0.
     """
     degrees = sum(float(each.degrees.sum()) for each in sets)
     if not degrees or math.isinf(session_blocks):
         return Between(0.0, SESSION_DEGREES)
     within = sum(float(each.squares.sum()) for each in sets) / degrees
-    # It is a product of two numbers that are each known so well: the share, and the blocks' variance.
+    # The prior is a product of two numbers, of which each is known with limited precision: the share, and the blocks' variance.
     known = 1 / (1 / SESSION_DEGREES + 1 / degrees)
     total = known * within / session_blocks
     for each in sets:
@@ -223,8 +240,10 @@ def _spreads(values: Values) -> Spreads:
 
 
 def _seen(spreads: Spreads, within: float) -> tuple[float, int]:
-    """(variance between the sessions of a set, degrees of freedom): of the sessions' means, less what their blocks make of
-    it."""
+    """Return (variance between the sessions of a set, degrees of freedom).
+
+    It is the variance of the sessions' means, less the part that their blocks explain.
+    """
     each = np.unique(spreads.cell, return_inverse=True)[1]
     number = np.bincount(each)
     free = int((number - 1).sum())
@@ -237,26 +256,28 @@ def _seen(spreads: Spreads, within: float) -> tuple[float, int]:
 
 
 def side(values: Values) -> Side | None:
-    """What a set says of a cell, or of an average over the cells that the values are of. None where some session has fewer than
-    SMALLEST blocks.
+    """Return what a set says of a cell, or of an average over the cells that the values are of.
 
-    An average's variance is that of the sums over a block of what each value adds to the mean: it keeps what the values of a
-    block have in common, and for one cell it is the variance of its values over their number.
+    None if a session has fewer than SMALLEST blocks. The variance of an average is that of the sums over a block of
+    what each value adds to the mean. So it contains what the values of a block have in common. For one cell it is the
+    variance of its values divided by their number.
     """
     found = [_session(values.of(values.session == one)) for one in np.unique(values.session)]
     return None if not found or any(one is None for one in found) else of_sessions(found)
 
 
 def of_sessions(found: Sequence[tuple[float, float, int, int]]) -> Side:
-    """What the sessions of a set say together: the mean of theirs. Of each (mean, variance of the mean, blocks, degrees of
-    freedom of the variance)."""
+    """Return what the sessions of a set say together: the mean of their means.
+
+    `found` has (mean, variance of the mean, blocks, degrees of freedom of the variance) of each session.
+    """
     means, errors, numbers, degrees = zip(*found, strict=True)
     number = len(found)
     return Side(float(np.mean(means)), float(sum(errors)) / number**2, float(sum(degrees)), int(sum(numbers)), number)
 
 
 def _session(values: Values) -> tuple[float, float, int, int] | None:
-    """(mean, variance of the mean, blocks, degrees of freedom) of one session."""
+    """Return (mean, variance of the mean, blocks, degrees of freedom) of one session; None for fewer than SMALLEST blocks."""
     (_, cell), (_, block) = (np.unique(column, return_inverse=True) for column in (values.cell, values.block))
     number = np.bincount(cell)
     means = np.bincount(cell, values.log) / number
@@ -269,8 +290,10 @@ def _session(values: Values) -> tuple[float, float, int, int] | None:
 
 
 def difference(a: Side, b: Side, between: Between) -> blocks.Mean:
-    """The difference of two sides (b less a) with its standard error and degrees of freedom (Welch and Satterthwaite, with the
-    variance between sessions as one part more)."""
+    """Return the difference of two sides (b less a) with its standard error and degrees of freedom (Welch and Satterthwaite).
+
+    The variance between sessions is one more part of the variance.
+    """
     parts = [(a.error, a.degrees), (b.error, b.degrees), (_apart(a, b, between), between.degrees)]
     variance = sum(part for part, _ in parts)
     spread = sum(part**2 / degrees for part, degrees in parts)
@@ -278,12 +301,12 @@ def difference(a: Side, b: Side, between: Between) -> blocks.Mean:
 
 
 def _apart(a: Side, b: Side, between: Between) -> float:
-    """The part of a difference's variance that is between sessions."""
+    """Return the part of a difference's variance that is between sessions."""
     return between.variance * (1 / a.sessions + 1 / b.sessions)
 
 
 def _row(a: Values, b: Values, between: Between, terms: Terms) -> dict:
-    """The columns of a row from its numbers of blocks on, before p is adjusted."""
+    """Return the columns of a row from its numbers of blocks on, before p is adjusted."""
     counted = {**_counted(a, "a"), **_counted(b, "b")}
     if a.censored.any() or b.censored.any():
         return counted | _at_limit(a, b)
@@ -301,18 +324,18 @@ def _counted(values: Values, which: str) -> dict[str, int]:
 
 
 def _means(a: Values, b: Values) -> dict:
-    """Geometric means and their ratio, of which nothing can be said."""
+    """Return geometric means and their ratio, without an interval."""
     mean_a, mean_b = (float(np.exp(values.log.mean())) for values in (a, b))
     return {"mean_a": mean_a, "mean_b": mean_b, "ratio": mean_b / mean_a}
 
 
 def _distinct(of_a: int, of_b: int) -> float:
-    """Two-sided p of ranks where all values of one side lie beyond all of the other: there is no smaller one."""
+    """Return the smallest two-sided p of ranks: all values of one side lie beyond all values of the other."""
     return 2 / math.comb(of_a + of_b, of_a)
 
 
 def _ratios(a: Side, b: Side, compared: dict) -> dict:
-    """What was compared on logarithms, as means and their ratio."""
+    """Return a comparison on logarithms, as means and their ratio."""
     told = {"ratio": "difference", "low": "low", "high": "high"}
     return {
         **compared,
@@ -322,8 +345,10 @@ def _ratios(a: Side, b: Side, compared: dict) -> dict:
 
 
 def of_sides(a: Side, b: Side, between: Between, margin: float, alpha: float) -> dict:
-    """What two sets say of the same thing, on the scale of its test, before p is adjusted (`answered`): the `difference` (b
-    less a) with its 95 % interval, and p for one and for one within the `margin`."""
+    """Return what two sets say of the same thing, on the scale of its test, before p is adjusted (`answered`).
+
+    It has the `difference` (b less a) with its 95 % interval, p for a difference, and p for a difference within the `margin`.
+    """
     found = difference(a, b, between)
     row = {
         "difference": found.mean,
@@ -343,19 +368,20 @@ def of_sides(a: Side, b: Side, between: Between, margin: float, alpha: float) ->
 
 
 def _half(of: Side) -> float:
-    """Half of the 95 % interval of a mean as its blocks tell it, relative to the mean."""
+    """Return half of the 95 % interval of a mean, from its blocks, relative to the mean."""
     return float(np.expm1(special.stdtrit(of.degrees, 0.975) * math.sqrt(of.error)))
 
 
 def _constant(mean: float, by_ranks: float) -> dict:
-    """What varies nowhere: the same on both sides without a test, or as different as ranks can tell."""
+    """Return the result for values that do not vary: alike without a test if both sides are equal, otherwise a test of
+    ranks."""
     if abs(mean) < ROUNDING:
         return {"test": SAME, "note": "the same in every run", "answer": ALIKE, "low": 0.0, "high": 0.0}
     return {"test": RANKS, "p": by_ranks, "note": "no run of either side varies, so that only ranks can be compared"}
 
 
 def _at_limit(a: Values, b: Values) -> dict:
-    """Sides with runs that hit their limit, of which only ranks are known."""
+    """Return the result for sides with runs that hit their limit, of which only ranks are known."""
     told = [f"{int(values.censored.sum())} of {len(values.censored)}" for values in (a, b)]
     found = paper_tests.compare_censored(a.value, b.value, a.censored, b.censored)
     note = f"runs at their limit: {told[0]} in A, {told[1]} in B"
@@ -372,8 +398,10 @@ def _at_limit(a: Values, b: Values) -> dict:
 
 
 def answered(rows: list[dict], terms: Terms, tables: int, changed: Callable[[dict], str]) -> list[dict]:
-    """The rows, with p adjusted for their number and that of the `tables` of one comparison, and with an `answer`: ALIKE,
-    UNDECIDED (with what would decide it), or what `changed` calls a row that is significantly different."""
+    """Return the rows with an `answer`, and with p adjusted for their number and for the `tables` of one comparison.
+
+    The answer is ALIKE, UNDECIDED (with what would decide it), or the result of `changed` for a significantly different row.
+    """
     tested = max(paper_tests.adjust(rows, p, f"{p}_holm") for p in ("p", "p_alike"))
     for row in rows:
         for p in ("p_holm", "p_alike_holm"):
@@ -394,12 +422,12 @@ def _answer(row: dict, alpha: float, changed: Callable[[dict], str]) -> str:
 
 
 def _direction(row: dict) -> str:
-    """Whether a ratio is a change for the better, by the direction of its metric."""
+    """Return whether a ratio is BETTER or WORSE, by the direction of its metric."""
     return BETTER if (row["ratio"] > 1) == (row["better"] == HIGHER) else WORSE
 
 
 def _needed(a: Side, b: Side, between: Between, margin: float, level: float) -> dict:
-    """Blocks of a side in one session, or sessions with as many blocks as now, that would decide a row at a level."""
+    """Return the blocks of a side in one session, or the sessions with as many blocks as now, that decide a row at a level."""
     now = min(a.blocks / a.sessions, b.blocks / b.sessions)
 
     def blocks_do(number: int) -> bool:
@@ -416,14 +444,14 @@ def _needed(a: Side, b: Side, between: Between, margin: float, level: float) -> 
 
 
 def _scaled(of: Side, blocks_times: float, sessions_times: float) -> Side:
-    """A side with so many times the blocks, in so many times the sessions."""
+    """Return a side with `blocks_times` as many blocks, in `sessions_times` as many sessions."""
     number = of.blocks * blocks_times
     sessions = of.sessions * sessions_times
     return Side(of.mean, of.error / blocks_times, max(1.0, number - sessions), round(number), sessions)
 
 
 def _decides(a: Side, b: Side, between: Between, margin: float, level: float) -> bool:
-    """Whether a test at a level would show a difference of this size, or that it is within the margin, with a power of 80 %."""
+    """Return whether a test at a level would show this difference, or that it is within the margin, with a power of 80 %."""
     found = difference(a, b, between)
     size = abs(found.mean)
     ahead = special.stdtrit(found.degrees, POWER)
@@ -434,7 +462,10 @@ def _decides(a: Side, b: Side, between: Between, margin: float, level: float) ->
 
 
 def _smallest(does: Callable[[int], bool], least: int, most: int) -> float:
-    """The smallest number from `least` to `most` that does; NaN if none does. What a number does a larger one does too."""
+    """Return the smallest number from `least` to `most` for which `does` is true; NaN if it is true for no number.
+
+    If `does` is true for a number, it must be true for all larger ones.
+    """
     if not does(most):
         return math.nan
     while least < most:

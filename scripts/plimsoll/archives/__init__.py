@@ -1,1 +1,1 @@
-"""Results that travel: all that was measured in one zip file, from which everything else is made again (docs/archives.md)."""
+"""Archives: all measurements of studies in one zip file, from which everything else can be made again (docs/archives.md)."""

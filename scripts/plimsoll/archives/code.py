@@ -1,4 +1,4 @@
-"""Which code made an archive: another may make something else of the same records."""
+"""Identity of the code that made an archive. Another version may make other results from the same records."""
 
 import hashlib
 from importlib.metadata import version
@@ -6,12 +6,12 @@ from importlib.metadata import version
 from plimsoll import paths
 from plimsoll.archives import writing
 
-# What decides what is made of records.
+# Files that decide what is made from records.
 CODE = ("scripts/plimsoll/**/*.py", "scripts/plimsoll/**/*.j2", "notebooks/*.ipynb", "requirements.lock")
 
 
 def made_by() -> dict[str, str]:
-    """The `version` of this project, and a checksum of its `code`."""
+    """Return the project's `version`, and a checksum of its `code`."""
     digest = hashlib.sha256()
     for path in sorted(path for pattern in CODE for path in paths.PROJECT.glob(pattern)):
         digest.update(f"{path.relative_to(paths.PROJECT)}\0{writing.stated(path).sha256}\0".encode())

@@ -1,7 +1,7 @@
-"""An archive as programs know it that read RO-Crates: a Workflow Run RO-Crate with an action for each cell.
+"""Describe an archive as a Workflow Run RO-Crate, for programs that read RO-Crates. It has an action for each cell.
 
-https://w3id.org/ro/wfrun/workflow/0.5 says what must be in one. The library only makes the description: its own zip files have
-the moment of their making in them (plimsoll.archives.writing).
+https://w3id.org/ro/wfrun/workflow/0.5 says what a crate must have. The library makes only the description: zip files
+that it writes contain the moment of writing (plimsoll.archives.writing).
 """
 
 import json
@@ -32,7 +32,7 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
 TERMS = "https://w3id.org/ro/terms/workflow-run#"
-# Words of the profiles that RO-Crate 1.1 does not know.
+# Terms of the profiles that RO-Crate 1.1 does not define.
 OWN_TERMS = ("ContainerImage", "DockerImage", "containerImage", "environment", "sha256", "tag")
 COMPLETED, FAILED = (f"http://schema.org/{name}ActionStatus" for name in ("Completed", "Failed"))
 KINDS = {
@@ -46,7 +46,7 @@ KINDS = {
     ".txt": "text/plain",
     ".yaml": "application/yaml",
 }
-# Where the programs that are measured are at home, by the names that the images' versions have.
+# Home pages of the measured programs, by their names in the images' versions.
 HOMES = {
     "Bonnie++": "https://www.coker.com.au/bonnie++/",
     "HPCC": "https://hpcchallenge.org/hpcc/",
@@ -59,7 +59,7 @@ HOMES = {
     "pi": "https://flintlib.org/",
     "sysbench": "https://github.com/akopytov/sysbench",
 }
-# It is for whoever publishes the measurements to say so.
+# Only the publisher of the measurements can license them.
 LICENCE = (
     "What comes with Plimsoll (configuration, recipes, workflow) is under Apache-2.0. "
     "Whoever publishes the measurements says how they may be used."
@@ -67,7 +67,7 @@ LICENCE = (
 
 
 class OfSession(NamedTuple):
-    """A session of a study in an archive: what the study says, the plan, the image that it runs now, and what ran."""
+    """A session of a study in an archive: what the study says, the plan, the description of the image, and what ran."""
 
     study: Study
     plan: Plan
@@ -78,8 +78,12 @@ class OfSession(NamedTuple):
 def described(
     files: Mapping[str, tuple[Stated, str]], folders: list[str], sessions: Mapping[str, OfSession], host: Host
 ) -> str:
-    """The description of an archive, ro-crate-metadata.json, the same for the same contents. `files` are its members that are
-    named one by one, with their roles; of `folders` nothing more is said; `sessions` are by the name of their folder."""
+    """Return the description of an archive, ro-crate-metadata.json. The same contents give the same description.
+
+    - `files`: the members that are named one by one, each with size, checksum and role.
+    - `folders`: folders that are named only as a whole.
+    - `sessions`: the sessions, by the name of their folder.
+    """
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms.update({name: f"{TERMS}{name}" for name in OWN_TERMS})
     cells = [cell for one in sessions.values() for cell in one.ran.values() if cell.begun is not None]
@@ -122,7 +126,7 @@ def _time(seconds: float) -> str:
 
 
 def _entity(crate: ROCrate, identifier: str, kind: str, **properties: object) -> Entity:
-    """A thing that is no file, with its properties: texts, or other things."""
+    """Add an entity that is no file to the crate, with these properties: texts, or other entities."""
     entity = crate.add(ContextEntity(crate, identifier, properties={"@type": kind}))
     for name, value in properties.items():
         entity[name] = value
@@ -130,7 +134,7 @@ def _entity(crate: ROCrate, identifier: str, kind: str, **properties: object) ->
 
 
 def _add_files(crate: ROCrate, files: Mapping[str, tuple[Stated, str]]) -> dict[str, list[File]]:
-    """The files of a crate but the workflow's, by role."""
+    """Add all files except the workflow's to the crate. Return them by role."""
     added: dict[str, list[File]] = {GIVEN: [], MADE: [], ABOUT: []}
     for name, (said, role) in files.items():
         if name != "Snakefile":
@@ -161,7 +165,7 @@ def _workflow(crate: ROCrate, said: Stated) -> Entity:
 
 
 def _machine(crate: ROCrate, host: Host) -> list[Entity]:
-    """What is known of the host, each as a value of its own."""
+    """Return the facts about the host, each as an entity of its own."""
     rows = [line.partition("  ") for line in inventory.table(host).splitlines()]
     values = [
         _entity(crate, f"#host-{number}", "PropertyValue", name=name, value=value.strip())
@@ -172,7 +176,7 @@ def _machine(crate: ROCrate, host: Host) -> list[Entity]:
 
 
 def _asked(crate: ROCrate, sessions: Mapping[str, OfSession]) -> list[Entity]:
-    """What the plans were asked for."""
+    """Return the settings that the plans were made with: profile, seed and repetitions of each session."""
     return [
         _entity(crate, f"#{_short(folder)}-{key}", "PropertyValue", name=f"{_short(folder)}: {key}", value=str(one.plan[key]))
         for folder, one in sessions.items()
@@ -181,7 +185,7 @@ def _asked(crate: ROCrate, sessions: Mapping[str, OfSession]) -> list[Entity]:
 
 
 def _short(folder: str) -> str:
-    """A session for people: its study, and where it is an earlier one its number."""
+    """Return a session's name for people: its study and, for an earlier session, its number."""
     return folder.removeprefix("results/").removeprefix("sessions/")
 
 
@@ -193,7 +197,7 @@ def _action(name: str, begun: float | None, ended: float | None, error: str | No
 
 
 def _actions(crate: ROCrate, folder: str, one: OfSession) -> list[Entity]:
-    """An action for each cell of a session, and for each attempt at it that failed."""
+    """Return an action for each cell of a session, and for each attempt at it that failed."""
     made, name = [], _short(folder)
     files = {"object": [crate.get(f"config/studies/{one.study['id']}.yaml"), crate.get(f"{folder}/plan.json")]}
     files["result"] = [crate.get(records_of(folder))]
@@ -223,10 +227,10 @@ def _of_attempt(failed: Failed) -> str:
 
 
 def _programs(crate: ROCrate, one: OfSession, cell: Cell) -> list[Entity]:
-    """The programs that a cell measures; where that is none, the workflow itself."""
+    """Return the programs that a cell measures, or the workflow itself if it measures no program."""
     planned = one.plan["cells"].get(cell.path)
     names = one.study.design.cells.programs(one.plan, planned) if planned else []
-    # Of an image that was replaced since, nothing more is known.
+    # If the image was replaced since, the versions in it are unknown.
     versions = one.image["versions"] if cell.image and cell.image["id"] == one.image["id"] else {}
     return [_program(crate, name, versions.get(name, "not known")) for name in names] or [crate.mainEntity]
 
@@ -241,7 +245,7 @@ def _program(crate: ROCrate, name: str, number: str) -> Entity:
 
 
 def _image(crate: ROCrate, one: OfSession, cell: Cell) -> Entity | None:
-    """The image whose files ran, unless they ran on bare metal."""
+    """Return the image whose files ran; None for bare metal."""
     planned = one.plan["cells"].get(cell.path)
     if planned is None or cell.image is None:
         return None

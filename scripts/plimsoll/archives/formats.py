@@ -1,8 +1,9 @@
-"""The format of an archive: its number, and how what an older version wrote is read.
+"""The format of an archive: its number, and how older formats are read.
 
-The number is counted up when this version could not read an archive of the version before as it is: when the manifest or the
-records' lines say something else, and also when a schema of a study, of claims or of a profile no longer takes what it took.
-UPGRADES then gets a step from each older format that is still read, and docs/archives.md says which these are.
+The number is increased when this version could not read an archive of the previous version as it is. That happens when
+the manifest or the records' lines change their meaning. It also happens when a schema of a study, of claims or of a
+profile no longer accepts what it did. UPGRADES then gets a step from each older format that can still be read;
+docs/archives.md lists these formats.
 """
 
 from collections.abc import Callable
@@ -11,12 +12,12 @@ from plimsoll.archives.layout import Refused
 from plimsoll.errors import shown
 
 FORMAT = 1
-# By the number of a format: from a manifest of that format to one of the next.
+# By the number of a format: a function from a manifest of that format to one of the next.
 UPGRADES: dict[int, Callable[[dict], dict]] = {}
 
 
 def current(manifest: dict) -> dict:
-    """A manifest of any format that is read, as one of this format. Refused for one that is newer, or too old."""
+    """Return a manifest in this version's format. Raise Refused if its format is newer, or too old to be read."""
     given = manifest.get("format")
     if type(given) is not int or given < 1:
         raise Refused("it does not say in which format it is")

@@ -1,4 +1,4 @@
-"""What goes into an archive of this project's results, and what has to be there first."""
+"""Choose the files for an archive of this project's results, and check that the necessary ones exist."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,14 +17,19 @@ from plimsoll.planning import sessions
 
 
 class Member(NamedTuple):
-    """What a member is made of, and what it is to whoever makes all again: its role (plimsoll.archives.layout)."""
+    """A member of an archive: the `source` of its content, and its `role` when everything is made again
+    (plimsoll.archives.layout)."""
 
     source: Source
     role: str
 
 
 class Measured(NamedTuple):
-    """A session of a study that has records: the name of its folder in an archive, the folder, and whether it is the newest."""
+    """A session of a study that has records.
+
+    `name` is the name of its folder in an archive, `folder` the folder on this machine, and `newest` says whether it is
+    the study's newest session.
+    """
 
     name: str
     study: Study
@@ -33,8 +38,11 @@ class Measured(NamedTuple):
 
 
 def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
-    """Every session of the studies whose newest one has records. PlimsollError if none has, or if what describes the
-    measurements is not there."""
+    """Return every session of the studies that has records and a plan. Studies whose newest session has no records are
+    left out.
+
+    Raise PlimsollError if no study has records, or if a file that describes the measurements is missing.
+    """
     there = {name: study for name, study in studies.items() if record.any_below(results / name)}
     if not there:
         raise PlimsollError(
@@ -56,8 +64,11 @@ def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
 
 
 def plan_of(session: Measured) -> Plan:
-    """The plan of a session. PlimsollError if the newest session's list of runs was made with another one; an earlier session
-    is what it is."""
+    """Return the plan of a session.
+
+    Raise PlimsollError if the newest session's list of runs was made with another plan. An earlier session is taken as
+    it is.
+    """
     folder = session.folder
     plan, runs = planned.read(folder / "plan.json", session.study.design.factors), folder / "runs.csv"
     if session.newest and runs.is_file():
@@ -72,7 +83,7 @@ def plan_of(session: Measured) -> Plan:
 
 
 def another_plan(folder: Path, what: str) -> PlimsollError:
-    """The refusal of a study whose plan was made anew since its records or its tables were."""
+    """Return the error for a study whose plan was made again after its records or its tables."""
     return PlimsollError(
         f"{what}: let make reproduce STUDIES={folder.name} come to its end with the settings that it was measured with, and "
         "archive then."
@@ -80,7 +91,7 @@ def another_plan(folder: Path, what: str) -> PlimsollError:
 
 
 def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Member]:
-    """The members of an archive that are files here, by their names; with the `raw` outputs only if they are wanted."""
+    """Return the members of an archive that are files here, by their names. The `raw` outputs are included only on request."""
     found = dict(_of("config/", paths.CONFIG, OF_CONFIG))
     found |= _of("", paths.PROJECT, OF_PROJECT)
     found |= _of("results/", results, OF_RESULTS)
@@ -98,13 +109,19 @@ def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Memb
 
 
 def _made(study: Study) -> list[str]:
-    """Where a study's figures and tables lie; those that it no longer has may lie there too."""
+    """Return the patterns of a study's figures and tables.
+
+    Files that it no longer has may lie in the same folders, so it names each.
+    """
     tables = [f"tables/{name}.csv" for name in ("tests", *study.get("tables", {}))]
     return [*tables, *(f"figures/{name}.*" for name in study["figures"])]
 
 
 def _of(prefix: str, folder: Path, patterns: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, Member]]:
-    """The files of a folder that match the patterns of a role, with their names; no links, which may lead anywhere."""
+    """Yield (name, member) for the files of a folder that match the patterns of a role.
+
+    Links are left out: they may lead anywhere.
+    """
     for role, of_role in patterns.items():
         for pattern in of_role:
             for path in folder.glob(pattern):

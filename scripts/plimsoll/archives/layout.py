@@ -1,19 +1,21 @@
-"""Where what lies in an archive: the paths that it has in the project, so that an unpacked archive is one's results folder.
+"""Paths of files in an archive. They are the project's own paths, so an unpacked archive is a folder of results.
 
-A member is `given` to the workflow when all is made again, was `made` by it, or is `about` both.
+The role of a member says what it is when everything is made again. It is `given` to the workflow, `made` by it, or
+`about` both.
 """
 
 import re
 from pathlib import PurePosixPath
 
 GIVEN, MADE, ABOUT = "given", "made", "about"
-# What an archive says of itself: to us, to programs that read RO-Crates, to people.
+# Descriptions of an archive: for Plimsoll, for programs that read RO-Crates, and for people.
 MANIFEST, METADATA, README = "archive.json", "ro-crate-metadata.json", "README.md"
-# The records of a session of a study, in its folder (plimsoll.archives.records).
+# File with the records of a session, in its folder (plimsoll.archives.records).
 RECORDS = "records.jsonl"
-# What was made of measurements, and is no table or text.
+# Endings of files that were made from measurements and are no tables or texts.
 DRAWN = (".png", ".pdf", ".html")
-# Files of the configuration, of the project, of its results, and of a study's newest session besides its figures and tables.
+# Files by role: of the configuration, of the project, of its results, and of a study's newest session. Figures and
+# tables are added per study.
 OF_CONFIG = {GIVEN: ("config.yaml", "local.yaml", "studies/*.yaml", "claims/*.yaml", "profiles/*.yaml", "reference/*.csv")}
 OF_PROJECT = {ABOUT: ("Snakefile", "rules/*.smk", "requirements.lock", "LICENSE")}
 OF_RESULTS = {GIVEN: ("host.json",), ABOUT: ("host.txt",)}
@@ -25,15 +27,15 @@ OF_STUDY = {
     ),
     ABOUT: ("complete.txt", "repetitions.json", "precision.csv"),
 }
-# Of an earlier session: what the newest one is set beside.
+# Files of an earlier session, with which the newest one is compared.
 OF_EARLIER = {
     GIVEN: ("plan.json", "system.json", "session.json"),
     MADE: ("observations.csv", "runs.csv", "claims.json", "comparisons.csv", "answer.csv"),
     ABOUT: ("host.json", "host.txt", "complete.txt", "repetitions.json"),
 }
-# What is about the results, and is not made again with them.
+# Files about the results that are not made again with them.
 KEPT = ("host.txt", "repetitions.json")
-# Where what is given may be: where the workflow reads, and never where it writes.
+# Paths that given members may have: where the workflow reads, and never where it writes.
 PLACED = re.compile(
     r"config/(config|local)\.yaml|config/(studies|claims|profiles)/[^/]+\.yaml|config/reference/[^/]+\.csv"
     r"|results/host\.json|results/images/[^/]+\.json"
@@ -42,7 +44,10 @@ PLACED = re.compile(
 
 
 class Refused(Exception):
-    """An archive, or a part of it, that cannot be used; the text is the reason, without the archive's name and a full stop."""
+    """An archive, or a part of it, cannot be used.
+
+    The text is the reason, without the archive's name and without a full stop.
+    """
 
 
 def inside(name: str) -> bool:
@@ -53,10 +58,13 @@ def inside(name: str) -> bool:
 
 
 def records_of(folder: str) -> str:
-    """The member that holds the records of a session, whose folder is results/<study> or below results/sessions/."""
+    """Return the name of the member with a session's records.
+
+    The session's folder is results/<study> or lies below results/sessions/.
+    """
     return f"{folder}/{RECORDS}"
 
 
 def reference(study: str) -> str:
-    """The name of the archive that lies beside a study's reference measurements."""
+    """Return the name of the archive that lies beside a study's reference measurements."""
     return f"reference-{study}.zip"

@@ -1,17 +1,21 @@
-"""An archive as a folder of results, to be read beside others."""
+"""Open an archive as a folder of results, to be compared with others."""
 
 import shutil
 from pathlib import Path
 
 from plimsoll.archives import layout, places, reading
 
-# Below the results of this machine: one folder per archive.
+# Folder in this machine's results that has one folder per archive.
 PLACE = Path("results/compare/archives")
 
 
 def folder_of(path: Path) -> Path:
-    """The folder of results that a path names: itself, or where the archive is unpacked that it names. What was unpacked before
-    is compared with the archive, and unpacked anew unless it is the same. PlimsollError for an archive that cannot be used."""
+    """Return the folder of results for a path: the path itself or, if it names an archive, the folder where that is
+    unpacked.
+
+    A folder that was unpacked before is checked against the archive, and unpacked again if it differs. Raise
+    PlimsollError if the archive cannot be used.
+    """
     if path.suffix != ".zip" or not path.is_file():
         return path
     PLACE.mkdir(parents=True, exist_ok=True)
@@ -26,7 +30,10 @@ def folder_of(path: Path) -> Path:
 
 
 def reference_of(folder: Path) -> Path:
-    """The folder to read in the place of one with a study's results: where its archive is unpacked if reference measurements
-    lie in it, which are tables alone; otherwise itself. PlimsollError for an archive that cannot be used."""
+    """Return the folder to read instead of one with a study's results.
+
+    Reference measurements are only tables and an archive: for them it is the folder where that archive is unpacked. Any
+    other folder is returned as it is. Raise PlimsollError if the archive cannot be used.
+    """
     archive = folder / layout.reference(folder.name)
     return folder_of(archive) / folder.name if archive.is_file() else folder

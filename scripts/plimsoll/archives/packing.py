@@ -1,4 +1,4 @@
-"""From this project's results to an archive."""
+"""Make an archive from this project's results."""
 
 import contextlib
 import json
@@ -22,8 +22,11 @@ from plimsoll.pages import verdict_page
 
 
 class Records(NamedTuple):
-    """The records of a session with its plan: their `lines` in a file, how large their files are (`bytes`), what `ran`, and the
-    planned runs that are `lacking`."""
+    """The records of a session, ready for an archive.
+
+    `lines` is a file with a line per record, `number` how many records there are, and `bytes` the size of their files.
+    `ran` says what ran, and `lacking` has the planned runs without a record.
+    """
 
     plan: Plan
     lines: Source
@@ -41,9 +44,12 @@ def pack(
     drawn: bool = True,
     say: Callable[[str], None] = print,
 ) -> bool:
-    """Put sessions of studies (gathering.measured) into an archive: with the `raw` outputs only if they are wanted, and what is
-    `drawn` (pictures and pages, which can be made again) unless it is not; False if the same archive is there already. `say` is
-    told what lacks. PlimsollError if a plan does not fit, or if the archive cannot be written."""
+    """Put sessions of studies (gathering.measured) into an archive. Return False if the same archive already exists.
+
+    The `raw` outputs are included only on request. With `drawn` false, pictures and pages are left out; they can be
+    made again. `say` is called with a sentence about missing records. Raise PlimsollError if a plan does not fit, or if
+    the archive cannot be written.
+    """
     members = gathering.files(every, results, raw) | _page(every, results)
     with contextlib.ExitStack() as space:
         packed = {one.name: _records(one, space) for one in every}
@@ -60,14 +66,14 @@ def pack(
         described = _described(every, packed, results, said, folders).encode()
         said[METADATA] = writing.stated(described), ABOUT
         first = [(METADATA, described), (MANIFEST, _manifest(every, packed, said, raw))]
-        # What the description names has to be there, also a folder that has files.
+        # Everything that the description names must be a member, even a folder that has files.
         first += [(folder, b"") for folder in folders]
         return writing.write(target, [*first, *((name, member.source) for name, member in sorted(members.items()))])
 
 
 def _records(session: Measured, space: contextlib.ExitStack) -> Records:
     plan = gathering.plan_of(session)
-    # Without a name: nothing is left of it, whatever ends this process.
+    # A file without a name disappears with this process, however it ends.
     lines = space.enter_context(tempfile.TemporaryFile())
     there, size, ran = set(), 0, Ran()
     for packed in records.packed(session.folder / "runs"):
@@ -82,7 +88,7 @@ def _records(session: Measured, space: contextlib.ExitStack) -> Records:
 
 
 def _refuse_stale(packed: records.Packed, plan: Plan, folder: Path) -> None:
-    """PlimsollError for a record whose cell has other parameters in the plan."""
+    """Raise PlimsollError for a record whose cell has other parameters in the plan."""
     cell = plan["cells"].get(packed.path.rpartition("/")[0])
     if cell and packed.record and packed.record.get("fingerprint") != cell.get("fingerprint"):
         record = folder / "runs" / packed.path
@@ -90,8 +96,11 @@ def _refuse_stale(packed: records.Packed, plan: Plan, folder: Path) -> None:
 
 
 def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
-    """The page of verdicts on these studies, and its table; nothing where one of them has no verdicts yet. The page that lies
-    in the results may be about more studies, or fewer."""
+    """Return the page of verdicts on these studies, and its table; empty if one of them has no verdicts yet.
+
+    The page in the results folder cannot be used, because it may be about more or fewer studies. Raise PlimsollError if
+    the verdicts are damaged or of another version.
+    """
     newest: dict[str, Study] = {one.study["id"]: one.study for one in every}
     files = [tuple(results / name / file for file in verdict_page.FILES) for name in newest]
     if not all(path.is_file() for of_study in files for path in of_study):
@@ -108,7 +117,7 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
 
 
 def _report(session: Measured) -> Iterable[tuple[str, Member]]:
-    """The report of a newest session; nothing where there is none yet."""
+    """Yield the report of a newest session, if it exists."""
     report = session.folder / pictures.REPORT
     if session.newest and report.is_file():
         yield f"{session.name}/{pictures.REPORT}", Member(pictures.linked(report), MADE)
@@ -121,7 +130,7 @@ def _described(
     said: Mapping[str, tuple[Stated, str]],
     folders: list[str],
 ) -> str:
-    """The archive as an RO-Crate. Raw outputs are told by their `folders`."""
+    """Return the archive's description as an RO-Crate. Raw outputs appear only as their `folders`."""
     ran = {}
     for one in every:
         image = planned.image(results / f"images/{one.study['image']}.json")

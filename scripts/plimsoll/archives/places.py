@@ -1,4 +1,4 @@
-"""Folders in which archives are unpacked: by one process at a time, and each whole or not at all."""
+"""Unpack archives into folders: one process at a time, and each folder complete or not at all."""
 
 import fcntl
 import shutil
@@ -9,7 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def alone(place: Path) -> Iterator[None]:
-    """Wait until nobody else unpacks in a folder. The lock is the kernel's: a killed holder does not keep it."""
+    """Hold a folder for unpacking; wait while another process holds it.
+
+    A killed process loses the lock, which is the kernel's.
+    """
     with open(place / ".lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -17,8 +20,10 @@ def alone(place: Path) -> Iterator[None]:
 
 @contextmanager
 def whole(folder: Path) -> Iterator[Path]:
-    """A new folder that becomes `folder` in one step when the block has ended well. Nobody else may unpack there: what
-    a killed process left is removed."""
+    """Yield a new folder that becomes `folder` in one step when the block has ended without an exception.
+
+    The caller must hold the place (`alone`), because a killed process's unfinished folder is removed first.
+    """
     new = folder.with_name(".unfinished")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()

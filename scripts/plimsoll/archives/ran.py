@@ -1,4 +1,4 @@
-"""What ran of a study, cell by cell, as far as a description of it says: when, how often, in which image, and what failed."""
+"""What ran of a study, cell by cell, for its description: when, how often, in which image, and what failed."""
 
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ from plimsoll.measuring import staleness, status
 
 
 class Failed(NamedTuple):
-    """An attempt that did not count: a name that no other has, when it was made (seconds since 1970), and why it failed."""
+    """An attempt that did not count: its unique `name`, when it began and ended (seconds since 1970), and why it failed."""
 
     name: str
     begun: float
@@ -21,8 +21,11 @@ class Failed(NamedTuple):
 
 @dataclass
 class Cell:
-    """What ran of a cell, None where no record can be read: `begun` and `ended` are seconds since 1970, `statuses` are those of
-    its runs."""
+    """What ran of a cell.
+
+    `begun` and `ended` are seconds since 1970, and `statuses` are those of its runs. If no record can be read, `image`,
+    `begun` and `ended` have the value None.
+    """
 
     path: str
     image: StageOfImage | None = None
@@ -32,7 +35,7 @@ class Cell:
     failed: list[Failed] = field(default_factory=list)
 
     def add(self, packed: Packed) -> None:
-        """Add a record of the cell."""
+        """Add a record of the cell. One that cannot be read adds only the status of a damaged record."""
         record, name = packed.record, packed.path.removesuffix(".json")
         if record is None or not _is_whole(record):
             self.statuses.append(status.DAMAGED)
@@ -49,7 +52,7 @@ class Cell:
 
     @property
     def counted(self) -> bool:
-        """Whether one of its runs counts."""
+        """Whether at least one of its runs counts."""
         return any(one in status.COUNTED for one in self.statuses)
 
 
@@ -69,6 +72,6 @@ class Ran(dict[str, Cell]):
     """The cells of a study that ran, by path."""
 
     def add(self, packed: Packed) -> None:
-        """Add a record."""
+        """Add a record to its cell."""
         path = PurePosixPath(packed.path).parent.as_posix()
         self.setdefault(path, Cell(path)).add(packed)

@@ -1,7 +1,7 @@
-"""An archive that somebody else may have made: it is checked as a whole before anything of it is used.
+"""Read an archive that may come from another user. The whole archive is checked before any of it is used.
 
-Each member has to be what the manifest says, and nothing is read further than that. What is unpacked has a place where the
-workflow looks for what it is given, and none where it writes.
+Each member must match the manifest, and no member is read beyond its stated size. Members are unpacked only where the
+workflow reads its inputs, never where it writes.
 """
 
 import errno
@@ -24,28 +24,34 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.interchange import Plan
 
-# What an archive says of itself is no longer, and what it holds is no larger than so many times its own size, unless it is
-# small (bytes).
+# Upper limits: the manifest's size (bytes), and the ratio of unpacked to packed size. The ratio does not matter for
+# what is SMALL (bytes).
 LONGEST_MANIFEST, TIMES_ITS_SIZE, SMALL = 64 * 2**20, 1000, 256 * 2**20
 PART_BYTES = 1 << 20
 
 
 class Archive(NamedTuple):
-    """An archive whose members are what its `manifest` says; `identity` tells it from any other."""
+    """An archive whose members match its `manifest`.
+
+    `identity` is the manifest's SHA-256 and distinguishes it from any other archive.
+    """
 
     file: zipfile.ZipFile
     manifest: dict
     identity: str
 
     def members(self, role: str) -> dict[str, dict]:
-        """What the manifest says of the members of a role, by name."""
+        """Return the manifest's entries of the members of a role, by name."""
         return {name: said for name, said in self.manifest["members"].items() if said["role"] == role}
 
 
 @contextmanager
 def opened(source: Path) -> Iterator[Archive]:
-    """An archive, checked. PlimsollError for a file that is none, is damaged, or is of a format that this version does not
-    read; also where that, or a disk that is too small, is found while it is used."""
+    """Yield a checked archive.
+
+    Raise PlimsollError if the file is no archive, is damaged, or has a format that this version does not read. Errors
+    that are found while the archive is used, such as a disk that is too small, raise it too.
+    """
     try:
         with zipfile.ZipFile(source) as file:
             archive = _manifested(file, source)
@@ -58,14 +64,17 @@ def opened(source: Path) -> Iterator[Archive]:
     except Refused as problem:
         raise PlimsollError(f"{source} cannot be used: {problem}.") from problem
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as problem:
-        # Of a damaged archive the place of a member may lie before the file's beginning.
+        # In a damaged archive the place of a member may lie before the file's beginning, which gives EINVAL.
         if isinstance(problem, OSError) and problem.errno != errno.EINVAL:
             raise
         raise PlimsollError(f"{source} is damaged, or no archive: copy it again, or make it again (make archive).") from problem
 
 
 def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
-    """An archive with what it says of itself, in today's format."""
+    """Return an archive with its manifest in the current format.
+
+    Raise Refused if the manifest is missing or of another form.
+    """
     if MANIFEST not in file.namelist():
         raise Refused(f"it has no {MANIFEST}, so that it is none of those that `make archive` makes")
     if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
@@ -83,9 +92,9 @@ def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
 
 
 def _check_members(archive: Archive) -> None:
-    """Refused unless an archive has the members that it says, all that is needed among them, and no others."""
+    """Raise Refused unless an archive has exactly the members that it lists, and all that are needed."""
     listed = archive.manifest["members"]
-    # Folders are no members; who packs an unpacked archive again gets them.
+    # Folders do not count as members: a user who packs an unpacked archive again gets them.
     names = [name for name in archive.file.namelist() if not name.endswith("/") and name != MANIFEST]
     if len(names) != len(set(names)):
         raise Refused("it has a member twice")
@@ -113,14 +122,14 @@ def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None
 
 
 def _check_size(archive: Archive, source: Path) -> None:
-    """Refused for an archive that says to hold more than one of its size can."""
+    """Raise Refused if an archive claims to hold more than one of its size can."""
     unpacked = sum(said["bytes"] for part in ("members", "measured") for said in archive.manifest[part].values())
     if unpacked > max(SMALL, TIMES_ITS_SIZE * source.stat().st_size):
         raise Refused(f"it would take {unpacked / 2**20:.0f} MiB unpacked, which is too much for its size")
 
 
 def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
-    """The content of a member, part by part; Refused where it is not what was written."""
+    """Yield the content of a member, part by part. Raise Refused if it differs from what was written."""
     digest, left = hashlib.sha256(), said["bytes"]
     with file.open(name) as content:
         while left >= 0 and (part := content.read(PART_BYTES)):
@@ -132,9 +141,12 @@ def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
 
 
 def unpack(archive: Archive, folder: Path) -> None:
-    """Write what an archive gives to the workflow into an empty folder, with what is about its results and not made again, and
-    with the records of each session below its runs/. Refused if a plan is none, if a record is not there, or if the disk is too
-    small."""
+    """Unpack an archive into an empty folder: the workflow's inputs, and files about the results that are not made
+    again.
+
+    The records of each session are written below its runs/. Raise Refused if a plan is invalid, a record is missing, or
+    the disk is too small.
+    """
     placed = _placed(archive)
     needed = sum(said["bytes"] for said in (*placed.values(), *archive.manifest["measured"].values()))
     if needed > (free := shutil.disk_usage(folder).free):
@@ -146,8 +158,11 @@ def unpack(archive: Archive, folder: Path) -> None:
 
 
 def unpack_whole(archive: Archive, folder: Path) -> None:
-    """Write all of an archive's results into an empty folder, with what describes their machine: to be read, and not to be
-    worked in. Refused as by `unpack`."""
+    """Unpack all results of an archive into an empty folder, with the description of their machine. The folder is only
+    for reading.
+
+    Raise Refused as `unpack` does.
+    """
     unpack(archive, folder)
     beside = _beside(archive)
     needed = sum(said["bytes"] for said in beside.values())
@@ -158,18 +173,18 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
 
 
 def _placed(archive: Archive) -> dict[str, dict]:
-    """The members that are there before anything is made: what is given to the workflow, and what is about the results and is
-    not made again with them."""
+    """Return the members that exist before anything is made: the workflow's inputs, and files about the results that
+    are not made again."""
     return archive.members(GIVEN) | _about(archive, kept=True)
 
 
 def _beside(archive: Archive) -> dict[str, dict]:
-    """The other members among the results: what was made, and what is about it."""
+    """Return the other members among the results: files that were made, and files about them."""
     return archive.members(MADE) | _about(archive, kept=False)
 
 
 def _about(archive: Archive, *, kept: bool) -> dict[str, dict]:
-    """The members that are about the results, and are kept as they are when these are made again (KEPT), or are not."""
+    """Return the members about the results: with `kept` those that are not made again (KEPT), otherwise the others."""
     about = {name: said for name, said in archive.members(ABOUT).items() if name.startswith("results/")}
     return {name: said for name, said in about.items() if (PurePosixPath(name).name in KEPT) == kept}
 
@@ -198,7 +213,10 @@ def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) ->
 
 
 def _planned(path: Path, study: str) -> list[tuple[str, int]]:
-    """The runs (cell, repetition) of a plan that an archive gave. Refused if it is no plan of the study."""
+    """Return the runs (cell, repetition) of a plan in an unpacked archive.
+
+    Raise Refused if the file is no plan of the study.
+    """
     try:
         plan = documents.of(path, Plan)
     except documents.Misfit as problem:
@@ -222,8 +240,10 @@ def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
 
 
 def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
-    """The first file of a folder that is not what the archive gave, or that it did not give to a place of records, by its path
-    there; None if there is none. `but` are members that are left out."""
+    """Return the path of the first file in a folder that differs from what the archive gave; None if all are the same.
+
+    Records that the archive does not have count as differences too. Members in `but` are left out.
+    """
     for name, said in _placed(archive).items():
         if name not in but and _checksum(folder / name) != said["sha256"]:
             return name
@@ -240,24 +260,28 @@ def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
 
 
 def changed_whole(archive: Archive, folder: Path) -> str | None:
-    """The first file of a folder that is not what `unpack_whole` put there, by its path there; None if there is none."""
+    """Return the path of the first file in a folder that differs from what `unpack_whole` put there; None if all are
+    the same."""
     other = (name for name, said in _beside(archive).items() if _sha256(folder / name) != said["sha256"])
     return changed(archive, folder, set()) or next(other, None)
 
 
 def _sha256(path: Path, content: Callable[[Path], bytes] = Path.read_bytes) -> str | None:
-    """That of a file's content; None if there is none."""
+    """SHA-256 of a file's content, as `content` reads it; None if there is no such file."""
     return hashlib.sha256(content(path)).hexdigest() if path.is_file() else None
 
 
 def _checksum(path: Path) -> str | None:
-    """SHA-256 of a file, as an archive would have it; None if there is none."""
+    """SHA-256 of a file as an archive would hold it (a report without its pictures); None if there is no such file."""
     return _sha256(path, pictures.linked if path.name == pictures.REPORT else Path.read_bytes)
 
 
 def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
-    """What was made when the archive was, by the paths in a folder where all is made anew: (what is the same there, all else).
-    `but` are ends of paths that are left out."""
+    """Compare what was made again in a folder with an archive. Return (paths that have the same content, all other
+    paths).
+
+    Paths with an ending in `but` are left out.
+    """
     same, other = [], []
     for name, said in archive.members(MADE).items():
         if not name.endswith(but):
@@ -266,6 +290,6 @@ def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple
 
 
 def rounded(archive: Archive, folder: Path, tables: list[str]) -> list[str]:
-    """Those of these tables that were made anew in a folder whose numbers are the archive's but for their last digits."""
+    """Return the tables in a folder whose numbers differ from the archive's only in their last digits."""
     there = [name for name in tables if (folder / name).is_file()]
     return [name for name in there if rounding.alike(archive.file.read(name), (folder / name).read_bytes())]

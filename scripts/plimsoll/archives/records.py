@@ -1,12 +1,12 @@
-"""A study's records as one member of an archive: a line of JSON each, in the order of their paths.
+"""A study's records as one member of an archive: a line of JSON per record, in the order of their paths.
 
-A study has hundreds or thousands of records, and each lists the bits of all that was mapped. As members of their own they would
-take several times the room: a zip file compresses each member by itself, and does not see across more than 32 KiB of one. So a
-line can say that a large value is the same as in an earlier record.
+A study has hundreds or thousands of records, and each lists the identity of every mapped file. As separate members they
+would take several times the space. A zip file compresses each member on its own, and sees no more than 32 KiB of it at
+once. So a line can say that a large value is the same as in an earlier record.
 
-A line has the record's `path` below runs/, and the `record` itself. `same` names keys whose value (null in the line) is that of
-an earlier record, by its path. What is not as records are written, such as a damaged file, is kept as it is: as `bytes`, in
-base64, in the record's place. So each file comes back byte for byte.
+A line has the record's `path` below runs/, and the `record`. `same` names keys whose value (null in the line) is that
+of an earlier record, given by its path. A file that is not as records are written, such as a damaged one, is kept as it
+is: its `bytes`, in base64, take the record's place. So each file is restored byte for byte.
 """
 
 import base64
@@ -19,15 +19,18 @@ from plimsoll.archives.layout import Refused, inside
 from plimsoll.errors import shown
 from plimsoll.interchange import Record
 
-# A value of so many characters is worth a reference.
+# A value of at least this many characters is replaced by a reference.
 LARGE = 4096
-# A line is no longer (bytes).
+# Upper limit of a line's length (bytes).
 LONGEST = 64 * 2**20
 
 
 class Packed(NamedTuple):
-    """A record on its way into an archive: its `line`, its `path` below runs/, how many `bytes` its file has, and the `record`,
-    None of a file that is none."""
+    """A record on its way into an archive: its `line`, its `path` below runs/, the `bytes` of its file, and the
+    `record`.
+
+    The `record` of a file without one has the value None.
+    """
 
     line: bytes
     path: str
@@ -36,7 +39,7 @@ class Packed(NamedTuple):
 
 
 def packed(runs: Path) -> Iterator[Packed]:
-    """Every record below a folder, in the order of their paths."""
+    """Yield every record below a folder, in the order of their paths."""
     seen: dict[tuple[str, str], str] = {}
     files = {path.relative_to(runs).as_posix(): path for path in runs.rglob("*.json") if path.is_file()}
     for name in sorted(files):
@@ -47,7 +50,7 @@ def packed(runs: Path) -> Iterator[Packed]:
 
 
 def _record(content: bytes) -> Record | None:
-    """What a record's file holds; None if it would not be written again as it is."""
+    """Return the content of a record's file. Return None if writing it again would not give the same file."""
     try:
         record = json.loads(content)
         return record if isinstance(record, dict) and _written(record) == content else None
@@ -56,7 +59,7 @@ def _record(content: bytes) -> Record | None:
 
 
 def _written(record: dict) -> bytes:
-    """The file of a record, as plimsoll.measuring.record writes it."""
+    """Return the content of a record's file, as plimsoll.measuring.record writes it."""
     return (json.dumps(record, indent=1) + "\n").encode()
 
 
@@ -65,7 +68,7 @@ def _compact(content: object) -> str:
 
 
 def _told(name: str, record: dict, seen: dict[tuple[str, str], str]) -> dict:
-    """What the line of a record says; `seen` has the path of the first record with each large value, by key and value."""
+    """Return the content of a record's line. `seen` has the path of the first record with each large value, by (key, value)."""
     large = {key: text for key, value in record.items() if len(text := _compact(value)) >= LARGE}
     first = {key: seen.setdefault((key, text), name) for key, text in large.items()}
     same = {key: path for key, path in first.items() if path != name}
@@ -74,8 +77,11 @@ def _told(name: str, record: dict, seen: dict[tuple[str, str], str]) -> dict:
 
 
 def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of each record that an archive's lines hold. Refused for a line that is none, for a path that leaves the
-    folder or was there before, and for more than `most` bytes in all."""
+    """Yield (path, content) for each record in an archive's lines.
+
+    Raise Refused if a line is invalid, if a path leaves the folder or occurs twice, or if all contents exceed `most`
+    bytes.
+    """
     there: set[str] = set()
     large: dict[tuple[str, str], str] = {}
     for number, line in enumerate(lines, 1):
@@ -93,7 +99,7 @@ def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(told: dict, large: dict[tuple[str, str], str]) -> tuple[str, bytes]:
-    """(path, content) of a record's line; `large` has, as text, the large values that later lines may refer to."""
+    """Return (path, content) of a record's line. `large` has, as text, the large values that later lines may refer to."""
     name = told["path"]
     if not (isinstance(name, str) and inside(name) and name.endswith(".json")):
         raise Refused(f"it has a record with the path {shown(name)}, which leaves its folder")

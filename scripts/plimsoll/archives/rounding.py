@@ -1,15 +1,15 @@
-"""Tables that are the same but for the last digits of their numbers: not all processors round alike."""
+"""Compare tables whose numbers may differ in their last digits, because not all processors round alike."""
 
 import csv
 import io
 import math
 
-# Two numbers are the same that differ by no more than this, relatively; near 0, by no more than the second.
+# Largest relative difference between numbers that count as equal; near 0, the largest absolute difference.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 
 
 def alike(one: bytes, other: bytes) -> bool:
-    """Whether two CSV files have the same cells: the same text, or the same number but for its last digits."""
+    """Whether two CSV files have the same cells: the same text, or the same number except for its last digits."""
     tables = [list(csv.reader(io.StringIO(text.decode(errors="replace"), newline=""))) for text in (one, other)]
     rows = list(zip(*tables, strict=False))
     return len(tables[0]) == len(tables[1]) and all(

@@ -1,7 +1,7 @@
-"""A zip file that is there whole or not at all, with the same bytes whenever it is made of the same members.
+"""Write a zip file that is complete or absent, with the same bytes whenever it has the same members.
 
-It is written beside its target, brought to the disk, and given its name last. Whoever writes it holds a lock of the kernel on
-the unfinished file: what a killed writer left has no holder, and the next one writes over it.
+The file is written beside its target, flushed to the disk, and renamed last. Its writer holds a lock of the kernel on
+the unfinished file. A killed writer's file has no lock, so the next writer overwrites it.
 """
 
 import contextlib
@@ -17,22 +17,22 @@ from typing import BinaryIO, NamedTuple
 from plimsoll.errors import PlimsollError
 
 PART_BYTES = 1 << 20
-# Nothing of when, where and by whom: that would differ from one writing to the next.
+# Members have no time, place or owner: these would differ from one writing to the next.
 NO_TIME, UNIX, REGULAR, FOLDER = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16, 0o40755 << 16 | 0x10
 
-# What a member is made of: a file, bytes, or an open file that is read from its start.
+# Source of a member's content: a file, bytes, or an open file that is read from its start.
 Source = Path | bytes | BinaryIO
 
 
 class Stated(NamedTuple):
-    """How large a member is, and its checksum."""
+    """Size of a member in bytes, and its checksum."""
 
     bytes: int
     sha256: str
 
 
 def stated(source: Source) -> Stated:
-    """Size and checksum of what a member is made of."""
+    """Return size and checksum of a member's content."""
     digest, size = hashlib.sha256(), 0
     for part in _parts(source):
         digest.update(part)
@@ -51,8 +51,11 @@ def _parts(source: Source) -> Iterator[bytes]:
 
 
 def write(target: Path, members: Iterable[tuple[str, Source]]) -> bool:
-    """Write members, by their names, into a zip file; those whose names end with a slash are folders. False if it is there
-    already. PlimsollError if another file is there, if another process writes it, or if it cannot be written."""
+    """Write members, given as (name, source), into a zip file. A name that ends with a slash is a folder.
+
+    Return False if the same file already exists. Raise PlimsollError if another file has this name, if another process
+    writes it, or if it cannot be written.
+    """
     try:
         with _unfinished(target) as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -70,7 +73,7 @@ def _add(archive: zipfile.ZipFile, name: str, source: Source) -> None:
     folder = member.is_dir()
     member.create_system, member.external_attr = UNIX, FOLDER if folder else REGULAR
     member.compress_type = zipfile.ZIP_STORED if folder else zipfile.ZIP_DEFLATED
-    # Whether a member is large is part of what is written before it.
+    # The size class of a member is written before its content, so it is always the large one.
     with archive.open(member, "w", force_zip64=True) as file:
         for part in _parts(source):
             file.write(part)
@@ -78,7 +81,10 @@ def _add(archive: zipfile.ZipFile, name: str, source: Source) -> None:
 
 @contextlib.contextmanager
 def _unfinished(target: Path) -> Iterator[BinaryIO]:
-    """The file that is to become the target, empty; it is gone afterwards unless it has become it."""
+    """Yield an empty file that is to become the target. It is removed afterwards unless it was renamed to the target.
+
+    Raise PlimsollError if another process writes the target, or has just written it.
+    """
     path = target.with_name(f".{target.name}.unfinished")
     with open(path, "r+b", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666)) as file:
         try:
@@ -101,7 +107,11 @@ def _is(path: Path, file: BinaryIO) -> bool:
 
 
 def _put(written: Path, target: Path) -> bool:
-    """Give a file its name, unless that is taken; whether it was given. Nobody else does so: they would need the lock."""
+    """Rename a finished file to its target, if that does not exist. Return False if the target has the same content.
+
+    Raise PlimsollError if the target has other content. No other process renames in between, because that needs the
+    lock.
+    """
     if target.exists():
         if filecmp.cmp(written, target, shallow=False):
             return False

@@ -1,10 +1,10 @@
-"""Verdicts: what the papers say, as data (config/claims/), tested against this machine's observations.
+"""Verdicts on the claims of the papers: claims as data (config/claims/), tested against this machine's observations.
 
-`book` reads the claims. The study's design finds the cells that a claim compares (`sides`), and `measured` has their
-observations. `quantities` and `compare` make the comparisons, `verdicts` judges them (pure functions), `evaluate` puts these
-together, and `findings` has what comes out.
+`book` reads the claims. The study's design finds the cells that a claim compares (`sides`), and `measured` holds their
+observations. `quantities` and `compare` make the comparisons, and `verdicts` judges them (pure functions). `evaluate`
+runs these steps, and `findings` holds the results.
 """
 
-# Of claims.json, comparisons.csv and answer.csv. It is a parameter of the rule that makes them: raise it when what these files
-# hold changes, so that files of an older version are made again.
+# Version of claims.json, comparisons.csv and answer.csv. It is a parameter of the rule that makes them. Raise it when
+# the content of these files changes: files of an older version are then made again.
 FORMAT = 8

@@ -1,10 +1,10 @@
-"""One finding on several hosts: whether they settle it alike, and were asked the same. Pure."""
+"""One claim on several hosts: whether they decide it alike, and whether they tested the same. Pure."""
 
 from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import verdicts
 
-# What the verdicts of several hosts on one finding come to, with an explanation for readers. The most telling comes first.
+# How the verdicts of several hosts on one claim compare, with an explanation for readers. The most important comes first.
 DIFFERS, ALIKE, SOME, OPEN, ONE, NOWHERE = (
     "settled differently",
     "settled alike",
@@ -24,7 +24,7 @@ STANDINGS = {
 
 
 def standing(of_hosts: Iterable[str]) -> str:
-    """What the verdicts of the hosts that measured the study come to (one of STANDINGS)."""
+    """Return how the verdicts of the hosts that measured the study compare (one of STANDINGS)."""
     asked = [verdict for verdict in of_hosts if verdict not in (verdicts.NOT_TESTABLE, verdicts.UNAVAILABLE)]
     settled = [verdict for verdict in asked if verdict in verdicts.SETTLED]
     if len(asked) < 2:
@@ -37,8 +37,10 @@ def standing(of_hosts: Iterable[str]) -> str:
 
 
 def asked_alike(a: Mapping, b: Mapping) -> bool | None:
-    """Whether two results of one finding were asked the same, part by part; None where one of them does not say how it was
-    asked."""
+    """Return whether two results of one claim are of the same test, part by part.
+
+    None if one of them does not say how it was tested.
+    """
     parts = [result.get("parts") or [result] for result in (a, b)]
     if len(parts[0]) != len(parts[1]):
         return False
@@ -49,6 +51,6 @@ def asked_alike(a: Mapping, b: Mapping) -> bool | None:
 def _alike(a: Mapping, b: Mapping) -> bool | None:
     if not (a.get("asked") and b.get("asked")):
         return None
-    # Of how many comparisons it has to hold is settled where something was compared.
+    # `holds` is decided only where something was compared, so it is left out otherwise.
     but = set() if a.get("comparisons") and b.get("comparisons") else {"holds"}
     return all(a["asked"].get(key) == b["asked"].get(key) for key in (a["asked"].keys() | b["asked"].keys()) - but)

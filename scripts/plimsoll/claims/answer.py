@@ -1,8 +1,8 @@
 """The answers to a study's question: ratios to a baseline, one row per deployment and metric, compared as claims are.
 
-Each of the study's answers (`answer`, config/README.md) names levels as a claim does: those of the rows are side a, the
-baseline is side b. So cells are found, paired by block, averaged and judged by what finds, pairs, averages and judges those of
-claims.
+Each of the study's answers (`answer`, config/README.md) names levels as a claim does: the levels of its rows are side
+a, and the baseline is side b. The code for claims therefore finds the cells, pairs them by block, averages them and
+judges them.
 """
 
 import math
@@ -22,10 +22,10 @@ from plimsoll.config import answers
 from plimsoll.planning.allocation import Need
 from plimsoll.planning.availability import TOO_SHORT
 
-# What a row is set against: the answer's baseline, or the first level of the factor of `steps` (one container, where the row
-# has several).
+# What a row is compared with: the answer's baseline, or the first level of the factor of `steps`. Where the row has
+# several containers, that first level is one container.
 BASELINE, FIRST = "baseline", "first"
-# What tells an answer's rows from those of others.
+# Column with the name of the answer that a row belongs to.
 NAME = "answer"
 COLUMNS = (
     *("against", "arrangement", "lacks", "metric", "label", "unit", "better", "comparisons", "cell_a", "cell_b", "n"),
@@ -35,14 +35,19 @@ COLUMNS = (
 
 
 def table(measured: Measured, alpha: float) -> pd.DataFrame:
-    """One row per answer, deployment and metric, with the answer's NAME, a column for each of the factors, and COLUMNS.
+    """Return one row per answer, deployment and metric, with the columns NAME, one for each of the factors, and COLUMNS.
 
-    `ratio` is the geometric mean of the values of side a over those of side b within blocks, with its 95 % interval; of several
-    `comparisons` it is that of their averages within blocks, and `worst_ratio` that of the worst of them. `p_beyond` is for a
-    difference of more than the MARGIN either way, `p_no_loss` for no loss of more than that; both are adjusted (Holm) for the
-    number of ratios of one answer's level of `each` against the same. Where there is no ratio, `reason` says why. What the
-    paper leaves open is arranged in the first of the design's ways, in words in `arrangement` where another way is another
-    comparison. `lacks` is what this host has not of what statements about such a row need.
+    `ratio` is the geometric mean of the ratios of side a to side b within blocks, with its 95 % interval (`low`,
+    `high`). If a row has several `comparisons`, they are averaged within each block first. `worst_ratio` is then the
+    ratio of the worst one.
+
+    `p_beyond` tests for a difference of more than MARGIN in either direction, and `p_no_loss` for no loss of more than
+    MARGIN. Both are adjusted (Holm) for the number of ratios of one answer that have the same level of `each` and are
+    compared with the same.
+
+    `reason` says why there is no ratio. Where the paper leaves something open, the first of the design's arrangements
+    that fits is used. `arrangement` names it if another arrangement would give other comparisons. `lacks` names what
+    claims about such a row need and this host does not have.
     """
     arranged = evaluate.asking(measured.plan, measured.study)
     ratios = [row for one in answers.of(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
@@ -50,10 +55,11 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
 
 
 def parts(measured: Measured, alpha: float) -> dict[str, Part]:
-    """Return each ratio that can be measured here as what must come out for a claim that it is no loss, by a name of its own.
+    """Return the ratios that can be measured here, by name, each as the only part of a claim that there is no loss.
 
-    They come in the order in which they are wanted: answer by answer, and in each metric by metric, as the study names them.
-    `p` of a part's result is the smaller one of those for a difference beyond the MARGIN and for no loss of more than that.
+    They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
+    file names them. `p` of a part's result is the smaller of two p-values: for a difference beyond MARGIN, and for no
+    loss of more than MARGIN.
     """
     arranged, made = evaluate.asking(measured.plan, measured.study), {}
     for one in answers.of(measured.study):
@@ -73,7 +79,7 @@ def parts(measured: Measured, alpha: float) -> dict[str, Part]:
 
 
 def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
-    """A ratio as a part of a claim, of which nothing else is left open."""
+    """Return a ratio as the only part of an inconclusive claim that has no arrangements."""
     result = {"id": name, "quantity": None, "asked": {}, "verdict": verdicts.INCONCLUSIVE, "whole": whole, "p": 1.0}
     result["holds"] = verdicts.AVERAGE if len(rows) > 1 else verdicts.EACH
     if whole and "shown" in whole:
@@ -85,10 +91,11 @@ def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
 def wanted(
     ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.Elsewhere | None = None
 ) -> list[Need]:
-    """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of the MARGIN, in their order.
+    """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of MARGIN, in the order of
+    the ratios.
 
-    p is adjusted for their number. None needs fewer blocks than the `least`. Ratios that are clear already need no more than
-    these, and neither do those of which it is not known what they need.
+    p is adjusted for the number of ratios. Each ratio gets at least `least` blocks. It gets exactly these if it is
+    clear already, or if the number that it needs is not known.
     """
     number = max(1, len(ratios))
     clear = [name for name, part in ratios.items() if number * part.result["p"] < needs.CLEAR]
@@ -98,19 +105,23 @@ def wanted(
 
 
 def first(ratios: Iterable[Part], least: int) -> list[Need]:
-    """Return what ratios need for a first answer: the `least` blocks of each of their cells."""
+    """Return what ratios need for a first answer: `least` blocks of each of their cells."""
     return [Need(part.name[0], dict.fromkeys(needs.cells_of_rows(part.rows), least)) for part in ratios]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The table as the stage `claims` left it, of this version or an older one; levels are text, whatever they look like."""
+    """Return the table as the stage `claims` wrote it, in this version or an older one. Levels are text, even if they
+    look like numbers."""
     named = pd.read_csv(path, nrows=0).columns.difference(COLUMNS)
     return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
 
 
 def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
-    """The rows of one of a study's answers. A table of before a study could have several does not say whose a row is: there it
-    is an answer's if it has its levels and one of its metrics."""
+    """Return the rows of one of a study's answers.
+
+    Tables of older versions, in which a study had only one answer, do not name the answer of a row. There a row belongs
+    to an answer if it has the answer's levels and one of its metrics.
+    """
     if NAME in table:
         return table[table[NAME].fillna("") == answer["name"]]
     own = pd.Series(False, index=table.index)
@@ -122,13 +133,13 @@ def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
 
 
 def factors(study: dict) -> list[str]:
-    """The factors that tell the rows of a study's answers apart."""
+    """Names of the factors that tell the rows of a study's answers apart."""
     levels = [level for one in answers.of(study) for level in (one.get("each", {}), *answers.rows_of(one))]
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 
 def _of_answer(answer: dict, measured: Measured, arranged: Asked, alpha: float) -> Iterator[dict]:
-    """The rows of one answer."""
+    """Yield the rows of one answer, with p-values adjusted by Holm's method."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
             rows = [
@@ -146,13 +157,16 @@ def _of_answer(answer: dict, measured: Measured, arranged: Asked, alpha: float) 
 
 
 def _levels(named: dict[str, list[str]]) -> list[dict[str, str]]:
-    """Every combination of levels."""
+    """Return every combination of levels, each as a dictionary from factor to level."""
     return [dict(zip(named, levels, strict=True)) for levels in product(*named.values())]
 
 
 def _sides(answer: dict) -> list[tuple[str, list[tuple[dict, dict, dict]]]]:
-    """(against what, [(levels of the row, side a, side b)]): each row and the baseline; the last and the first of the factor of
-    its steps."""
+    """Return (what rows are compared with, [(levels of the row, side a, side b)]) for each kind of comparison.
+
+    Every row is compared with the baseline. If the answer has `steps`, the last level of that factor is also compared
+    with the first one.
+    """
     combined = [levels for rows in answers.rows_of(answer) for levels in _levels(rows)]
     rows = [(levels, _named(levels), answer["baseline"]) for levels in combined]
     if "steps" not in answer:
@@ -171,20 +185,22 @@ def _named(levels: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
-    """What is asked, as a claim: that the metric is not worse on side a."""
+    """Return a row of the answer as a claim: that the metric is not worse on side a."""
     scope = {**answer.get("scope", {}), **_named(each)}
     return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
 
 
 def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
-    """What this host has not of what statements about a row with these levels need, in words."""
+    """Return in words what claims about a row with these levels need and this host does not have."""
     needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
     return "; ".join(dict.fromkeys(measured.lacking[need] for need in needed if need in measured.lacking))
 
 
 def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]:
-    """(how what the paper leaves open is arranged, in words; what is compared), in the first of the design's ways that breaks
-    nothing of what the cells are. There are no words where every way comes to the same comparisons."""
+    """Return (arrangement in words, comparisons) for the first arrangement of what the paper leaves open that fits all cells.
+
+    If none fits, the first arrangement is used. The words are empty if every arrangement gives the same comparisons.
+    """
     compared = {words: ask(claim) for words, ask in arranged.items()}
     fit = {words: asked for words, asked in compared.items() if not evaluate.unfit(asked, measured)}
     (words, contrasts), *_ = (fit or compared).items()
@@ -193,7 +209,7 @@ def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]
 
 
 def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> dict:
-    """The cells of a row from `metric` on; without a ratio where nothing was measured or too little."""
+    """Return the columns of a row from `metric` on. There is no ratio if nothing or too little was measured."""
     metric = measured.metrics[claim["metrics"][0]]
     words, contrasts = _asked(claim, measured, arranged)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
@@ -218,7 +234,7 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
 
 
 def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
-    """(comparisons, what they say on the whole); None on the whole where several share too few blocks."""
+    """Return (comparisons, what they show together), with None for the second if several comparisons share too few blocks."""
     quantity = quantities.find(None)
     rows = [
         {**quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha), "scale": quantity.scale}
@@ -228,7 +244,7 @@ def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) ->
 
 
 def _shown(whole: dict) -> tuple[float, float]:
-    """p for a difference of more than the MARGIN either way, and for no loss of more than that."""
+    """Return p for a difference of more than MARGIN in either direction, and p for no loss of more than MARGIN."""
     bounds = quantities.find(None).bounds(MARGIN)
     beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes
     return beyond, verdicts.strength(whole["expected"], whole["shown"], bounds, False).supports

@@ -1,18 +1,19 @@
-"""Claims that the cells of another study answer: where the studies' results come together."""
+"""Claims that the cells of another study answer, found in the results of all studies."""
 
 from collections.abc import Sequence
 
 from plimsoll.claims import book, verdicts
 from plimsoll.claims.encodings import WHOLE
 
-# What the answering claim gives on the whole of another.
+# Keys of a result that are taken from the answering claim if it answers the whole claim.
 OF_ANSWER = ("verdict", "in_part", "sessions", "p", "q", "robust")
 
 
 def by_others(results: Sequence[dict]) -> list[dict]:
-    """The results of all studies, with verdicts of other studies' claims (`answered_by`) where a study's own cells give none.
+    """Return the results of all studies, completed by verdicts on claims of other studies (`answered_by`).
 
-    `answered` says in a sentence which claim answers, or which study would have to be measured.
+    Another study's verdict is used where a study's own cells give none. `answered` is a sentence that names the
+    answering claim, or the study that would have to be measured.
     """
     known = {result["id"]: result for result in results}
     return [_answered(result, known) for result in results]
@@ -28,13 +29,13 @@ def _answered(result: dict, known: dict[str, dict]) -> dict:
 
 
 def _lacks(result: dict, number: str) -> bool:
-    """Whether a claim's own cells do not tell of it, or of its part of that number."""
+    """Return whether a claim's own cells cannot test it, or its part of that number."""
     own = result if number == WHOLE else result["parts"][int(number) - 1] if result["parts"] else None
     return own is not None and own["verdict"] == verdicts.NOT_TESTABLE
 
 
 def _judged(result: dict, given: dict[str, dict]) -> dict:
-    """A result with the verdicts that other claims give on it, or on its parts."""
+    """Return a result with the verdicts that other claims give on it or on its parts."""
     if WHOLE in given:
         return {**result, **{key: given[WHOLE].get(key) for key in OF_ANSWER}, "reason": ""}
     if not given:
@@ -45,13 +46,14 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
     ]
     verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
     in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
-    # Sessions and p of two studies are not one another's.
+    # Sessions and p-values of two studies cannot be combined.
     own = {"sessions": [], **dict.fromkeys(("p", "q", "robust"))}
     return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, **own}
 
 
 def _of_sentence(each: Sequence[str]) -> str:
-    """Verdict on a sentence from those on its main parts, of which some are of another study, where the evidence is."""
+    """Return the verdict on a sentence from the verdicts on its main parts. Some parts are tested by another study,
+    which has the evidence."""
     asked = {verdict for verdict in each if verdict != verdicts.NOT_TESTABLE}
     if not asked or verdicts.CONTRADICTED in asked:
         return verdicts.CONTRADICTED if asked else verdicts.NOT_TESTABLE

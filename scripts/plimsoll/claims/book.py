@@ -1,4 +1,4 @@
-"""The claims of the papers: read, checked, and their references to each other and to the studies resolved."""
+"""The claims of the papers: read and checked, with their references to each other and to the studies resolved."""
 
 import hashlib
 import json
@@ -12,9 +12,9 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
 CLAIMS = paths.CONFIG / "claims"
-# The sides of a claim may differ in what is measured, as in a factor.
+# Key by which the sides of a claim can differ in the metric, as they differ in a factor.
 METRIC = "metric"
-# What a claim has for readers alone: all else decides its verdict, and is its encoding.
+# Keys of a claim that are only for readers. All other keys decide its verdict and form its encoding.
 FOR_READERS = frozenset(
     {
         *("section", "shown_in", "question", "kind", "statement", "says", "note", "threshold", "hangs_on", "vague"),
@@ -29,8 +29,11 @@ def names() -> list[str]:
 
 
 def load(study: str) -> list[dict]:
-    """The claims of a study in the paper's order. Raises PlimsollError for a file that does not fit its schema, an id given
-    twice or of another study, or a question that the file does not spell out."""
+    """Return the claims of a study in the paper's order, as a copy.
+
+    Raises PlimsollError if the file does not fit its schema or names another study. Other causes are an id that is
+    given twice or belongs to another study, and a question that the file does not spell out.
+    """
     source, document = f"config/claims/{study}.yaml", _document(study)
     if document["study"] != study:
         raise PlimsollError(f"{source}: study: {shown(document['study'])} is not the file's name, {study!r}.")
@@ -44,17 +47,17 @@ def load(study: str) -> list[dict]:
                 f"{source}: {claim['id']}: question: {claim['question']} is not one of the file's questions ({known})."
             )
         seen.add(claim["id"])
-    # A copy: the document is read once for everybody.
+    # The document is cached for all callers, so each of them gets a copy.
     return deepcopy(document["claims"])
 
 
 def questions(study: str) -> dict[str, str]:
-    """The study's research questions by the name that its claims give (RQ1), in the paper's words where it has some."""
+    """Return the study's research questions by the name that its claims use (RQ1), in the paper's words where it has some."""
     return _document(study)["questions"]
 
 
 def words(study: str) -> dict[str, str]:
-    """Quantities that a study's claims name and that are not among its metrics, each with an explanation."""
+    """Return the quantities that a study's claims name and that are not among its metrics, each with an explanation."""
     return _document(study).get("words", {})
 
 
@@ -68,8 +71,11 @@ def _read(path: Path) -> dict:
 
 
 def load_all() -> dict[str, list[dict]]:
-    """The claims of every study. Raises PlimsollError if one repeats (`same_as`) a claim that is not there, or a repetition, or
-    is `answered_by` one that is not there."""
+    """Return the claims of every study, by study.
+
+    Raises PlimsollError if `same_as` names a claim that does not exist or that itself repeats another claim. It is also
+    raised if `answered_by` names a claim that does not exist.
+    """
     books = {study: load(study) for study in names()}
     first = {claim["id"]: claim for claims in books.values() for claim in claims}
     for claim in first.values():
@@ -83,18 +89,18 @@ def load_all() -> dict[str, list[dict]]:
 
 
 def parts_of(claim: dict) -> list[dict]:
-    """The assertions of a claim as claims of their own: what a part does not say is the claim's."""
+    """Return the assertions (`parts`) of a claim as claims. A part takes the keys that it does not have from the claim."""
     own = {key: value for key, value in claim.items() if key != "parts"}
     return [{**own, **part} for part in claim.get("parts", [])]
 
 
 def main(parts: list[dict]) -> list[dict]:
-    """The parts that decide on a sentence: all but its asides."""
+    """Return the parts that decide the verdict on a sentence: all parts except its asides."""
     return [part for part in parts if not part.get("aside")]
 
 
 def digest(claim: dict) -> str:
-    """SHA-256 of a claim's encoding: of all that decides its verdict, and of no word for readers."""
+    """SHA-256 of a claim's encoding: of all keys that decide its verdict, without the words for readers."""
     return hashlib.sha256(json.dumps(_encoding(claim), sort_keys=True).encode()).hexdigest()
 
 
@@ -104,13 +110,14 @@ def _encoding(claim: dict) -> dict:
 
 
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
-    """Every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
+    """Return every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
     sides = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
     return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
 
 
 def listed(claim: dict, key: str) -> list:
-    """What a claim has under a key whose value is one mapping of levels, or a list of them; nothing if it has not the key."""
+    """Return the value of a claim's key as a list, whether it is one mapping of levels or a list of them. Without the
+    key the list is empty."""
     given = claim.get(key, [])
     return given if isinstance(given, list) else [given]
 
@@ -124,8 +131,11 @@ def _check_order(study: str, claim: dict) -> None:
 
 
 def _check_quantity(study: str, claim: dict) -> None:
-    """PlimsollError for a claim that does not give what its quantity is set against."""
-    from plimsoll.claims import quantities  # here, because who reads claims to list them has no use for NumPy
+    """Raise PlimsollError if a key that a claim's quantity needs is missing or wrong.
+
+    A claim with parts is checked part by part. An untestable claim is not checked.
+    """
+    from plimsoll.claims import quantities  # here: listing claims must not import NumPy
 
     problem = quantities.find(claim.get("quantity")).problem(claim)
     if problem and "parts" not in claim and "untestable" not in claim:
@@ -133,9 +143,9 @@ def _check_quantity(study: str, claim: dict) -> None:
 
 
 def check_against(study: dict, claims: list[dict]) -> None:
-    """Raise PlimsollError for a claim that names a level or a metric that its study does not know. The study has to be built.
+    """Raise PlimsollError if a claim names a level or a metric that its study does not know. The study must be built.
 
-    A claim's `metrics` may also be one of the file's `words`.
+    The key `metrics` of a claim may also name one of the file's `words`.
     """
     metrics, also = list(study["metrics"]), words(study["id"])
     for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
@@ -156,8 +166,11 @@ def check_against(study: dict, claims: list[dict]) -> None:
 
 
 def _check_factors(study: dict, claim: dict) -> None:
-    """PlimsollError for a mapping to levels of what is no factor, of which nothing would be asked. Of what is not tested
-    anyway the paper's own factors may be named."""
+    """Raise PlimsollError if a claim maps something to levels that is not a factor of the study: nothing would be
+    compared by it.
+
+    An untestable claim may name the paper's own factors.
+    """
     if "untestable" in claim:
         return
     known = [METRIC, *study.design.check.NAMED]
@@ -171,7 +184,8 @@ def _check_factors(study: dict, claim: dict) -> None:
 
 
 def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, str]) -> None:
-    """PlimsollError for a name that is neither a metric of the study nor, where the claim is about one, a word."""
+    """Raise PlimsollError if a claim names something that is not a metric of the study. The key `metrics` may also name
+    a word of the file."""
     named = [("metrics", name, [*metrics, *also]) for name in claim["metrics"]]
     named += [("opposite", name, metrics) for name in claim.get("opposite", [])]
     named += [(f"{side}.metric", name, metrics) for side, levels in levels_of(claim) for name in levels.get(METRIC, [])]

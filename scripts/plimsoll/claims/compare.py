@@ -1,4 +1,4 @@
-"""What the rows of comparisons share: their columns, how one begins, trends, and bootstrap intervals."""
+"""What all rows of comparisons share: their columns, how one begins, trends, averages and bootstrap intervals."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ from plimsoll.claims.sides import Contrast, Printed, Side
 
 RESAMPLES = 1000
 OPPOSITE = {"higher": "lower", "lower": "higher", "not_higher": "not_lower", "not_lower": "not_higher"}
-# The columns of the table of comparisons.
+# Columns of the table of comparisons.
 COLUMNS = (
     *("claim", "metric", "label", "unit", "metric_b", "cell_a", "cell_b", "reference_a", "reference_b"),
     *("expected", "verdict", "size"),
@@ -28,7 +28,7 @@ BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_l
 
 
 def begun(claim: dict, measured: Measured, contrast: Contrast | Printed) -> dict:
-    """What the row of a comparison begins with: names, cells, what is expected, and the margin."""
+    """Return the beginning of a comparison's row: names, cells, what is expected, and the margin."""
     if isinstance(contrast, Printed):
         row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], claim.get("expected", "no_difference"))
         return {**row, "cell_b": "the paper", "margin": findings.margin(claim)}
@@ -38,7 +38,8 @@ def begun(claim: dict, measured: Measured, contrast: Contrast | Printed) -> dict
 
 
 def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
-    """A trend over three levels or more: a row without its verdict. The effect is the last level against the first."""
+    """Return the row of a trend over three or more levels, without its verdict. The effect compares the last level with
+    the first."""
     metric = measured.metrics[sides[0].metric]
     expected = {"increasing": "higher", "decreasing": "lower"}[claim["along"]["direction"]]
     row = _row(Contrast(sides[-1], sides[0]), metric, expected)
@@ -80,7 +81,7 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
 
 
 def _expected(claim: dict, metric: dict, name: str = "") -> str:
-    """What the claim says of the metric's values on side a: `higher`, `lower`, `not_higher`, `not_lower` or `no_difference`."""
+    """Return what the claim says of the metric on side a: `higher`, `lower`, `not_higher`, `not_lower` or `no_difference`."""
     said = claim.get("expected", "higher")
     if said.endswith(("better", "worse")):
         way = metric["better"] if said.endswith("better") else OPPOSITE[metric["better"]]
@@ -89,13 +90,16 @@ def _expected(claim: dict, metric: dict, name: str = "") -> str:
 
 
 def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
-    """What comparisons say on the whole; None if one of them has no differences, or too few blocks are shared.
+    """Return what comparisons show on average. None if one of them has no differences, or if they share too few blocks.
 
-    The mean of their differences within a block (`votes`) is one value, and a t test over blocks judges it. Comparisons of
-    which the claim says the opposite count with the other sign, so that the average is of what is said of the first; so do,
-    where the claim says no direction, metrics of the other direction. Losses have one direction whatever their metric. `mixed`
-    says whether signs were turned, `cells` how many comparisons there are, of how many `benchmarks` and pairs of `runs` they
-    are."""
+    Within a block, the mean of their differences, weighted by `votes`, is one value. A t test over blocks judges it. A
+    comparison of which the claim says the opposite counts with the other sign, so the average is about what is said of
+    the first one. If the claim states no direction, metrics of the other direction also count with the other sign.
+    Losses have one direction whatever their metric.
+
+    `mixed` says whether any sign was reversed. `cells` is the number of comparisons, and `benchmarks` and `runs` are
+    the numbers of benchmarks and of pairs of runs that they are from.
+    """
     if quantity.printed or not all("differences" in row for row in rows):
         return None
     signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
@@ -112,15 +116,17 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
 
 
 def votes(rows: list[dict]) -> np.ndarray:
-    """The weight of each comparison in an average of all. Each benchmark has one vote, which its pairs of runs share evenly,
-    and the metrics of one pair of runs share the pair's."""
+    """Return the weight of each comparison in an average of all; the weights add up to 1.
+
+    Each benchmark has one vote, which its pairs of runs share evenly. The metrics of one pair of runs share the pair's vote.
+    """
     metrics = Counter(map(_runs, rows))
     runs = Counter(benchmark for benchmark, *_ in metrics)
     return np.array([1 / len(runs) / runs[row["benchmark"]] / metrics[_runs(row)] for row in rows])
 
 
 def _runs(row: dict) -> tuple:
-    """The benchmark of a comparison, and the cells whose runs it is of."""
+    """Return the benchmark of a comparison, and the cells whose runs it compares."""
     return (row["benchmark"], *(row[column] for column in CELL_COLUMNS))
 
 
@@ -135,10 +141,11 @@ def _of(sample: Sample, wanted: list) -> np.ndarray:
 
 
 def with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:
-    """The table with bootstrap intervals of the ratios of means and of medians, for comparisons of values within blocks."""
+    """Return the table with bootstrap intervals of the ratios of means and of medians. Only comparisons of values
+    within blocks have these intervals."""
     table[list(BOOTSTRAPPED)] = np.nan
     plain = table[(table["test"] == WITHIN_BLOCKS) & (table["scale"] == RATIO)]
-    # Two statistics of one cell have no ratio of means.
+    # Two statistics of the same values have no ratio of means.
     plain = plain[(plain["cell_a"] != plain["cell_b"]) | (plain["metric"] != plain["metric_b"])]
     for n, group in plain.groupby("n"):
         sides = zip(group["metric"], group["cell_a"], group["metric_b"], group["cell_b"], strict=True)

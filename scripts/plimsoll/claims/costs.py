@@ -1,4 +1,4 @@
-"""What runs of a study take: measured where they were, and otherwise as planned."""
+"""Costs of a study's runs in seconds: as measured where runs were measured, and otherwise as planned."""
 
 import pandas as pd
 
@@ -7,12 +7,13 @@ from plimsoll.claims.measured import OWN
 from plimsoll.interchange import Plan
 from plimsoll.planning.allocation import Costs
 
-# Longer than this from one launch to the next, and something else went on: the workflow was stopped, or waited.
+# Seconds. If more passes from one launch to the next, something else happened: the workflow was stopped, or it waited.
 PAUSE = 60.0
 
 
 def of(plan: Plan, runs: pd.DataFrame | None = None) -> Costs:
-    """Costs of the cells that can be measured, from the table of runs if there is one."""
+    """Return the costs of the cells that can be measured, from the table of runs where it has times, otherwise from the
+    plan."""
     cells = {path: cell for path, cell in plan["cells"].items() if cell["reason"] is None}
     launch_of = {path: cell.get("launch", path) for path, cell in cells.items()}
     per_block = {path: cell["per_block"] for path, cell in cells.items() if "per_block" in cell}
@@ -21,21 +22,25 @@ def of(plan: Plan, runs: pd.DataFrame | None = None) -> Costs:
     if runs is None or OWN not in runs or not runs[OWN].notna().any():
         return Costs(planned, start, launch_of, per_block)
     table = _measured(plan, runs)
-    # A launch that was not measured yet starts as the others do.
+    # A launch that was not measured yet is assumed to start as the others do.
     start = dict.fromkeys(start, table["start"].mean()) | table.groupby("launch")["start"].mean().to_dict()
     beside = _beside(table)
     start = {launch: seconds + beside for launch, seconds in start.items()}
     known = {path: seconds for path, seconds in table.groupby("cell")["run"].mean().items() if path in planned}
-    # Plans of other cells are as wrong as those of the cells that were measured.
+    # The plan is assumed to be as wrong for other cells as it is for the cells that were measured.
     wrong = sum(known.values()) / max(sum(planned[path] for path in known), 1e-9)
     run = {path: known.get(path, wrong * seconds) for path, seconds in planned.items()}
     return Costs(run, start, launch_of, per_block)
 
 
 def _measured(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per run: its `cell`, `launch` and `repetition`, when its last attempt `started`, seconds of its launch beside all
-    runs (`start`), and its own (`run`). A run that was tried several times took its own seconds as often, and as each further
-    attempt has a launch of its own, those of that too."""
+    """Return one row per run that has all times, with its cell, its launch and its seconds.
+
+    The columns are `cell`, `launch`, `repetition`, and when the last attempt `started`. `start` has the seconds of its
+    launch outside all runs, `run` its own seconds, and `again` the seconds of its earlier attempts. A run that was
+    tried several times is charged its own seconds for each attempt. Each further attempt has a launch of its own, so it
+    is charged the seconds of that too.
+    """
     paths = cell_paths.of_table(runs, plan["factors"])
     launch = paths.map({path: cell.get("launch", path) for path, cell in plan["cells"].items()})
     shared = [column for column in runs if column.endswith("_seconds") and column != OWN]
@@ -50,13 +55,14 @@ def _measured(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside(table: pd.DataFrame) -> float:
-    """Seconds of a launch that are in no record: what passed from one to the next beside what both say."""
+    """Return the mean seconds of a launch that no record contains: the time to the next launch less what the records
+    account for."""
     launches = table.groupby(["launch", "repetition", "started"]).agg(
         run=("run", "sum"), start=("start", "mean"), again=("again", "sum")
     )
     launches = launches.reset_index().sort_values("started")
     passed = launches["started"].diff().shift(-1)
-    # The next one's earlier attempts are part of what passed.
+    # The time to the next launch includes the earlier attempts of that one.
     usable = passed - launches["again"].shift(-1) < PAUSE
     if not usable.any():
         return 0.0

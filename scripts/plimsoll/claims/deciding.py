@@ -1,4 +1,4 @@
-"""What it would take to decide an inconclusive claim by `make precise`: repetitions, runs and seconds, or why it cannot be."""
+"""What would decide an inconclusive claim by `make precise`: repetitions, runs and seconds, or why it cannot be decided."""
 
 import math
 
@@ -11,18 +11,19 @@ from plimsoll.planning.availability import TOO_SHORT
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
 NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is none"
-# Smallest width that is asked for: a narrower interval takes more repetitions than anybody makes.
+# Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
-# What a comparison has in its cells: its sides, and what their losses are relative to.
+# Columns of a comparison that name cells: its sides, and what their losses are relative to.
 CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 
 
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
-    """What would decide a claim; None if it is decided, or nothing was compared. `rows` are its comparisons.
+    """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
-    `undecidable` is the reason why as many repetitions as `make precise` makes would not decide it; otherwise it is empty, and
-    there are `repetitions` (of each cell), `cells`, additional `runs` of these and their `seconds`, `all_seconds` if every cell
-    of the study were repeated as often, and the `width` and `profile` that the command is given.
+    `undecidable` is the reason why the repetitions that `make precise` makes would not decide the claim. If it is
+    empty, there are also `repetitions` (of each cell), `cells` (their number), additional `runs` of these and their
+    `seconds`. `all_seconds` is the time if every cell of the study were repeated as often. `width` and `profile` are
+    arguments of the command.
     """
     if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
         return None
@@ -31,7 +32,7 @@ def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
         return {"undecidable": reason}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
-        # The estimate is as uncertain as the spread: the next round of `make precise` is the next chance.
+        # The estimate is as uncertain as the spread, so the next round of `make precise` can still decide the claim.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
     paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     runs, seconds = _cost(paths, wanted, measured)
@@ -45,7 +46,10 @@ def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
 
 
 def still_open(result: dict, rows: list[dict]) -> list[dict]:
-    """Comparisons that keep a claim open: the undecided ones of its undecided parts; all of them where their average is."""
+    """Return the comparisons that keep a claim inconclusive: the inconclusive ones of its inconclusive parts.
+
+    If the average of the comparisons is judged, these are all of them.
+    """
     if result["holds"] == verdicts.AVERAGE and result["whole"]:
         return rows
     decided = {number for number, part in enumerate(result["parts"], 1) if part["verdict"] != verdicts.INCONCLUSIVE}
@@ -70,15 +74,18 @@ def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
 
 
 def _cost(paths, wanted: int, measured: Measured) -> tuple[int, float]:
-    """(runs, seconds) that it takes to have `wanted` repetitions of each of these cells."""
+    """Return (runs, seconds) that are needed to have `wanted` repetitions of each of these cells."""
     more = {path: max(0, wanted - measured.plan["cells"][path]["repetitions"]) for path in paths}
-    # Paths come as a set: a plain sum would depend on their order in its last digit.
+    # Paths come as a set. The last digit of a plain sum would depend on their order.
     return sum(more.values()), math.fsum(number * measured.seconds(path) for path, number in more.items())
 
 
 def _width(rows: list[dict], wanted: int) -> float:
-    """The width to ask for, so that no comparison stops before it has as many repetitions: the usual one, or what the narrowest
-    interval should have then (it falls with the square root of their number)."""
+    """Return the width to ask for, so that no comparison stops before it has `wanted` repetitions.
+
+    It is the usual width, or the width that the narrowest interval should then have: an interval shrinks with the
+    square root of the number of repetitions.
+    """
     known = [row for row in rows if math.isfinite(row.get("low", math.nan))]
     widths = [
         (row["high"] - row["low"]) / (1 + row["effect"] if row["scale"] == "ratio" else 1) * math.sqrt(row["n"] / wanted)

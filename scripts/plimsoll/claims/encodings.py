@@ -4,23 +4,24 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from plimsoll.claims import book
 
-# What is said of a verdict whose encoding is another one than that which its session noted.
+# Remark on a verdict whose encoding differs from the one that its session noted.
 CHANGED = "its encoding changed after these runs began"
-# In what a claim is answered by: the whole of it, and not one of its parts.
+# Key of `answered_by` that stands for the whole claim; the other keys are the numbers of its parts.
 WHOLE = "0"
 
 
 def of(claims: Iterable[dict]) -> dict[str, str]:
-    """The digest of each claim's encoding, by its id."""
+    """Return the digest of each claim's encoding, by the claim's id."""
     return {claim["id"]: book.digest(claim) for claim in claims}
 
 
 def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> list[dict]:
-    """The results of claims with what their readers must know of the claims.
+    """Return the results of claims with what their readers must know of the claims.
 
-    `encoding` is CHANGED if the claim is encoded otherwise than when the session began, or was not there then; it is empty if
-    nothing changed, or if the session noted no encodings. `hangs_on` is what the verdict hangs on, in the claim's words.
-    `answered_by` is the claim of another study that asks the same, by the number of the part (WHOLE for all of it).
+    `encoding` is CHANGED if the claim's encoding differs from the one when the session began, or if the claim did not
+    exist then. It is empty if nothing changed, or if the session noted no encodings. `hangs_on` is what the verdict
+    depends on, in the claim's words. `answered_by` is the claim of another study that says the same, by the number of
+    the part (WHOLE for all of it).
     """
     known, now = session.get("encodings"), of(claims)
     return [
@@ -35,9 +36,9 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
 
 
 def together(each: Sequence[Mapping]) -> dict:
-    """What readers must know of a claim whose sessions count together, from the results of each session, the newest last.
+    """Return what readers must know of a claim whose sessions count together. `each` has its results, the newest session last.
 
-    A verdict rests on all of them, so that it has the first remark on an encoding that any of them has.
+    The verdict rests on all sessions. It therefore gets the first remark on an encoding that any of them has.
     """
     remarks = (result.get("encoding") for result in each)
     newest = each[-1]

@@ -12,18 +12,20 @@ from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.interchange import Plan
 
-# What a comparison is expected to show with its sides exchanged.
+# What a comparison is expected to show after its sides are exchanged.
 MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
 NO_CELLS = "the design has no two cells on this host that it compares"
-# From a claim to its contrasts, for each arrangement in words.
+# For each arrangement in words, a function from a claim to its contrasts.
 Asked = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(
     claims: list[dict], measured: Measured, alpha: float, level: float | None = None
 ) -> tuple[list[dict], pd.DataFrame]:
-    """(verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made; of what is
-    measured `brief` without bootstrap intervals. Each claim is judged at a `level` that is `alpha` unless it was judged before.
+    """Return (verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made.
+
+    Each claim is judged at `level`. It is `alpha` unless the claim was judged before. There are no bootstrap intervals
+    if `measured` is brief.
     """
     asked = asking(measured.plan, measured.study)
     results, rows = [], []
@@ -39,14 +41,18 @@ def evaluate(
 
 
 def asking(plan: Plan, study: dict) -> Asked:
-    """The design's contrasts of a claim, for each arrangement of what the paper leaves open."""
+    """Return the design's function from a claim to its contrasts, for each arrangement of what the paper leaves open."""
     contrasts = study.design.contrasts
     return {words: contrasts.asking(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
 
 
 def _count_once(results: list[dict], rows: list[dict]) -> None:
-    """Note (`counted_in`) of each finding that was transferred to another setting, or is settled in part, which other finding
-    has its comparisons and its verdict: one that was not transferred, and for a part one that is settled whole."""
+    """Note in `counted_in` which other claim has the same comparisons and the same verdict, so that both count once.
+
+    It is noted for claims that were transferred to another setting, or that are decided in part because a part is not
+    testable. The other claim was not transferred. For a claim that is decided in part, the other one is decided as a
+    whole.
+    """
     compared: dict[str, set] = {}
     for row in rows:
         compared.setdefault(row["claim"], set()).add(_said(row))
@@ -61,19 +67,19 @@ def _count_once(results: list[dict], rows: list[dict]) -> None:
 
 
 def _said(row: Mapping) -> tuple:
-    """What a comparison is expected to show: the same of one and of its mirror image."""
+    """Return a key for what a comparison is expected to show. It is the same for a comparison and its mirror image."""
     one, expected = (row["metric"], row["cell_a"]), row["expected"]
     other = row.get("metric_b", row["metric"]), row.get("cell_b", row["cell_a"])
     return (one, other, expected) if one <= other else (other, one, MIRRORED.get(expected, expected))
 
 
 def discover(results: list[dict], alpha: float, level: float | None = None) -> None:
-    """Note the `q` of each counted finding that was tested, and of a decided one if it is `robust` to the number of claims.
+    """Note the `q` of each counted claim that was tested, and whether a decided one is `robust` to the number of claims.
 
-    Where they were judged at a lower `level`, p counts as if that were `alpha`.
+    If claims were judged at a lower `level`, p is scaled as if that level were `alpha`.
 
-    q is the smallest share of wrong decisions at which the finding would be decided, among the decided findings of the study
-    (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
+    q is the smallest share of wrong decisions, among the decided claims of the study, at which the claim would be
+    decided (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
     tested = [result for result in findings.counted(results) if result["p"] is not None]
     p = [min(1.0, result["p"] * alpha / (level or alpha)) for result in tested]
@@ -84,22 +90,27 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
 
 
 def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
-    """Result of a claim, part by part if it has parts, and its comparisons. `asked` gives the design's contrasts of a claim for
-    each arrangement of what the paper leaves open."""
+    """Return the result of a claim, part by part if it has parts, and its comparisons.
+
+    `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
+    """
     parts = book.parts_of(claim) or [claim]
     judged = [_part(part, measured, asked, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
     results = [result for result, _ in judged]
     result = findings.of_parts(claim, results, rows, alpha) if "parts" in claim else results[0]
     evidence = list(result.pop("evidence", {}).values())
-    # What is counted has no p: its evidence is certain.
+    # Counts have no p: their evidence is certain.
     result["p"] = (verdicts.p_of(evidence, alpha) or None) if any(evidence) else None
     return result, rows
 
 
 def _levels(parts: list[dict], alpha: float) -> list[Levels]:
-    """The levels of each part: whatever contradicts a main part contradicts the sentence, so that each has its share of alpha.
-    An aside contradicts only itself."""
+    """Return the levels of each part.
+
+    A contradicted main part contradicts the sentence, so each main part has its share of alpha. An aside contradicts
+    only itself.
+    """
     shared = alpha / max(1, len(book.main(parts)))
     return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
@@ -108,9 +119,9 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     if reason := _untestable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
-    # An arrangement in which nothing is planned that a claim is about says nothing of it.
+    # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
-    # Where an arrangement changes nothing about what is compared, the question is asked once.
+    # Arrangements that do not change what is compared are tested once.
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():
         different.setdefault(tuple(map(_key, contrasts)), words)
@@ -130,7 +141,8 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
 
 
 def unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
-    """Why contrasts cannot be asked as they are arranged, in words: of one of their cells it breaks what the cell is."""
+    """Return in words why an arrangement does not fit some contrasts: it changes what one of their cells is. Empty if
+    it fits."""
     cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
     reason_of = measured.study.design.contrasts.unfit
     known = (measured.plan["cells"][path] for path in sorted(cells) if path in measured.plan["cells"])
@@ -138,7 +150,7 @@ def unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str
 
 
 def _key(asked: Contrast | list[Side]) -> tuple:
-    """What is compared, as what can be looked up: a contrast, or the sides along a trend."""
+    """Return what is compared as a key for a dictionary: a contrast, or the sides along a trend."""
     return tuple(asked) if isinstance(asked, list) else asked
 
 
@@ -153,8 +165,10 @@ def _arranged(
 
 
 def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
-    """What a claim compares, and, if it is an order, which pair of its entries each comparison is of: each entry is set against
-    the next one."""
+    """Return what a claim compares. For an order, also return the number of the pair of entries that each comparison is of.
+
+    In an order each entry is compared with the next one.
+    """
     if "order" not in claim:
         return asked(claim), {}
     pairs = enumerate(pairwise(claim["order"]))
@@ -176,7 +190,7 @@ def _untestable(claim: dict, measured: Measured) -> str | None:
 
 
 def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
-    """Result of a claim whose needs are met, and its comparisons."""
+    """Return the result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
     reasons = [measured.reason(one) for one in asked]
     possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
@@ -208,5 +222,5 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
 
 
 def _substitutes(plan: Plan, cells: set[str]) -> list[str]:
-    """What stands in for a program of the paper in cells that were compared, in words."""
+    """Return the names of what stands in for a program of the paper in the cells that were compared."""
     return sorted({name for path in cells for name in plan["cells"][path].get("substitutes", {}).values()})

@@ -1,4 +1,4 @@
-"""Results of claims: a verdict with the numbers that it rests on, and what many of them come to."""
+"""Results of claims: a verdict with the numbers that it rests on, and summaries of many results."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,31 +10,31 @@ import pandas as pd
 
 from plimsoll.claims import quantities, verdicts
 
-# What a claim of a difference says of side a.
+# Values of `expected` that state a difference of side a.
 DIFFERENCES = ("higher", "lower", "better", "worse")
-# Where less of a metric is better, its interference ratio has the sign of a gain (jha2021, equation 1).
+# Interference ratio of a metric of which less is better. It has the sign of a gain (jha2021, equation 1).
 LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
-# What says how a claim was tested.
+# Keys of a claim that say how it was tested.
 ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
 OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
     *("p_supports", "p_opposes", "asked", "arrangements", "bound"),
 )
 OF_ARRANGEMENT = ("reason", "p_supports", "p_opposes", "whole", "bound", "effect_least", "effect_most")
-# What a result has lists and mappings in, and those of them that are there if they are empty.
+# Keys of a result that hold lists or mappings. EMPTY has those that are there even if they are empty.
 NESTED = (
     *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole", "answered_by"),
     *("stands_out", "bound", "sessions", "parts", "decide"),
 )
 EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "sessions": [], "parts": []}
-# A difference in points is no relative one, and is not set against ours.
+# A difference in percentage points is not relative, so it is not compared with measured effects.
 OF_RATES = "a - b (difference of rates)"
 NOT_TOGETHER = "its parts cannot be asked in one arrangement of what the paper leaves open"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 
 def of(claim: dict, verdict: str, reason: str) -> dict:
-    """The result of a claim before anything is compared; the comparisons are added to it."""
+    """Return the result of a claim before anything is compared. The comparisons are added to it later."""
     return {
         **{key: claim.get(key) for key in FROM_CLAIM},
         "study": claim["id"].rpartition("-")[0],
@@ -69,15 +69,18 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
 
 
 def unavailable(claims: list[dict], reason: str) -> list[dict]:
-    """Verdicts on the claims of a study that has none, for a `reason`."""
+    """Return results of claims whose study has no verdicts, with the `reason`."""
     return [of(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 
 def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -> dict:
-    """The result of a claim from those on its parts. Its `parts` say what was asked of each, and of which it could not be.
+    """Return the result of a claim from the results of its parts.
 
-    The main parts decide, in each arrangement of what the paper leaves open. A verdict is `in_part` if a part could not be
-    asked, if the main parts are reproduced and an aside is not, or if it is open in an arrangement.
+    Its `parts` say what each part states, its verdict, and why it could not be tested. The main parts decide, in each
+    arrangement of what the paper leaves open.
+
+    A verdict is `in_part` if a part could not be tested. It is also in part if the main parts are reproduced and an
+    aside is not, or if the claim is inconclusive in an arrangement.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
@@ -85,14 +88,14 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     evidence = {words: _sentence(main, words, len(main)) for words in arranged}
     verdict, each = verdicts.decide(list(evidence.values()), alpha, alpha) if evidence else (verdicts.NOT_TESTABLE, [])
     reasons = list(dict.fromkeys(result["reason"] for result in main if result["reason"])) or [NOT_TOGETHER]
-    # One part may need what another one needs, and more.
+    # One part may need what another part needs, and more: the shorter reason is then left out.
     told = [one for one in reasons if not any(one in other for other in reasons if other != one)]
     whole = of(claim, verdict, "; ".join(told) if verdict == verdicts.NOT_TESTABLE else "")
     if rows and verdict != verdicts.NOT_TESTABLE:
         tested = [result for result in results if result["comparisons"]]
         whole.update(_summary_of(tested, rows))
         whole["transferred"] = any(result["transferred"] for result in tested)
-        # The size of a part that does not decide is not the sentence's.
+        # Only parts with the sentence's verdict say something about its size.
         whole["size"] = _agreed({result["size"] for result in tested if result["size"] and result["verdict"] == verdict})
         whole["needed"] = _needed(tested)
         whole["evidence"] = evidence
@@ -109,16 +112,21 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
 
 
 def _arrangements(asked: list[dict]) -> list[str]:
-    """The arrangements in which some part of a sentence can be asked, in words, from the results of its parts. One without
-    words where none makes a difference."""
+    """Return the arrangements in which some part of a sentence can be tested, in words, from the results of its parts.
+
+    If arrangements make no difference, the list holds one empty text.
+    """
     named = dict.fromkeys(words for one in asked for words in one["evidence"] if words)
     broken = any(words not in one["evidence"] for one in asked for words in one["arrangements"])
     return list(named) or ([""] if asked and not broken else [])
 
 
 def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength:
-    """Evidence of a sentence in one arrangement, from the results of its main parts. Where one of them breaks what a cell is,
-    nothing can be for the sentence, and the others may be against it."""
+    """Return the evidence of a sentence in one arrangement, from the results of its main parts.
+
+    If the arrangement does not fit the cells of one of them, nothing can support the sentence. The other parts may
+    still contradict it.
+    """
     there = [one["evidence"].get(words, one["evidence"].get("")) for one in main if one["comparisons"]]
     known = [one for one in there if one is not None]
     strength = verdicts.of_sentence(known, number)
@@ -128,12 +136,13 @@ def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength:
 def of_arrangements(
     judged: Mapping[str, tuple[dict, list[dict]]], unfit: Mapping[str, str], levels: Sequence[float]
 ) -> tuple[dict, list[dict]]:
-    """The result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open (`judged`, by
-    the arrangement in words); `unfit` are the reasons why others are left out, and `levels` the thresholds of p for the
-    statement and against it.
+    """Return the result of a claim, and its comparisons, from those in each arrangement of what the paper leaves open.
 
-    The numbers are those of the arrangement with this verdict that is furthest from it; a conditional claim has none.
-    `arrangements` says what each of them came to: its verdict, its average and the range of effects.
+    `judged` has them by the arrangement in words, and `unfit` has the reasons why other arrangements are left out.
+    `levels` are the thresholds of p for the statement and against it.
+
+    The numbers are from the arrangement that has this verdict with the weakest evidence. A conditional claim has no
+    numbers. `arrangements` has the verdict, the average and the range of effects of each arrangement.
     """
     rows = [{**row, "arrangement": words} for words, (_, compared) in judged.items() for row in compared]
     results = {words: result for words, (result, _) in judged.items()}
@@ -162,7 +171,7 @@ def of_arrangements(
 
 
 def _widest(bounds: list[dict | None]) -> dict | None:
-    """The bound that holds in all arrangements; None where one has none."""
+    """Return the bound that holds in all arrangements; None if one of them has no bound."""
     if None in bounds:
         return None
     lower, upper = ([one[end] for one in bounds if one[end] is not None] for end in ("lower", "upper"))
@@ -174,8 +183,10 @@ def _widest(bounds: list[dict | None]) -> dict | None:
 
 
 def _needed(tested: Iterable[dict]) -> float | None:
-    """Repetitions that the open ones of several results would take; of an average those of the average, and not of each of its
-    comparisons."""
+    """Return the repetitions that the inconclusive ones of several results need; None if that is not known.
+
+    For an average, these are the repetitions that decide the average, and not each of its comparisons.
+    """
     still_open = [result for result in tested if result["verdict"] == verdicts.INCONCLUSIVE]
     return max((result["needed"] for result in still_open if result.get("needed")), default=None)
 
@@ -185,7 +196,7 @@ def _agreed(sizes: set[str]) -> str:
 
 
 def _summary_of(tested: list[dict], rows: list[dict]) -> dict:
-    """The `summary` of comparisons that belong to several results."""
+    """Return the `summary` of comparisons that belong to several results."""
     known = {
         "substitutes": sorted({name for result in tested for name in result["substitutes"]}),
         "unwatched": max(result["unwatched"] for result in tested),
@@ -194,7 +205,7 @@ def _summary_of(tested: list[dict], rows: list[dict]) -> dict:
 
 
 def summary(rows: list[dict], left_out: int) -> dict:
-    """What a claim's comparisons come to: counts, ranges, and how many repetitions the undecided ones would take."""
+    """Return counts and ranges of a claim's comparisons, and how many repetitions the inconclusive ones need."""
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts.ON_COMPARISON}
     effects = [row["effect"] for row in rows if np.isfinite(row.get("effect", np.nan))]
     open_rows = [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE]
@@ -211,7 +222,10 @@ def summary(rows: list[dict], left_out: int) -> dict:
 
 
 def margin(claim: dict) -> float:
-    """The margin of likeness: the claim's own; half of the smallest difference that the paper claims; or the usual one."""
+    """Return the margin within which sides are alike: the claim's own margin, or else the usual one.
+
+    If the claim is a difference of a size that the paper names, it is at most half of the smallest one.
+    """
     if "margin" in claim:
         return claim["margin"]
     usual = quantities.find(claim.get("quantity")).usual_margin
@@ -221,7 +235,10 @@ def margin(claim: dict) -> float:
 
 
 def paper_magnitude(claim: dict) -> dict | None:
-    """The range that the paper gives, signed as our effects: side a relative to side b."""
+    """Return the range that the paper gives, signed as measured effects are: side a relative to side b.
+
+    None if the paper gives no range, or only a difference of rates.
+    """
     given = claim.get("magnitude")
     if given and given["of"] == OF_RATES:
         return None
@@ -231,13 +248,13 @@ def paper_magnitude(claim: dict) -> dict | None:
 
 
 def table_of(results: list[dict]) -> pd.DataFrame:
-    """Results as a table: one row per claim, nested values as JSON."""
+    """Return results as a table: one row per claim, nested values as JSON."""
     flat = [{k: json.dumps(v) if isinstance(v, (list, dict)) else v for k, v in result.items()} for result in results]
     return pd.DataFrame(flat)
 
 
 def of_table(path: Path) -> list[dict]:
-    """The results that a file holds which was made by `table_of`."""
+    """Return the results that a file holds which `table_of` made."""
     rows = pd.read_csv(path, keep_default_na=False, na_values=[""]).astype(object).to_dict("records")
     results = []
     for row in rows:
@@ -248,7 +265,10 @@ def of_table(path: Path) -> list[dict]:
 
 
 def verdict_of(result: dict) -> str:
-    """The verdict on a claim, as it is told: with the number of sessions that have it by themselves, if it is decided."""
+    """Return the verdict on a claim in words, with `in part` if it holds in part.
+
+    For a decided claim it also says how many single sessions have the same verdict.
+    """
     each = result.get("sessions") if result["verdict"] in verdicts.SETTLED else None
     alike = (each or []).count(result["verdict"])
     told = [result["verdict"], "in part" if result["in_part"] else ""]
@@ -257,14 +277,17 @@ def verdict_of(result: dict) -> str:
 
 
 def fragile(results: list[dict]) -> int:
-    """How many results are decided, and not robust to the number of claims."""
+    """Return how many results are decided and not robust to the number of claims."""
     return sum(result.get("robust") is False for result in results)
 
 
 def counted(results: list[dict]) -> list[dict]:
-    """The results without those that repeat another one of them: by their sentence (`same_as`), or because, transferred to
-    another setting or settled in part, they rest on comparisons of that one only (`counted_in`). A finding of a study that was
-    measured counts by itself if the one that it repeats is of a study that was not."""
+    """Return the results without those that repeat another one of them.
+
+    A result repeats another one if it has the same sentence (`same_as`), or if it rests only on comparisons of that one
+    (`counted_in`). The latter can be the case if it was transferred to another setting or decided in part. A claim of a
+    measured study counts even if the claim that it repeats is of a study that was not measured.
+    """
     there = {result["id"] for result in results}
     measured = {result["id"] for result in results if result["verdict"] != verdicts.UNAVAILABLE}
     return [
@@ -275,7 +298,8 @@ def counted(results: list[dict]) -> list[dict]:
 
 
 def differing(results: list[dict]) -> list[tuple[dict, dict]]:
-    """(repetition, finding) of each sentence that repeats another one, where both were tested and came out differently."""
+    """Return (repetition, first result) of each sentence that repeats another one, if both were tested and have other
+    verdicts."""
     by_id = {result["id"]: result for result in results}
     pairs = [(result, by_id[result["same_as"]]) for result in results if result["same_as"] in by_id]
     return [
@@ -286,7 +310,8 @@ def differing(results: list[dict]) -> list[tuple[dict, dict]]:
 
 
 def summarise(results: list[dict]) -> list[dict]:
-    """Findings that are `counted`, by study, research question and verdict."""
+    """Return one row per study and research question: the number of `counted` claims with each verdict, their sizes,
+    and the number of fragile ones."""
     rows = []
     table = pd.DataFrame(counted(results))
     for (study, question), group in table.groupby(["study", "question"], sort=True):
@@ -305,8 +330,11 @@ def summarise(results: list[dict]) -> list[dict]:
 
 
 def sizes(results: list[dict]) -> dict[str, int]:
-    """The second answer: of the findings that are reproduced and print a size (`sized`), how many are `as_large`; and how many
-    are reproduced `in_part`."""
+    """Return the counts of the second answer, about the size, over the reproduced claims.
+
+    `sized` is how many of these print a size, `as_large` how many of those are as large as printed, and `in_part` how
+    many are reproduced in part.
+    """
     reproduced = [result for result in results if result["verdict"] == verdicts.REPRODUCED]
     sized = [result["size"] for result in reproduced if result.get("size")]
     in_part = sum(result["in_part"] for result in reproduced)

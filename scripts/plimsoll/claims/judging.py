@@ -9,29 +9,31 @@ from plimsoll.claims import compare, findings, verdicts
 from plimsoll.claims.quantities.base import Quantity
 from plimsoll.claims.verdicts import Bounds, Strength
 
-# What a quantity that has nothing to test says itself, as evidence.
+# Evidence for the verdicts of a quantity that has nothing to test.
 OWN = {
     verdicts.REPRODUCED: Strength(0.0, 1.0),
     verdicts.CONTRADICTED: Strength(1.0, 0.0),
     verdicts.INCONCLUSIVE: verdicts.NOTHING,
 }
-# What rows hold while they are judged, and tables do not show.
+# Keys that rows hold while they are judged, and that tables do not show.
 INNER = ("shown", "differences", "better", "benchmark", "pair", "mixed")
 
 
 class Levels(NamedTuple):
-    """Thresholds of p for a statement and against it; a sentence of several parts is contradicted by any of them."""
+    """Thresholds of p for a statement and against it. They differ because any one of several parts contradicts a sentence."""
 
     supports: float
     opposes: float
 
 
 def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> dict:
-    """What the comparisons of a claim come to: its `verdict` with `p_supports` and `p_opposes`, the average (`whole`) where
-    there is one, which comparisons stand out from it, the `size`, and the `bound` that holds for each of several. The rows get
-    their own verdicts and p-values. `evidence` has both p where there is nothing to test, too.
+    """Return the verdict that the comparisons of a claim give, and give the rows their own verdicts and p-values.
 
-    `holds` is the rule that was applied: what has no average (a trend, counts) is about each comparison.
+    The result has the `verdict` with `p_supports` and `p_opposes`, and the average (`whole`) if there is one. It also
+    has the comparisons that stand out from the average (`stands_out`), the `size`, and the `bound` that holds for each
+    of several comparisons. `evidence` has both p-values even if there is nothing to test.
+
+    `holds` is the rule that was applied: claims without an average (a trend, counts) are about each comparison.
     """
     own = any("verdict" in row for row in rows)
     evidence = [_evidence(claim, quantity, row, len(rows)) for row in rows]
@@ -64,8 +66,11 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
 
 
 def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Strength:
-    """Evidence of a comparison, or of an average. Where one `among` several would do, it is what both the comparison's own
-    spread and that of all comparisons like it show (blocks.Mean.strictly)."""
+    """Return the evidence of a comparison, or of an average.
+
+    If one `among` several comparisons would be enough, the evidence must be shown by the comparison's own spread and
+    also by that of all comparisons like it (blocks.Mean.strictly).
+    """
     if "verdict" in row:
         return OWN[row["verdict"]]
     if "shown" not in row:
@@ -82,7 +87,8 @@ def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Str
 
 
 def _bounds(quantity: Quantity, row: dict) -> Bounds:
-    """Those of a comparison; the same in both directions for an average of metrics whose signs were turned."""
+    """Return the bounds of a comparison. For an average of metrics whose signs were reversed, both directions have the
+    same bound."""
     bounds = quantity.bounds(row["margin"])
     return Bounds(-bounds.upper, bounds.upper) if row.get("mixed") else bounds
 
@@ -97,7 +103,8 @@ def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, l
 
 
 def _settle_rows(rows: list[dict], levels: Levels) -> None:
-    """Verdicts on single comparisons: what contradicts is adjusted for their number (Holm), as one of them would do."""
+    """Give each comparison its verdict. The p against a claim is adjusted for their number (Holm), because any one
+    contradicts it."""
     paper_tests.adjust(rows, "p_opposes", "p_opposes_holm")
     for row in rows:
         if "verdict" not in row:
@@ -105,15 +112,15 @@ def _settle_rows(rows: list[dict], levels: Levels) -> None:
 
 
 def _averages(rows: list[dict], quantity: Quantity, levels: Levels) -> list[dict | None]:
-    """The average of the comparisons; in an order, one for each entry against the next."""
+    """Return the average of the comparisons; for an order, return one average for each entry against the next."""
     pairs = sorted({row.get("pair", 0) for row in rows})
     return [compare.whole([row for row in rows if row.get("pair", 0) == pair], quantity, levels.supports) for pair in pairs]
 
 
 def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], rows: list[dict]) -> Strength:
-    """Evidence of averages: of each, if there are several. Nothing where one is missing.
+    """Return the evidence of all averages together. It is NOTHING if one average is missing.
 
-    Differences of both signs can cancel, so likeness on the whole is not borne out while one comparison contradicts it.
+    Differences of both signs can cancel. Likeness on average is therefore not supported while one comparison contradicts it.
     """
     strengths = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
     together = verdicts.together(strengths, verdicts.EACH)
@@ -124,7 +131,7 @@ def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], row
 
 
 def _told(claim: dict, quantity: Quantity, whole: dict, levels: Levels) -> dict:
-    """The average as results hold it."""
+    """Return the average in the form in which results hold it."""
     evidence = _evidence(claim, quantity, whole)
     shown = {key: value for key, value in whole.items() if key not in INNER}
     return {
@@ -136,7 +143,8 @@ def _told(claim: dict, quantity: Quantity, whole: dict, levels: Levels) -> dict:
 
 
 def _standing_out(rows: list[dict], verdict: str, levels: Levels) -> list[dict]:
-    """Comparisons that are settled the other way than their average, adjusted for their number in either direction."""
+    """Return the comparisons that are decided the other way than their average, adjusted for their number in either
+    direction."""
     keys = ("metric", "cell_a", "cell_b", "effect", "low", "high")
     if verdict == verdicts.REPRODUCED:
         out = [row for row in rows if row["verdict"] == verdicts.CONTRADICTED]
@@ -149,36 +157,37 @@ def _standing_out(rows: list[dict], verdict: str, levels: Levels) -> list[dict]:
 
 
 def size_of(claim: dict, quantity: Quantity, row: dict, alpha: float) -> str:
-    """How large a comparison, or an average, is beside what the paper prints; empty where it prints nothing, or none is known.
+    """Return how large a comparison, or an average, is beside what the paper prints. Empty if one of both sizes is not known.
 
-    The papers round some numbers and cut others off, so a printed 14 % stands for what lies between 13 and 15 %.
+    The papers round some numbers and cut others off, so a printed 14 % stands for 13 to 15 %.
     """
     paper, estimate = findings.paper_magnitude(claim), _estimate(row)
     if not paper or paper["low"] is None or estimate is None:
         return ""
-    # Nothing loses more than all.
+    # No loss exceeds 100 %.
     ends = (max(-1.0, paper["low"] - _last_digit(paper["low"])), paper["high"] + _last_digit(paper["high"]))
     return verdicts.size(estimate, Bounds(*(quantity.forth(end, row) for end in ends)), alpha)
 
 
 def _last_digit(fraction: float) -> float:
-    """One unit of the last digit that was printed of a percentage, as a fraction; of a whole percentage one point."""
+    """Return one unit of the last digit that was printed of a percentage, as a fraction. For a whole percentage it is
+    one point."""
     return 10.0 ** -max(2, len(str(fraction).partition(".")[2]))
 
 
 def _estimate(row: dict) -> Mean | None:
-    """The mean that a comparison has an interval of; None without one."""
+    """Return the mean of a comparison; None if it has no interval."""
     shown = row.get("shown")
     estimate = shown if isinstance(shown, Mean) else getattr(shown, "rise", None)
     return estimate if estimate and math.isfinite(estimate.mean) and math.isfinite(row.get("low", math.nan)) else None
 
 
 def bound_of(quantity: Quantity, rows: list[dict], alpha: float) -> dict | None:
-    """How much lower and how much higher than claimed none of several comparisons is, with a confidence of 1 - alpha in all of
-    them together; None where one has no interval, or no effect of its own.
+    """Return the bounds of the effects of several comparisons, with a confidence of 1 - alpha in all of them together.
 
-    The largest of the one-sided bounds of each bounds the largest of all (inversion of the intersection-union test: Berger
-    1982). A direction that the claim says nothing of has no bound.
+    No effect lies below `lower` or above `upper`. The result is None if one comparison has no interval, or no effect of
+    its own. The largest of the one-sided bounds of each bounds the largest of all (inversion of the intersection-union
+    test: Berger 1982). A direction that the claim says nothing of has no bound.
     """
     estimates = [_estimate(row) for row in rows]
     if quantity.printed or None in estimates:
@@ -194,9 +203,12 @@ def bound_of(quantity: Quantity, rows: list[dict], alpha: float) -> dict | None:
 
 
 def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels: Levels) -> int:
-    """Repetitions that would decide a comparison with a power of 80 % if its true difference and spread are those that were
-    estimated: that would find the difference (or one as large as the margin), one beyond the margin the other way, show
-    likeness, or the side of a bound."""
+    """Return the repetitions that would decide a comparison with a power of 80 %, if difference and spread are as estimated.
+
+    For a claimed difference, they show it (or one as large as the margin), or one beyond the margin in the other
+    direction. For `no_difference`, they show likeness, or a difference beyond the margin. For `not_lower` and
+    `not_higher`, they show on which side of the bound the difference lies.
+    """
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
         bound = bounds.lower if expected == "not_lower" else bounds.upper

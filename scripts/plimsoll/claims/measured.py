@@ -1,4 +1,4 @@
-"""What was observed of a study, as claims ask for it."""
+"""Observations of a study, in the form that claims use."""
 
 from collections.abc import Hashable, Iterable, Iterator, Set
 from functools import cached_property
@@ -15,17 +15,17 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 
-# What a run takes by itself, in the table of runs.
+# Column of the table of runs: seconds of the run itself, without the rest of its launch.
 OWN = "run_seconds"
 EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 
 
 class Measured:
-    """What was observed of a study: samples by side, what carried the messages by cell, and the cells that are `unwatched`:
-    what neighbours used could not be told apart from a run of theirs.
+    """What was observed of a study: samples by side, and what carried the messages by cell.
 
-    `brief` leaves out what is told beside a comparison, takes most of the time, and decides nothing: the paper's own procedure,
-    and bootstrap intervals.
+    `unwatched` are the cells with a run whose neighbours could not be distinguished from the run itself. `brief` leaves
+    out the paper's own procedure and the bootstrap intervals. They are reported beside a comparison, take most of the
+    time, and decide nothing.
     """
 
     unwatched: Set[str] = frozenset()
@@ -50,46 +50,50 @@ class Measured:
         )
 
     def reason(self, asked) -> str | None:
-        """Why a contrast, a trend or a printed value cannot be measured here; None if it can."""
+        """Return why a contrast, a trend or a printed value cannot be measured here; None if it can."""
         sides = asked if isinstance(asked, list) else [asked]
         cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
         unseen = (str(self.unseen[metric]) for side in sides for metric in side.metrics if metric in self.unseen)
         return next(filter(None, (*cells, *unseen)), None)
 
     def short_of_time(self, cells: Iterable[str]) -> bool:
-        """Whether one of these cells has fewer blocks than a comparison takes because a given time was too short for more."""
+        """Return whether a cell has fewer blocks than a comparison needs because the given time was too short for more."""
         enough = min(blocks.SMALLEST, self.plan["repetitions"])
         planned = (self.plan["cells"][path] for path in cells if path in self.plan["cells"])
         few = any(cell["reason"] is None and cell["repetitions"] < enough * cell.get("per_block", 1) for cell in planned)
-        # Other designs ask for fewer blocks of some cells, whatever time is given.
+        # Designs without stages may plan fewer blocks of some cells, whatever time is given.
         return few and self.study.design.factors.STAGES
 
     def seconds(self, cell: str) -> float:
-        """What a run of a cell takes from its wait for an idle machine to the removal of its containers: the mean of those that
-        were made, or what the plan expects."""
+        """Return the mean seconds of a cell's runs, from the wait for an idle machine to the removal of the containers.
+
+        If the cell was not run, it is the plan's estimate.
+        """
         return self._seconds.get(cell, self.plan["cells"][cell]["expected_seconds"])
 
     @cached_property
     def lacking(self) -> dict[str, str]:
-        """What claims may need and is not here, in words."""
+        """What claims may need and this host does not have, in words, by the name of the need."""
         return self.study.design.contrasts.lacks(self.plan)
 
     def values(self, metric: str, cell: str) -> Sample:
-        """Observations of a metric in a cell, one value per block."""
+        """Return the observations of a metric in a cell, one value per block: the mean of the block's values."""
         return self._by_block.get((metric, cell), EMPTY)
 
     def single(self, metric: str, cell: str) -> Sample:
-        """Every single value. A block may have several: iterations of a loop."""
+        """Return every single value. A block may have several values, such as iterations of a loop."""
         return self._single.get((metric, cell), EMPTY)
 
     @cached_property
     def _lent(self) -> dict[str, dict[Hashable, Lent]]:
-        """By metric and kinds of cells, of the metrics that were asked for."""
+        """Cache of what comparisons lend, by metric and by kinds of cells, for the metrics that were needed so far."""
         return {}
 
     def lent(self, contrast: Contrast) -> Lent:
-        """What differences of a metric within a block lend to one of them, of cells of the same kinds; NOTHING to one of two
-        values of a cell, which have more in common than two cells."""
+        """Return what differences of a metric within a block, between cells of the same kinds, lend to one of them.
+
+        NOTHING for two metrics, and for two values of one cell: these have more in common than two cells.
+        """
         a, b = contrast.a, contrast.b
         if a.metric != b.metric or a.cell == b.cell:
             return NOTHING
@@ -98,8 +102,10 @@ class Measured:
         return self._lent[a.metric].get(self._kinds(a.cell, b.cell), NOTHING)
 
     def _compared(self, metric: str) -> Iterator[tuple[Hashable, Spread]]:
-        """(kinds, spread) of differences of a metric between cells that differ in one factor. What is counted may be the same
-        in every run, which says nothing of what varies."""
+        """Yield (kinds, spread) of differences of a metric between cells that differ in one factor.
+
+        Counts and shares are left out. They may be the same in every run, which says nothing about the metrics that vary.
+        """
         unit = self.metrics[metric]["unit"]
         if unit == "count" or unit.startswith("share"):
             return
@@ -114,20 +120,22 @@ class Measured:
                 yield self._kinds(a, b), Spread(float(np.log(in_a / in_b).std(ddof=1)), len(in_a) - 1)
 
     def _kinds(self, *cells: str) -> frozenset:
-        """Kinds of cells: their levels of the factors by which variance is told."""
+        """Return the kinds of cells: their levels of the factors in `OF_LEVELS`, by which variance is reported."""
         factors = self.study.design.factors.OF_LEVELS
         return frozenset(tuple(self.plan["cells"].get(cell, {}).get(factor) for factor in factors) for cell in cells)
 
     def sample(self, side: Side) -> Sample:
-        """What a side is about, one value per block, by the side's quantity."""
+        """Return what a side is about, one value per block, as the quantity of the side defines it."""
         return quantities.find(side.quantity).sample(self, side)
 
 
 def _seconds(runs: pd.DataFrame, factors: list[str]) -> dict[str, float]:
-    """Mean seconds of a run by cell: the sum of what its phases took (columns that end with _seconds), of those that are its
-    launch's the run's share."""
+    """Return the mean seconds of a run, by cell: the sum of what its phases took (columns that end with _seconds).
+
+    Of phases that are common to a launch, a run has its share.
+    """
     phases = [column for column in runs if column.endswith("_seconds")]
-    # Where there is no record, nothing is known of a run.
+    # A run without a record has no times.
     runs = runs[runs[phases].notna().any(axis=1)]
     if runs.empty:
         return {}

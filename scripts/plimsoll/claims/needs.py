@@ -1,9 +1,10 @@
-"""What the findings of a study need to be decided, from the noise that was measured and never from what it seems to show.
+"""Blocks that are needed to decide the claims of a study. They follow from measured noise and never from measured effects.
 
-How many blocks a comparison is given follows from the spread of many comparisons of its metric together (`Noise`), from the
-margin of its claim, from the size that the paper names, and from what other measurements found (`Elsewhere`). Its own mean has
-no say, and its own spread has that of one comparison in a pool: so the usual tests of all blocks together keep their error
-rates (docs/verdicts.md). Findings that are clear already, by a thousandth, get no more (Haybittle 1971, Peto and others 1976).
+The number of blocks of a comparison follows from the spread of many comparisons of its metric together (`Noise`) and
+from the margin of its claim. The size that the paper names and what other measurements found (`Elsewhere`) also count.
+A comparison's own mean has no influence, and its own spread counts as that of one comparison in a pool. The usual tests
+of all blocks together therefore keep their error rates (docs/verdicts.md). Claims that are clear already, at a level of
+a thousandth, get no more blocks (Haybittle 1971, Peto and others 1976).
 """
 
 import copy
@@ -23,25 +24,27 @@ from plimsoll.claims.quantities.base import RATIO
 from plimsoll.interchange import Plan
 from plimsoll.planning.allocation import Need
 
-# What a comparison has in place of a cell where the other side is a number of the paper.
+# Value in the column of a cell if the other side is a number of the paper.
 PAPER = "the paper"
-# Level of what is clear after a first stage.
+# Level at which a claim is clear after a first stage.
 CLEAR = 0.001
-# A paper's number is an estimate: half of it should be found.
+# A paper's number is an estimate, so half of it should be found.
 OF_THE_PAPER = 0.5
-# Fewer comparisons than these have no noise of their own: that of their metric counts. Of a metric of fewer than FEW it would
-# be hardly more than a comparison's own.
+# Fewer comparisons than ENOUGH have no noise of their own: the noise of their metric is used. With fewer than FEW
+# comparisons of the metric, that would be hardly more than a comparison's own noise.
 ENOUGH, FEW = 8, 4
-# How surely a difference is as large as other measurements say: it only sets how often it is repeated.
+# Confidence that a difference is as large as other measurements say. It only decides how often a comparison is repeated.
 SURE = 0.8
-# Where a difference may lie of which nothing is known.
+# Interval of a difference that is not known.
 NOWHERE = (-math.inf, math.inf)
 
 
 class Part(NamedTuple):
-    """What must come out for a finding: a part of it in one arrangement of what its paper leaves open, or all of it where there
-    are no parts and no arrangements. Its `name` is (finding, number of the part, arrangement in words), `result` is what was
-    found, and `rows` are its comparisons."""
+    """What must be shown for a claim: one part of it, in one arrangement of what its paper leaves open.
+
+    A claim without parts and arrangements has one Part. `name` is (claim, number of the part, arrangement in words),
+    `result` is the measured result, and `rows` are its comparisons.
+    """
 
     name: tuple[str, int, str]
     result: dict
@@ -49,32 +52,35 @@ class Part(NamedTuple):
 
     @property
     def metrics(self) -> int:
-        """How many metrics are compared."""
+        """Number of metrics that are compared."""
         return len({row["metric"] for row in self.rows})
 
     @property
     def averaged(self) -> bool:
-        """Whether the average of its comparisons is judged. An order has one for each entry, and each must come out."""
+        """Whether the average of the comparisons is judged.
+
+        It is false for an order, which has one average for each entry: each of these must be shown.
+        """
         return self.result["holds"] == verdicts.AVERAGE and "order" not in self.result["asked"]
 
     @property
     def average(self) -> dict | None:
-        """What was found of the average, if there are enough blocks for it."""
+        """The measured average if there are enough blocks for it; None if each comparison is judged."""
         return self.result["whole"] if self.averaged else None
 
     @property
     def judged(self) -> int:
-        """How many are judged: its comparisons, or their average."""
+        """Number of things that are judged: the comparisons, or 1 for their average."""
         return 1 if self.averaged else len(self.rows)
 
     @property
     def number(self) -> int:
-        """How many of these must come out."""
+        """How many of the judged comparisons must be shown."""
         return {verdicts.MOST: self.judged // 2 + 1, verdicts.SOME: 1}.get(self.result["holds"], self.judged)
 
 
 def parts_of(results: Iterable[dict], rows: pd.DataFrame) -> dict[str, list[Part]]:
-    """The parts of each testable finding of `results`, by finding; `rows` are the comparisons."""
+    """Return the parts of each testable claim in `results`, by claim. `rows` are the comparisons."""
     by_claim = {name: own.to_dict("records") for name, own in rows.groupby("claim")}
     testable = [one for one in results if one["verdict"] != verdicts.NOT_TESTABLE and one["id"] in by_claim]
     return {one["id"]: _parts(one, by_claim[one["id"]]) for one in testable}
@@ -91,10 +97,13 @@ def _parts(result: dict, rows: list[dict]) -> list[Part]:
 
 
 class Noise:
-    """Standard deviation of a difference within a block, on the scale of the test: pooled over all comparisons of a metric and
-    a quantity between cells of the same two kinds, or over all of the metric where these are few. A cell's kind is what it is
-    in the factors `kinds`, by which noise differs (plimsoll.design.Factors). `otherwise` is the noise of other measurements, of
-    metrics of which few comparisons, or none, were measured in these."""
+    """Standard deviation of a difference within a block, on the scale of the test.
+
+    It is pooled over all comparisons of a metric and a quantity between cells of the same two kinds. If these are few,
+    it is pooled over all comparisons of the metric. A cell's kind is its levels of the factors `kinds`, by which noise
+    differs (plimsoll.design.Factors). `otherwise` is the noise of other measurements. It is used for metrics of which
+    these measurements have few comparisons or none.
+    """
 
     def __init__(self, parts: Sequence[Part], plan: Plan, kinds: Sequence[str], otherwise: "Noise | None" = None):
         self.plan, self.kinds, self.otherwise = plan, kinds, otherwise
@@ -103,26 +112,26 @@ class Noise:
             for row in part.rows:
                 if math.isfinite(row["deviation"]) and row["n"] >= blocks.SMALLEST:
                     for key in self._keys(part, row):
-                        # Many findings are about the same comparison.
+                        # Many claims are about the same comparison, which is pooled once.
                         pooled[key].setdefault(_compared(row), (row["deviation"] ** 2, int(blocks.degrees(row["n"]))))
         self.pooled = {key: (math.sqrt(_pooled(found.values())), len(found)) for key, found in pooled.items()}
         self._common = _in_common(parts)
 
     def or_else(self, other: "Noise") -> "Noise":
-        """The same, with the noise of other measurements where few comparisons of a metric, or none, were measured in these."""
+        """Return a copy that uses the noise of `other` measurements for metrics with few comparisons or none."""
         both = copy.copy(self)
         both.otherwise = other
         return both
 
     @property
     def common(self) -> float:
-        """Correlation of two comparisons of the same metric within a block; 1 where nothing is known of it."""
+        """Correlation of two comparisons of the same metric within a block; 1 if it is not known."""
         if self._common is not None:
             return self._common
         return self.otherwise.common if self.otherwise else 1.0
 
     def of(self, part: Part, row: Mapping) -> float:
-        """That of a comparison of a part; NaN where nothing like it was measured."""
+        """Return the noise of a comparison of a part; NaN if nothing like it was measured."""
         finer, coarser = (self.pooled.get(key, (math.nan, 0)) for key in self._keys(part, row))
         for noise, number in (finer, coarser):
             if number >= ENOUGH:
@@ -134,13 +143,15 @@ class Noise:
         return elsewhere if math.isfinite(elsewhere) else noise
 
     def of_average(self, part: Part) -> float:
-        """That of the average of a part's comparisons, of which those of the same metric have noise in common."""
+        """Return the noise of the average of a part's comparisons. Comparisons of the same metric have noise in common."""
         m, shared = len(part.rows), self.common / part.metrics
         return math.sqrt(float(np.mean([self.of(part, row) ** 2 for row in part.rows])) * (shared + (1 - shared) / m))
 
     def _keys(self, part: Part, row: Mapping) -> tuple[tuple, tuple]:
-        """The finer group that a comparison belongs to, and the coarser. Two statistics of one cell differ by less than two
-        cells: the label says so."""
+        """Return the finer and the coarser group that a comparison belongs to.
+
+        The label is part of both: two statistics of one cell differ by less than two cells, and the label says so.
+        """
         cells = (self.plan["cells"].get(row[side]) for side in ("cell_a", "cell_b"))
         kinds = frozenset(tuple(cell[factor] for factor in self.kinds) for cell in cells if cell)
         metric = (row["metric"], row["metric_b"], row["label"], part.result["quantity"] or "")
@@ -148,7 +159,10 @@ class Noise:
 
 
 def _in_common(parts: Iterable[Part]) -> float | None:
-    """Correlation of two comparisons of the same metric within a block, from the averages of many parts; None of few."""
+    """Return the correlation of two comparisons of the same metric within a block, from the averages of many parts.
+
+    None for fewer than ENOUGH parts.
+    """
     found = []
     for part in parts:
         m, metrics, average = len(part.rows), part.metrics, part.average
@@ -160,26 +174,29 @@ def _in_common(parts: Iterable[Part]) -> float | None:
 
 
 def _pooled(variances: Iterable[tuple[float, int]]) -> float:
-    """Mean of (variance, degrees of freedom), by these."""
+    """Return the mean of variances, weighted by their degrees of freedom, from (variance, degrees of freedom)."""
     values, degrees = zip(*variances, strict=True)
     return float(np.average(values, weights=degrees))
 
 
 def _compared(row: Mapping) -> tuple:
-    """What a comparison compares."""
+    """Return a key for what a comparison compares: its metrics, its label and its cells."""
     cells = (row[column] for column in CELL_COLUMNS if isinstance(row[column], str))
     return (row["metric"], row["metric_b"], row["label"], *cells)
 
 
 class Estimate(NamedTuple):
-    """A difference that was measured, on the scale of the test, with its standard error and degrees of freedom."""
+    """A measured difference on the scale of the test, with its standard error and degrees of freedom."""
 
     middle: float
     error: float
     degrees: int
 
     def interval(self, sure: float) -> tuple[float, float]:
-        """Where the difference lies: above the lower end with a confidence of `sure`, and below the upper with as much."""
+        """Return the ends of an interval of the difference.
+
+        It is above the lower end with a confidence of `sure`, and below the upper end with the same confidence.
+        """
         half = special.stdtrit(self.degrees, sure) * self.error
         return self.middle - half, self.middle + half
 
@@ -190,7 +207,7 @@ class Elsewhere:
     def __init__(self, parts: Iterable[Part] = ()):
         self.estimates: dict[tuple, Estimate] = {}
         for part in parts:
-            # What is set against a printed value is told as a difference of shares, and tested as one of log odds.
+            # A comparison with a printed value reports a difference of shares and tests a difference of log odds.
             if quantities.find(part.result["quantity"] or None).printed:
                 continue
             known = [(_compared(row), row) for row in part.rows] + [((), part.average)] * bool(part.average)
@@ -199,8 +216,10 @@ class Elsewhere:
             self.estimates |= {(part.name, what): _estimate(one, scale) for what, one in own.items()}
 
     def of(self, part: Part, row: Mapping | None, among: int = 1) -> tuple[float, float]:
-        """The interval of a comparison of a part, or of its average (None); NOWHERE where nothing is known. It is wider for the
-        most telling one `among` several, which is as far off as it is by chance too."""
+        """Return the interval of a comparison of a part, or of its average (for None); NOWHERE if nothing is known.
+
+        It is wider for the most extreme one `among` several, which is so far off partly by chance.
+        """
         estimate = self.estimates.get((part.name, _compared(row) if row else ()))
         return estimate.interval(1 - (1 - SURE) / among) if estimate else NOWHERE
 
@@ -215,7 +234,7 @@ def _estimate(row: Mapping, scale: str) -> Estimate:
 
 
 class Asked(NamedTuple):
-    """What findings need (`needs`), which are `clear`, and of which it is not known what they need (`unknown`)."""
+    """The blocks that claims need (`needs`), the names of claims that are `clear`, and of those whose needs are `unknown`."""
 
     needs: list[Need]
     clear: list[str]
@@ -225,7 +244,7 @@ class Asked(NamedTuple):
 def of(
     parts: Mapping[str, Sequence[Part]], clear: Iterable[str], noise: Noise, alpha: float, elsewhere: Elsewhere | None = None
 ) -> Asked:
-    """What findings need that have these `parts`; `clear` names those that need no more."""
+    """Return what claims with these `parts` need. `clear` names the claims that need no more blocks."""
     asked, settled, known = Asked([], [], []), set(clear), elsewhere or Elsewhere()
     for name, own in parts.items():
         if name in settled:
@@ -238,9 +257,9 @@ def of(
 
 
 def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: Elsewhere) -> dict[str, int]:
-    """Blocks by cell that decide a finding; none if that is not known.
+    """Return the blocks by cell that decide a claim; empty if that is not known.
 
-    All parts must come out, or one must be contradicted: where other measurements found one that is, that one is enough.
+    All parts must be shown, or one must be contradicted. If other measurements contradict a part, contradicting it is enough.
     """
     numbers = {part.name[1] for part in parts}
     against = {part.name: _opposed(part, noise, alpha / len(numbers), known) for part in parts}
@@ -248,7 +267,7 @@ def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: Elsewhere)
         in_each_arrangement = [against[part.name] for part in parts if part.name[1] == number]
         if all(in_each_arrangement):
             return _merged(in_each_arrangement)
-    # Each gets what the power of all leaves to one.
+    # All must be shown with this power together, so each one needs more.
     power = blocks.POWER ** (1 / max(1, sum(part.number for part in parts)))
     chosen = [against[part.name] or _supported(part, noise, alpha, power, known) for part in parts]
     return _merged(chosen) if all(chosen) else {}
@@ -266,7 +285,7 @@ def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
 
 
 def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Elsewhere) -> list[Decides]:
-    """What bears a part out: as many of its comparisons as must come out, or its average; none if that is not known."""
+    """Return the comparisons that support a part, as many as must be shown, or its average; empty if that is not known."""
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known):
         for one, level in _looks(row, interval, alpha):
@@ -277,18 +296,21 @@ def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Else
 
 
 def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tuple[tuple[float, float], float]]:
-    """What a comparison is repeated for, one after the other: (where its difference lies, level at which it is shown).
+    """Return what a comparison is repeated for, step by step: (where its difference lies, level at which that is shown).
 
-    What has the blocks that other measurements make enough of gets those that make it clear. What is not clear then is not as
-    it was elsewhere, and nothing is known of its difference.
+    First it gets the blocks that are enough if other measurements are right, and then those that make it clear. If it
+    is not clear then, the other measurements were wrong about it, and its difference counts as unknown.
     """
     differs = interval != NOWHERE and row["expected"] not in verdicts.LIKENESS
     return [(interval, alpha), *([(interval, CLEAR)] if differs else []), (NOWHERE, alpha)]
 
 
 def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[Decides]:
-    """What contradicts a part, if other measurements contradict it: of m comparisons of which u must come out m - u + 1, each
-    with a p that is u times its own; none if they don't, or if as many blocks are there."""
+    """Return the comparisons that contradict a part, if other measurements contradict it.
+
+    If u of m comparisons must be shown, m - u + 1 of them contradict the part, each with a p that is u times its own.
+    Empty if other measurements do not contradict it, or if that many blocks are measured already.
+    """
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known, part.judged):
         distance = _against(part, row, interval)
@@ -299,7 +321,8 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[D
 
 
 def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
-    """So many of them, those that take least; none if there are fewer, or if they take more than anybody makes."""
+    """Return the `number` comparisons that need the fewest blocks. Empty if there are fewer, or if one needs more than
+    blocks.MOST."""
     chosen = sorted(counts, key=lambda one: one[1])[:number]
     return chosen if len(chosen) == number and chosen[-1][1] <= blocks.MOST else []
 
@@ -307,9 +330,11 @@ def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
 def _judged(
     part: Part, noise: Noise, known: Elsewhere, among: int = 1
 ) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
-    """What of a part is judged, its comparisons or their average: (comparison, cells, noise, interval elsewhere) of each whose
-    noise is known; nothing of an average of which one comparison is not tested. The intervals are those of one `among` so many
-    of which the most telling ones are chosen."""
+    """Return what is judged of a part: (comparison, cells, noise, interval by other measurements), one for each comparison.
+
+    If the average is judged, there is one entry for it, or none if one of its comparisons is not tested. Comparisons
+    whose noise is not known are left out. The intervals are those for the most extreme one `among` several.
+    """
     tested = [row for row in part.rows if _has_differences(part, row)]
     if not part.averaged:
         found = [(row, _cells(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
@@ -322,12 +347,12 @@ def _judged(
 
 
 def _has_differences(part: Part, row: Mapping) -> bool:
-    """Whether a comparison is tested by differences within blocks: a trend, counts and runs at their limit are not."""
+    """Return whether a comparison is tested by differences within blocks. Trends, counts and runs at their limit are not."""
     return "along" not in part.result["asked"] and (math.isfinite(row["deviation"]) or row["n"] < blocks.SMALLEST)
 
 
 def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: float, interval: tuple[float, float]) -> int:
-    """Blocks that bear a comparison out whose difference lies in an interval: at the end of it at which it takes more."""
+    """Return the blocks that support a comparison whose difference lies in an interval, at the end that needs more blocks."""
     lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
     low, high = interval
     room, expected = min(upper, -lower), row["expected"]
@@ -341,7 +366,8 @@ def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: fl
 
 
 def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
-    """How far the interval of a difference lies on the side that contradicts what is expected; below 0 if it does not."""
+    """Return how far the interval of a difference lies on the side that contradicts what is expected; below 0 if it
+    does not."""
     lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
     low, high = interval
     below, above = lower - high, low - upper
@@ -352,7 +378,7 @@ def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
 
 
 def _of_paper(part: dict, row: dict) -> float:
-    """Half of the size that the paper names, on the scale of the test; 0 if it names none."""
+    """Return half of the size that the paper names, on the scale of the test; 0 if it names none."""
     named = part.get("paper_magnitude") or {}
     sizes = [abs(named[end]) for end in ("low", "high") if named.get(end)]
     size = OF_THE_PAPER * min(sizes, default=0.0)
@@ -360,7 +386,7 @@ def _of_paper(part: dict, row: dict) -> float:
 
 
 def cells_of(rows: pd.DataFrame) -> list[str]:
-    """Paths of all cells that comparisons are about, in order."""
+    """Return the paths of all cells in a table of comparisons, in order."""
     return cells_of_rows(rows[list(CELL_COLUMNS)].to_dict("records"))
 
 
@@ -374,7 +400,8 @@ def _cells(row: Mapping) -> set[str]:
 
 
 def clear(results: Iterable[dict]) -> list[str]:
-    """Findings that are settled in all arrangements, of results that were judged at the level CLEAR."""
+    """Return the names of claims that are decided in all arrangements. Their results must have been judged at the level
+    CLEAR."""
     return [result["id"] for result in results if result["verdict"] in verdicts.SETTLED and not _is_open_somewhere(result)]
 
 
@@ -387,7 +414,7 @@ def _is_open_somewhere(result: dict) -> bool:
 
 
 def decided(results: Iterable[dict]) -> tuple[int, int]:
-    """(settled, testable) findings of results, without those that have another one's comparisons."""
+    """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
     asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
     counted = [result["verdict"] for result in findings.counted(list(results)) if result["verdict"] in asked]
     return sum(verdict in verdicts.SETTLED for verdict in counted), len(counted)

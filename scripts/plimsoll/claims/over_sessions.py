@@ -1,9 +1,9 @@
-"""What several sessions of a study say together. A session is a level above blocks (Kalibera and Jones 2013).
+"""What several sessions of a study show together. A session is a level above blocks (Kalibera and Jones 2013).
 
-Verdicts over sessions are those of the usual judge. From SMALLEST sessions on a session is the unit: sides are compared within
-its blocks, and the mean of its differences is one value (blocks.units), whatever number of blocks it had. Of fewer sessions the
-block is the unit, and verdicts are about the blocks of these sessions: they say nothing of how sessions differ. As each session
-was judged when it was over, those together are judged at a lower `level`.
+The usual judge decides on several sessions. From SMALLEST sessions on, a session is the unit. Sides are compared within
+its blocks, and the mean of its differences is one value (blocks.units), whatever its number of blocks. With fewer
+sessions the block is the unit. Verdicts are then about the blocks of these sessions, and say nothing about how sessions
+differ. Each session was already judged when it ended, so sessions together are judged at a lower `level`.
 """
 
 import functools
@@ -23,7 +23,7 @@ from plimsoll.claims.quantities.base import RATIO
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 
-# What tells the comparisons of a claim apart.
+# Columns that tell the comparisons of a claim apart.
 KEYS = ("claim", "metric", "metric_b", *CELL_COLUMNS, "part", "arrangement")
 COLUMNS = (
     *(*KEYS, "label", "scale", "sessions", "mean", "low", "high", "next_low", "next_high"),
@@ -32,20 +32,26 @@ COLUMNS = (
 
 
 def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> Measured:
-    """What was observed in several sessions (observations and runs of each), with blocks numbered by session (blocks.SESSION)
-    if sessions are the unit, and otherwise one after the other."""
+    """Return what was observed in several sessions, from the tables of observations and runs of each session.
+
+    If sessions are the unit, blocks are numbered by session (blocks.SESSION). Otherwise the blocks of one session
+    follow those of the one before.
+    """
     last = max((int(blocks.numbers(table).max()) for table in observations if len(table)), default=0)
     stride = blocks.SESSION if len(observations) >= blocks.SMALLEST else last
     numbered = [table.assign(block=blocks.numbers(table) + number * stride) for number, table in enumerate(observations, 1)]
-    # Verdicts alone are told, not what stands beside a comparison of single blocks.
+    # Only verdicts are reported, without what else is computed for a comparison of single blocks.
     return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True)
 
 
 @functools.cache
 def level(alpha: float, sessions: int) -> float:
-    """The level at which sessions together are judged, if they were judged after each of them. Where each look is at this level
-    chance decides at one of them in `alpha` (Pocock 1977; both directions). It is 0.0294 of two sessions for 0.05. The first
-    session is judged at 0.05 all the same, when nobody knows of a second: at one of both looks chance decides in 7 %."""
+    """Return the level at which sessions are judged together, if they were judged after each of them.
+
+    If each look is at this level, the probability that chance decides at one of them is `alpha` (Pocock 1977; both
+    directions). For two sessions and 0.05 it is 0.0294. The first session is still judged at 0.05, because a second one
+    is not yet known then. So chance decides at one of both looks in 7 %.
+    """
     if sessions == 1:
         return alpha
     looks = np.arange(1, sessions + 1)
@@ -59,8 +65,10 @@ def level(alpha: float, sessions: int) -> float:
 
 
 def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
-    """One row per finding that some session settled or could test: its verdict in each session (`results`, by finding), and
-    what `became` of it: what `outcome` says."""
+    """Return one row per claim that some session decided or could test: its verdict in each session, and its `outcome`.
+
+    `results` has the results of each session by claim. The outcome is in `became`.
+    """
     newest = results[-1]
     counted = findings.counted(list(newest.values()))
     rows = []
@@ -72,14 +80,14 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     return rows
 
 
-# The result of a session that did not ask.
+# Result of a claim in a session that did not test it.
 NOT_THERE = {"verdict": ""}
-# ONCE is also what is conditional in one session, and not in another.
+# ONCE also stands for a claim that is conditional in one session and not in another.
 ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "settled in some", "settled in none"
 
 
 def outcome(results: Sequence[Mapping]) -> str:
-    """What became of a finding from session to session, by its results."""
+    """Return what became of a claim from session to session, by its results: ALIKE, TURNED, ONCE or NEVER."""
     settled = [result for result in results if result["verdict"] in verdicts.SETTLED]
     if any(verdicts.opposite(one, other) for one, other in itertools.combinations(settled, 2)):
         return TURNED
@@ -89,13 +97,13 @@ def outcome(results: Sequence[Mapping]) -> str:
 
 
 def means(comparisons: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One row per comparison that all sessions made, with COLUMNS, from each session's comparisons.
+    """Return one row per comparison that all sessions made, with COLUMNS, from the comparisons of each session.
 
-    `mean` is that of the sessions' effects, with its 95 % interval (`low`, `high`), and `next_low` to `next_high` holds the
-    effect of one session more with a probability of 95 % (Hahn and Meeker 1991): both Student's, of session means. `within`
-    and `between` are the standard deviations of a session's mean: what its blocks make one expect, and what it was.
-    `p_sessions` is that of the F test whether sessions differ by more than their blocks. `keeps_sign` says whether one more
-    session would most probably find a difference in the same direction.
+    `mean` is the mean of the sessions' effects, with its 95 % interval (`low`, `high`). The effect of one more session
+    lies from `next_low` to `next_high` with a probability of 95 % (Hahn and Meeker 1991). Both are Student's intervals
+    of session means. `within` and `between` are standard deviations of a session's mean: the one expected from its
+    blocks, and the measured one. `p_sessions` is the p of the F test whether sessions differ by more than their blocks.
+    `keeps_sign` says whether one more session would most probably find a difference in the same direction.
     """
     tables = [_usable(table) for table in comparisons]
     shared = [key for key in tables[-1] if all(key in table for table in tables)]
@@ -108,7 +116,7 @@ def _usable(table: pd.DataFrame) -> dict[tuple, dict]:
 
 
 def _over(key: tuple, rows: list[dict]) -> dict:
-    """The row of one comparison, from its rows in each session."""
+    """Return the row of one comparison, from its rows in each session."""
     ratio = rows[-1]["scale"] == RATIO
     found = [on_scale(row, math.log1p if ratio else float) for row in rows]
     values, errors, degrees = (np.array(column) for column in zip(*found, strict=True))
@@ -133,13 +141,19 @@ def _over(key: tuple, rows: list[dict]) -> dict:
 
 
 def _quantile(number: int) -> float:
-    """Of Student's t for so many session means; NaN of fewer than SMALLEST, of which an interval would say nothing."""
+    """Return the 97.5 % quantile of Student's t for a number of session means.
+
+    It is NaN for fewer than SMALLEST sessions, because an interval would then say nothing.
+    """
     return float(special.stdtrit(number - 1, 0.975)) if number >= blocks.SMALLEST else math.nan
 
 
 def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, float, float]:
-    """(mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, by its own blocks; `forth`
-    goes from an effect to that scale. Only a ratio's interval may be of another spread than its blocks' own."""
+    """Return (mean, standard error, degrees of freedom) of a comparison's effect on the scale of its test, by its own blocks.
+
+    `forth` converts an effect to that scale. The error follows from the interval, except for a ratio with a known
+    `deviation`: its interval may use the spread of other comparisons.
+    """
     low, high = (forth(row[end]) for end in ("low", "high"))
     degrees, own = int(blocks.degrees(int(row["n"]))), row.get("deviation", math.nan)
     of_blocks = row.get("scale") == RATIO and math.isfinite(own)

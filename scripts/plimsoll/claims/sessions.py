@@ -1,4 +1,4 @@
-"""The sessions of a study read, and what they say together, as the pages tell it."""
+"""Reading the sessions of a study, and what they show together, as the pages report it."""
 
 import json
 from pathlib import Path
@@ -14,13 +14,16 @@ from plimsoll.measuring import system
 from plimsoll.planning import sessions
 from plimsoll.planning.sessions import Session
 
-# A p below it says that sessions differ by more than their blocks, in one comparison of twenty by chance.
+# Level of the test whether sessions differ by more than their blocks: by chance one comparison in twenty is below it.
 DIFFER = 0.05
 
 
 class Together(NamedTuple):
-    """What the sessions of a study say: what is `told` of them on the pages, the `means` of each comparison over sessions, and
-    the `results` of claims from all sessions together with the `comparisons` that these rest on."""
+    """What the sessions of a study show together.
+
+    `told` is what the pages report of the sessions, and `means` has each comparison's mean over sessions. `results` are
+    the results of claims from all sessions together, and `comparisons` are what these rest on.
+    """
 
     told: dict
     means: pd.DataFrame
@@ -29,11 +32,12 @@ class Together(NamedTuple):
 
 
 def summary(study: Study, plan: Plan, results: Path) -> Together:
-    """What the sessions of a study say, from its results folder and its earlier sessions.
+    """Return what the sessions of a study show, from its results folder and its earlier sessions, both below `results`.
 
-    What is told has `sessions` (each with its place, when it began, what it settled, and why it is `apart` from the newest),
-    `findings` and their `counts` by what became of them, `over` (what several sessions settle together) and `metrics` (how much
-    sessions differ). Each result has the verdicts of the `sessions` by themselves, the oldest first.
+    `told` has `sessions`: each with its number, when it began, how many claims it decided, and why it is `apart` from
+    the newest. Sessions that are apart do not count. `findings` has the verdicts on each claim by session, and `counts`
+    how many claims had each outcome. `over` is what several sessions decide together (None for one session), and
+    `metrics` is how much sessions differ. Each result lists its verdicts in the single `sessions`, the oldest first.
     """
     every = sessions.of(results, study["id"])
     described = [_described(one, every[-1], plan) for one in every]
@@ -55,12 +59,12 @@ def summary(study: Study, plan: Plan, results: Path) -> Together:
 
 
 def read(path: Path) -> dict:
-    """What `summary` told, as the stage `sessions` left it."""
+    """Return the part `told` of a `summary`, from the file that the stage `sessions` wrote."""
     return json.loads(path.read_text())
 
 
 def _described(session: Session, newest: Session, plan: Plan) -> dict:
-    """A session for the pages."""
+    """Return what the pages report of one session. It has no counts if the session is apart from the newest."""
     noted = sessions.read(session.folder)
     about = {"number": session.number, "fresh": noted.get("fresh", {}), "boot": _boot(session, noted)}
     if apart := sessions.apart(session, newest):
@@ -74,9 +78,9 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
 
 
 def _boot(session: Session, noted: dict) -> str:
-    """After which boot a session was measured; nothing if that is not known, or if it began after another one than it ended.
+    """Return the boot after which a session was measured. It is empty if that is unknown or if the host was booted in between.
 
-    The first session begins by itself, and nothing is noted of it but after which boot its last runs were.
+    Nothing is noted when the first session begins: only the boot of its last runs is known.
     """
     last = system.read(session.folder)
     boots = {noted.get("boot", ""), last["seen"]["boot"] if last else ""} - {""}
@@ -92,7 +96,8 @@ def _means(comparisons: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], pd.DataFrame]:
-    """Results of claims from all sessions together, and their comparisons; those of the only session as they are."""
+    """Return the results of claims from all sessions together, and their comparisons. If there is one session, its own
+    are returned."""
     if len(used) == 1:
         folder = used[0].folder
         return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
@@ -103,7 +108,7 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
 
 
 def _over(results: list[dict], number: int) -> dict:
-    """How many findings so many sessions settle together, the verdict on each, and whether the session is the unit."""
+    """Return how many claims `number` sessions decide together, the verdict on each, and whether the session is the unit."""
     judged = findings.counted(results)
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
@@ -116,7 +121,7 @@ def _over(results: list[dict], number: int) -> dict:
 
 
 def _metrics(compared: pd.DataFrame) -> list[dict]:
-    """By metric, over its comparisons: how much sessions differ from each other, beside what their blocks make one expect."""
+    """Return one row per metric, over its comparisons: how much sessions differ, beside what is expected from their blocks."""
     rows = []
     once = compared.drop_duplicates(["metric", "metric_b", *over_sessions.CELL_COLUMNS])
     for label, group in once.groupby("label", sort=True):

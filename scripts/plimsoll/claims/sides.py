@@ -1,12 +1,14 @@
-"""What a claim sets against each other: a metric in a cell, and two of these."""
+"""The sides that a claim compares: a metric in a cell, and two of these."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Side:
-    """A metric in a cell; `reference` is the cell that its loss (or another `quantity`) is relative to, where the claim is
-    about that."""
+    """A metric in a cell.
+
+    `reference` is the cell that its loss (or another `quantity`) is relative to, if the claim is about that.
+    """
 
     metric: str
     cell: str
@@ -15,30 +17,30 @@ class Side:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Paths of the cells that it needs."""
+        """Paths of the cells that the side needs."""
         return (self.cell,) if self.reference is None else (self.cell, self.reference)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics that it needs."""
+        """Names of the metrics that the side needs."""
         return (self.metric,)
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two sides that a claim sets against each other."""
+    """Two sides that a claim compares."""
 
     a: Side
     b: Side
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Paths of the cells that it needs."""
+        """Paths of the cells that both sides need."""
         return (*self.a.cells, *self.b.cells)
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of both sides' metrics."""
+        """Names of the metrics of both sides."""
         return (self.a.metric, self.b.metric)
 
 

@@ -1,7 +1,8 @@
-"""The judge: from what was measured to a verdict. Pure functions; tests/unit/test_verdicts.py is their truth table.
+"""The judge: from measured evidence to a verdict. Pure functions; tests/unit/test_verdicts.py is their truth table.
 
-What bears a statement out and what speaks against it are two p-values of each comparison (`strength`), each to be held against
-the same alpha. Those of a claim's comparisons become two p-values of the claim (`together`).
+Each comparison has two p-values (`strength`): one for the evidence that supports a statement, one for the evidence
+against it. Each is compared with the same alpha. `together` combines those of a claim's comparisons into two p-values
+of the claim.
 """
 
 import math
@@ -11,39 +12,39 @@ from typing import NamedTuple, Protocol
 from plimsoll.analysis import paper_tests
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE = "reproduced", "contradicted", "inconclusive", "not testable here"
-# It is reproduced in some arrangement of what the paper leaves open, and contradicted in another.
+# Reproduced in one arrangement of what the paper leaves open, and contradicted in another.
 CONDITIONAL = "conditional"
 UNAVAILABLE = "study not available"
-# Verdicts on one comparison, on a claim of a study that was measured, and all.
+# Verdicts on one comparison, on a claim of a measured study, and all verdicts.
 ON_COMPARISON = (REPRODUCED, CONTRADICTED, INCONCLUSIVE)
 ON_CLAIM = (REPRODUCED, CONTRADICTED, CONDITIONAL, INCONCLUSIVE, NOT_TESTABLE)
 VERDICTS = (*ON_CLAIM, UNAVAILABLE)
-# Those that more repetitions are not asked for.
+# Decided: no further repetitions are planned for these.
 SETTLED = (REPRODUCED, CONTRADICTED, CONDITIONAL)
-# How many of a claim's comparisons it is about.
+# What a claim is about: each of its comparisons, most of them, some of them, or their average.
 EACH, MOST, SOME, AVERAGE = "each", "most", "some", "average"
-# What the paper may say of side a that is no difference.
+# Values of `expected` that state no difference.
 LIKENESS = ("no_difference", "not_lower", "not_higher")
-# p above which nothing points in a direction.
+# With a p above this, nothing points in the direction that is tested.
 LOOSE = 0.5
-# How the measured size lies to the one that the paper prints.
+# How the measured size compares with the size that the paper prints.
 AS_LARGE, SMALLER, LARGER, OPPOSITE, UNCLEAR = "as large", "smaller", "larger", "opposite", "of unclear size"
-# A size is as large as a printed one between half and twice of it, on the scale of the test. Half of a printed size is also
-# what a difference must not be shown to be less than.
+# A size is as large as a printed one if it is between half and twice of it, on the scale of the test. Half of a printed
+# size is also the least: a difference that is shown to be smaller speaks against the claim.
 AS_LARGE_WITHIN = 2.0
 
 
 class Shown(Protocol):
-    """What a test says of where something lies: one-sided p-values."""
+    """What a test shows of where a true value lies, as one-sided p-values."""
 
     def above(self, value: float) -> float:
-        """p that it is above a value."""
+        """Return p for the true value being above `value`."""
 
     def below(self, value: float) -> float:
-        """p that it is below a value."""
+        """Return p for the true value being below `value`."""
 
     def turned(self) -> "Shown":
-        """The same with the other sign."""
+        """Return the result of the same test with the other sign."""
 
 
 class Bounds(NamedTuple):
@@ -54,7 +55,7 @@ class Bounds(NamedTuple):
 
 
 class Strength(NamedTuple):
-    """p-values of the evidence for a statement and of that against it; each is small where there is some."""
+    """Two p-values: of the evidence for a statement and of the evidence against it. A small p is strong evidence."""
 
     supports: float
     opposes: float
@@ -64,17 +65,20 @@ NOTHING = Strength(1.0, 1.0)
 
 
 def strength(expected: str, shown: Shown, bounds: Bounds, named: bool) -> Strength:
-    """Evidence of one comparison for and against a statement.
+    """Return the evidence of one comparison for and against a statement.
 
-    `expected` is what the paper says of side a: `higher` or `lower`, `no_difference`, `not_lower` or `not_higher`. `named` says
-    whether the paper names the size of a difference.
+    `expected` is what the paper says of side a: `higher`, `lower`, `no_difference`, `not_lower` or `not_higher`.
+    `named` says whether the paper names the size of a difference.
 
-    A difference has two directions, so its one-sided p-values count twice. It is contradicted by one the other way that is
-    shown to be beyond the bound, and so is more than what counts as alike. A difference that is not there contradicts a claimed
-    one only if the paper names a size, which is excluded then: the difference is shown to be less than the bound, and nothing
-    points in the claimed direction (LOOSE), so that a small difference is never first contradicted and then found. Likeness is
-    shown by two one-sided tests, the larger p of which counts (Schuirmann 1987), and opposed by a difference that is shown to
-    be beyond one of the bounds. What is *not lower* may be higher by as much as it likes (non-inferiority).
+    A claimed difference (`higher` or `lower`) has one-sided p-values that are doubled, because a difference has two
+    directions. A difference in the other direction contradicts it if it is shown to be beyond the bound, so more than
+    what counts as alike. The absence of a difference contradicts it only if the paper names a size, which is then
+    excluded. For that, the difference is shown to be less than the bound, and nothing points in the claimed direction
+    (LOOSE). A small difference is therefore never first contradicted and later found.
+
+    Likeness (`no_difference`) is shown by two one-sided tests, of which the larger p counts (Schuirmann 1987). A
+    difference that is shown to be beyond one of the bounds opposes it. `not_lower` and `not_higher` are one-sided
+    (non-inferiority): what is *not lower* may be higher by any amount.
     """
     lower, upper = bounds
     if expected == "higher":
@@ -97,8 +101,10 @@ def _twice(p: float) -> float:
 
 
 def judge(evidence: Strength, alpha: float, alpha_opposes: float) -> str:
-    """Verdict on what has this evidence for and against it. Where there is neither, or both, it is inconclusive: above all a p
-    above the threshold is no evidence that there is no difference."""
+    """Return the verdict for evidence for and against a statement. It is inconclusive if there is neither, or both.
+
+    Above all, a p above the threshold is no evidence that there is no difference.
+    """
     supported, opposed = evidence.supports < alpha, evidence.opposes < alpha_opposes
     if supported == opposed:
         return INCONCLUSIVE
@@ -106,11 +112,12 @@ def judge(evidence: Strength, alpha: float, alpha_opposes: float) -> str:
 
 
 def together(evidence: Sequence[Strength], holds: str) -> Strength:
-    """Evidence for and against a claim that `holds` for each of its comparisons, for most, or for some of them.
+    """Return the evidence for and against a claim that `holds` for each of its comparisons, for most, or for some of them.
 
-    At least u of m statements are true: p is (m - u + 1) times the u-th smallest (partial conjunction: Benjamini and Heller
-    2008; valid however the comparisons depend on each other). For each, u = m, that is the largest p, without an adjustment
-    (intersection-union test: Berger 1982). A claim about at least u is false if at least m - u + 1 are.
+    To show that at least u of m statements are true, p is (m - u + 1) times the u-th smallest p (partial conjunction:
+    Benjamini and Heller 2008). This is valid however the comparisons depend on each other. For each of them (u = m) it
+    is the largest p, without an adjustment (intersection-union test: Berger 1982). A claim about at least u is false if
+    at least m - u + 1 are.
     """
     m = len(evidence)
     u = {EACH: m, MOST: m // 2 + 1, SOME: 1}[holds]
@@ -122,21 +129,25 @@ def _at_least(number: int, p: list[float]) -> float:
 
 
 def of_sentence(parts: Sequence[Strength], number: int) -> Strength:
-    """Evidence for and against a sentence from that of its main parts that can be asked; it has `number` main parts in all.
+    """Return the evidence for and against a sentence, from the evidence of its main parts that can be tested.
 
-    All must be reproduced (intersection-union test), and any of them contradicts it (Bonferroni).
+    It has `number` main parts in all. All of them must be reproduced (intersection-union test), and any one of them
+    contradicts the sentence (Bonferroni).
     """
     return Strength(max(one.supports for one in parts), min(1.0, number * min(one.opposes for one in parts)))
 
 
 def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: float) -> tuple[str, list[str]]:
-    """Verdict on a claim, and the verdict in each arrangement of what its paper leaves open, from the evidence in each; None is
-    that of an arrangement in which it cannot be asked.
+    """Return the verdict on a claim, and its verdict in each arrangement of what its paper leaves open.
 
-    A verdict that all arrangements share is the claim's, each at the whole level (intersection-union test). Otherwise p is
-    adjusted for their number (Holm). A claim that is then reproduced in one and contradicted in another is conditional. One
-    that is decided in some and open in the others has the verdict of those, in part: one p below a level and another above it
-    do not show that arrangements differ (Gelman and Stern 2006).
+    `arranged` has the evidence in each arrangement, and None for one in which the claim cannot be tested. If all
+    arrangements have the same verdict, it is the claim's. Each of them is tested at the full level (intersection-union
+    test).
+
+    Otherwise p is adjusted for the number of arrangements (Holm). A claim that is then reproduced in one and
+    contradicted in another is conditional. A claim that is decided in some and inconclusive in the others has the
+    verdict of the decided ones, in part. One p below a level and another one above it do not show that arrangements
+    differ (Gelman and Stern 2006).
     """
     alone = [judge(one, alpha, alpha_opposes) if one else NOT_TESTABLE for one in arranged]
     if len(set(alone)) == 1:
@@ -149,13 +160,16 @@ def decide(arranged: Sequence[Strength | None], alpha: float, alpha_opposes: flo
 
 
 def in_part(verdict: str, each: Sequence[str]) -> bool:
-    """Whether a claim has its verdict in some arrangements alone; `each` is the verdict in each of them."""
+    """Return whether a decided claim has its verdict in some arrangements only; `each` is the verdict in each of them."""
     return verdict in (REPRODUCED, CONTRADICTED) and any(one != verdict for one in each)
 
 
 def opposite(a: Mapping, b: Mapping) -> bool:
-    """Whether one result of a finding is reproduced where another one is contradicted: in an arrangement of what its paper
-    leaves open that both were asked in, or on the whole where they share none. One that is conditional opposes no whole."""
+    """Return whether one of two results of a claim is reproduced where the other one is contradicted.
+
+    They are compared in each arrangement of what the paper leaves open that both were tested in. If they share none,
+    their overall verdicts are compared. A conditional verdict is the opposite of no overall verdict.
+    """
     arranged = [result.get("arrangements") or {} for result in (a, b)]
     shared = arranged[0].keys() & arranged[1].keys()
     pairs = [{of[words]["verdict"] for of in arranged} for words in shared] or [{a["verdict"], b["verdict"]}]
@@ -163,20 +177,25 @@ def opposite(a: Mapping, b: Mapping) -> bool:
 
 
 def p_of(arranged: Sequence[Strength | None], alpha: float) -> float:
-    """p of the decision on a claim: it is below `alpha` where `decide` decides at that level. It is p of what is decided: that
-    it holds in all arrangements where that is shown, and otherwise that it does in some."""
+    """Return the p of the decision on a claim. It is below `alpha` if `decide` decides at that level.
+
+    If the decision is shown in all arrangements, it is the p for that. Otherwise it is the p that the decision holds in
+    some arrangement.
+    """
     known = [one for one in arranged if one]
     shared = min(max(p) for p in zip(*known, strict=True)) if len(known) == len(arranged) else 1.0
     return shared if shared < alpha else min(1.0, shared, len(known) * min(min(one) for one in known))
 
 
 def size(shown: Shown, paper: Bounds, alpha: float) -> str:
-    """How a measured effect relates to the range that the paper prints, both on the scale of the test.
+    """Return how a measured effect compares with the range that the paper prints, both on the scale of the test.
 
-    `as large` is an equivalence test (Schuirmann 1987): the effect is shown to be at least half of the smallest and at most
-    twice the largest printed size, and the ratio, too, where the scale is of logarithms (half and twice of a factor of 8 would
-    be 2.8 and 64 otherwise). Otherwise it is `smaller`, `larger` or `opposite` in sign where that is shown, each
-    direction at half of alpha, and else `of unclear size`.
+    `as large` is the result of an equivalence test (Schuirmann 1987). The effect is shown to be at least half of the
+    smallest and at most twice the largest printed size. Where the scale is logarithmic, the ratio must be within half
+    and twice, too. Otherwise a printed factor of 8 would be matched by factors from 2.8 to 64.
+
+    If that is not shown, the result is `smaller`, `larger` or `opposite` (in sign) where a test shows it, each
+    direction at half of alpha. Else it is `of unclear size`.
     """
     first, last = paper
     if first + last < 0:

@@ -1,1 +1,1 @@
-"""Many hosts: which they are, and how each of them comes to measure. On each the workflow runs as on one machine."""
+"""Measuring many hosts: which hosts, and how. The workflow runs on each of them as on one machine."""

@@ -1,7 +1,7 @@
-"""A host that ssh reaches: the project is brought there, it measures, and its results are brought back. Where the connection
-breaks, this goes on once ssh reaches the host again.
+"""Measure on a host that ssh reaches: bring the project there, measure, and bring the results back.
 
-All that is kept there lies in one folder: the sources in project/, what is measured in work/, and images.tar.gz.
+After a broken connection this continues once ssh reaches the host again. All that is kept there lies in one folder: the
+sources in project/, what is measured in work/, and images.tar.gz.
 """
 
 import contextlib
@@ -27,22 +27,22 @@ from plimsoll.environments.networks.second_host import SSH, ours
 from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
 
-# ssh's own exit status: it did not get there, or the connection broke.
+# ssh's own exit status: it did not reach the host, or the connection broke.
 CUT_OFF = 255
-# A line is sent so often; a host that gets none for a minute ends what it does (scripts/cluster/host.sh).
+# Time between the lines that are sent to a host (s). A host that gets no line for a minute stops (scripts/cluster/host.sh).
 BEAT_SECONDS = 15
-# A broken connection is tried again so often, and for so long.
+# A broken connection is tried again every AGAIN_SECONDS, for PATIENCE_SECONDS at most.
 AGAIN_SECONDS, PATIENCE_SECONDS = 10, 3600
-# So long a host may take to end what it does.
+# How long a host may take to stop (s).
 ENDING_SECONDS = 60
-# Says what is there of an earlier time.
+# Prints what is there from an earlier call.
 LOOKED = """
 mkdir -p "$1" && cd "$1" || exit 1
 [ ! -f project/.brought ] || echo "plimsoll: project $(cat project/.brought)"
 [ ! -f images.tar.gz ] || echo "plimsoll: images $(sha256sum <images.tar.gz | cut -d ' ' -f 1)"
 [ ! -d work/results ] || echo "plimsoll: results"
 """
-# Puts the sources in place of those that are there; what set-up and the user have made on the host stays.
+# Replaces the sources that are there. What set-up and the user have made on the host stays.
 BROUGHT = """
 cd "$1" && exec 9>lock || exit 1
 flock --wait 90 9 || { echo "it is measuring, by another call" >&2; exit 1; }
@@ -68,25 +68,29 @@ class CutOff(PlimsollError):
 
 @dataclass(frozen=True)
 class Reached:
-    """A host by its `name`, where `ssh` reaches it, and its `folder` there."""
+    """A host by its `name`, its address for `ssh`, and its `folder` there."""
 
     name: str
     ssh: str
     folder: str
 
     def command(self, words: list[str]) -> list[str]:
-        """The command that runs another one on the host."""
+        """Return the command here that runs another command (`words`) on the host."""
         return [*SSH, self.ssh, shlex.join(words)]
 
     def failed(self, what: str, status: int, said: str = "") -> PlimsollError:
-        """What is to be said of a command that ended with a status, and `said` something."""
+        """Return the error for a command that ended with a status. `what` names the command, and `said` is what it printed.
+
+        It is CutOff if ssh did not reach the host.
+        """
         words = last_words(said, status).rstrip(".")
         if status == CUT_OFF:
             return CutOff(f"ssh {self.ssh} does not reach {self.name} ({words}): it must get there without asking anything.")
         return PlimsollError(f"{self.name}: {what} failed: {words}.")
 
     def look(self) -> dict[str, str]:
-        """What is there of an earlier time: `project` and `images` by their digests, and `results` if there are any."""
+        """Return what is there from an earlier call: `project` and `images` by their digests, and `results` if there
+        are any."""
         command = self.command(["sh", "-c", LOOKED, "sh", self.folder])
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode:
@@ -94,7 +98,8 @@ class Reached:
         return {key: value for key, _, value in (line.partition(" ") for line in ours(done.stdout))}
 
     def give(self, what: str, words: list[str], write: Callable[[BinaryIO], None]) -> None:
-        """Have a command on the host read what is written to it."""
+        """Run a command on the host, and let `write` write to its standard input. Raise PlimsollError, with `what`, if
+        it fails."""
         with subprocess.Popen(self.command(words), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 write(process.stdin)
@@ -104,11 +109,11 @@ class Reached:
 
 
 def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
-    """Measure on a host what `words` ask of scripts/cluster/host.sh, and leave its results in the folder `here`, with the mark
-    that it is done.
+    """Measure on a host, and put its results and its marker into the folder `here`.
 
-    PlimsollError if ssh does not reach it, if what it does there fails, or if it stays away after the connection broke. What
-    was measured stays there, and is here as far as it could be fetched.
+    `words` are options and settings of scripts/cluster/host.sh. Raise PlimsollError if ssh does not reach the host, if
+    measuring there fails, or if the host stays away after the connection broke. What was measured stays there, and is
+    here as far as it could be fetched.
     """
     if not shutil.which(SSH[0]):
         raise PlimsollError("ssh is not installed here: it is in Debian's package openssh-client.")
@@ -135,7 +140,7 @@ def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
 
 
 def bring(host: Reached, here: Path, images: Path) -> None:
-    """Have on the host what it needs and has not: the sources, the images, and the results that are here if it has none."""
+    """Bring to the host what it lacks: the sources, the images, and, if it has no results, the results that are here."""
     there, files = host.look(), _sources()
     wanted = _digest(files)
     if there.get("project") != wanted:
@@ -154,8 +159,10 @@ def bring(host: Reached, here: Path, images: Path) -> None:
 
 
 def run(host: Reached, words: list[str]) -> int:
-    """Run scripts/cluster/host.sh there with some words, and its messages here; its exit status. It ends when this process
-    does. CutOff if the connection breaks."""
+    """Run scripts/cluster/host.sh there with some words, show its messages here, and return its exit status.
+
+    It ends when this process does. Raise CutOff if the connection breaks.
+    """
     _say(f"{host.name}: measuring there, in {host.folder}")
     process = subprocess.Popen(
         host.command(["sh", "-c", MEASURED, "sh", host.folder, host.name, "work", "--set-up", "--while-open", *words]),
@@ -186,8 +193,10 @@ def _beat(stream: BinaryIO, ended: threading.Event) -> None:
 
 
 def fetch(host: Reached, here: Path) -> None:
-    """Bring back what was measured on the host. Each file is put in place whole; the mark that all is done stays beside its
-    place."""
+    """Bring back what was measured on the host. Each file is put in place whole.
+
+    The marker of a finished host is put beside its place, under a hidden name.
+    """
     _say(f"{host.name}: fetching the results")
     here.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=here, prefix=".fetched-") as folder:
@@ -204,7 +213,7 @@ def fetch(host: Reached, here: Path) -> None:
                 broken = None
             said = process.stderr.read().decode(errors="replace")
         if process.returncode or broken:
-            # An archive that ends too early is one whose connection broke.
+            # An archive that ends too early comes from a connection that broke.
             raise host.failed("fetching the results", process.returncode or CUT_OFF, said or str(broken))
         for path in _files_below(Path(folder)):
             place = path.relative_to(folder)
@@ -214,7 +223,10 @@ def fetch(host: Reached, here: Path) -> None:
 
 
 def _plain(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """What is fetched: files, folders and links that stay in the folder, and no pipes that a program has left."""
+    """Return a member of the archive if it is fetched: files, folders, and links that stay in the folder.
+
+    Return None for others, such as pipes that a program has left.
+    """
     return tarfile.data_filter(member, folder) if member.isreg() or member.isdir() or member.issym() else None
 
 
@@ -223,7 +235,10 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _sources() -> list[Path]:
-    """The files of the project as they are: those that git knows or would take."""
+    """Return the files of the project as they are: all that git knows or would add.
+
+    Raise PlimsollError if the project is no checkout of git, or if git is missing.
+    """
     listed = ["git", "-C", str(paths.PROJECT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(listed, capture_output=True, text=True, check=True)
@@ -248,7 +263,7 @@ def _sha256(path: Path) -> str:
 
 
 def _pack(stream: BinaryIO, named: Iterable[tuple[Path, str]]) -> None:
-    """Write files and folders, each by a name, as a compressed archive."""
+    """Write files and folders, each under a name, as a compressed archive."""
     with gzip.open(stream, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
         for path, name in named:
             archive.add(path, name)

@@ -1,4 +1,4 @@
-"""Which hosts are measured, and with which command each of them is: what rules/cluster.smk works on."""
+"""Which hosts are measured, and the command that measures each host, for rules/cluster.smk."""
 
 import shlex
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 
 SCHEMA, SOURCE = "cluster", "config/cluster.yaml, --configfile or --config"
-# Where everything about the hosts lies, below the working directory: one folder for each.
+# Folder of everything about the hosts, below the working directory. Each host has a folder in it.
 FOLDER = "hosts"
-# The file of images for all hosts, where none is given.
+# File with the images for all hosts, if no other is given.
 IMAGES = f"{FOLDER}/images.tar.gz"
-# What the workflow keeps on a host that ssh reaches, below the home there.
+# Folder that the workflow keeps on a host that ssh reaches, below the home there.
 THERE = "plimsoll-hosts"
 ON_HOST = "scripts/cluster/host.sh"
 NUMBERS = ("cpus", "memory", "minutes")
-# Targets of which the verdicts come.
+# Targets that include verdicts.
 JUDGED = ("all", "claims.json", "claims.html", "report.html")
 
 
@@ -28,8 +28,8 @@ JUDGED = ("all", "claims.json", "claims.html", "report.html")
 class Host:
     """A host: a node of Slurm by its `name`, or a machine that `ssh` reaches, where all is kept in `folder`.
 
-    `settings` are those of the workflow there, and `studies` what they select. `cpus`, `memory` (MiB) and `minutes` are what
-    its job of Slurm asks for, None for what Slurm says the node has.
+    `settings` are those of the workflow there, and `studies` what they select. `cpus`, `memory` (MiB) and `minutes` are
+    what its job of Slurm asks for. None stands for what the node has, as Slurm says.
     """
 
     name: str
@@ -43,19 +43,22 @@ class Host:
 
     @property
     def place(self) -> str:
-        """The folder with all that is known here of the host, below the working directory."""
+        """Return the folder with all that is known here of the host, below the working directory."""
         return f"{FOLDER}/{self.name}"
 
     @property
     def done(self) -> str:
-        """The mark that all is done: the only file of a host that Snakemake knows of."""
+        """Return the path of the marker that the host is done. Snakemake knows no other file of a host."""
         return f"{self.place}/{marker.FILE}"
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """The `named` hosts, the file with their `images`, what is made on each (`targets`, in so many `hours`), and whether each
-    two of them are compared."""
+    """The `named` hosts, and what they have in common.
+
+    `images` is the file with their images. The `targets` are made on each host, in so many `hours` if these are given.
+    `compare` says whether each two hosts are compared.
+    """
 
     named: dict[str, Host]
     images: str
@@ -65,28 +68,31 @@ class Hosts:
 
     @property
     def by_ssh(self) -> bool:
-        """Whether ssh reaches them; otherwise they are nodes of Slurm."""
+        """Return whether ssh reaches the hosts. Otherwise they are nodes of Slurm."""
         return any(host.ssh for host in self.named.values())
 
     @property
     def judged(self) -> bool:
-        """Whether verdicts come of what is made."""
+        """Return whether the targets include verdicts."""
         return any(Path(target).name in JUDGED for target in self.targets)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Names of each two hosts that are compared."""
+        """Return the names of each two hosts that are compared."""
         return list(combinations(self.named, 2)) if self.compare else []
 
     @property
     def image_settings(self) -> list[str]:
-        """The settings with which the images of all hosts are written into one file."""
+        """Return the settings with which the images of all hosts are written into one file."""
         chosen = dict.fromkeys(name for host in self.named.values() for name in host.studies)
         base = dict.fromkeys(word for host in self.named.values() for word in host.settings if word.startswith("base_image="))
         return [f"studies={','.join(chosen)}", *base]
 
     def command(self, name: str) -> str:
-        """The command that has a host measured, for the shell: on the host itself for a node of Slurm, from here by ssh."""
+        """Return the shell command that measures a host.
+
+        It runs on the host for a node of Slurm, and here for a host that ssh reaches.
+        """
         host = self.named[name]
         asked = ["--images", self.images]
         asked += ["--hours", f"{self.hours:g}"] if self.hours else []
@@ -99,8 +105,11 @@ class Hosts:
 
 
 def read(config: Mapping) -> Hosts:
-    """The hosts of a configuration (config/cluster.yaml, with what was given over it). PlimsollError for what does not fit its
-    schema, a host that is named twice or none at all, hosts of both kinds together, and settings that the workflow refuses."""
+    """Return the hosts of a configuration (config/cluster.yaml, overridden by what was given).
+
+    Raise PlimsollError if it does not fit its schema, names no host or one host twice, or has hosts of both kinds.
+    Raise it also if the file of images is missing, or if the workflow refuses the settings.
+    """
     entries = _listed(config.get("hosts", []))
     given = {**config, "hosts": [_mapping(entry) for entry in entries] if isinstance(entries, list) else entries}
     given |= {key: _listed(given[key]) for key in ("settings", "targets") if key in given}
@@ -126,12 +135,15 @@ def read(config: Mapping) -> Hosts:
 
 
 def _listed(value: object) -> object:
-    """A list; words of the command line may be separated by commas."""
+    """Return a text as the list of its words, which commas or blanks separate. Return other values unchanged."""
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
 def _mapping(entry: object) -> object:
-    """A host's entry: its name alone, or a mapping whose numbers the command line may have left as texts."""
+    """Return a host's entry as a mapping.
+
+    An entry may be the host's name alone. Numbers that the command line has left as texts become numbers.
+    """
     if isinstance(entry, (str, int)):
         return {"name": str(entry)}
     if not isinstance(entry, Mapping):

@@ -1,4 +1,4 @@
-"""The mark that a host is done: when and where it was measured, what it is, and which studies have verdicts there."""
+"""Marker that a host is done: when and where it was measured, what it is, and which studies have verdicts there."""
 
 import json
 import time
@@ -9,20 +9,20 @@ from plimsoll import documents
 from plimsoll.measuring import record
 
 FILE, FORMAT = "done.json", 1
-# One line for each start on a host, as scripts/cluster/host.sh has written it.
+# One line for each start on a host, written by scripts/cluster/host.sh.
 STARTS = "starts.jsonl"
-# What is told of the machine.
+# Facts about the machine that the marker holds.
 OF_HOST = ("cpu_model", "cores", "memory_bytes", "distribution")
 
 
 class Mark(TypedDict):
-    """What the mark says at least."""
+    """What a marker holds at least."""
 
     host: str
 
 
 class Start(TypedDict):
-    """A start on a host: what Slurm calls node and job, where there are any, and when it was (seconds since 1970)."""
+    """A start on a host: Slurm's `node` and `job`, which are empty without Slurm, and its `moment` (s since 1970)."""
 
     node: str
     job: str
@@ -30,7 +30,7 @@ class Start(TypedDict):
 
 
 def write(folder: Path, name: str) -> None:
-    """Put the mark of the host `name` into its folder, in one step."""
+    """Put the marker of the host `name` into its folder, in one step."""
     results = folder / "results"
     host = _host(results / "host.json")
     mark = {
@@ -45,7 +45,7 @@ def write(folder: Path, name: str) -> None:
 
 
 def _host(path: Path) -> dict:
-    """What is known of the machine; nothing where it was not looked at."""
+    """Return what is known of the machine; an empty dictionary if it was not described."""
     try:
         return documents.of(path, dict)
     except documents.Misfit:
@@ -53,7 +53,7 @@ def _host(path: Path) -> dict:
 
 
 def _starts(path: Path) -> list[Start]:
-    """The starts; a line that was cut off is none."""
+    """Return the starts. Ignore a line that was cut off."""
     starts = []
     for line in path.read_text().splitlines() if path.exists() else ():
         try:

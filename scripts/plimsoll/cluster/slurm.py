@@ -1,4 +1,4 @@
-"""What Slurm and Snakemake's plugin for it are asked before anything is submitted."""
+"""Checks of Slurm, and of Snakemake's plugin for Slurm, before anything is submitted."""
 
 import importlib.util
 import shutil
@@ -12,10 +12,10 @@ from plimsoll.errors import PlimsollError
 
 PLUGIN = "snakemake_executor_plugin_slurm"
 INSTALLED = "`bash scripts/setup/slurm.sh` puts it into .venv, from where Snakemake must be called"
-# Name, processors and MiB of memory of each node.
+# Prints name, processors and MiB of memory of each node.
 ASKED = ["sinfo", "--Node", "--noheader", "--format", "%N %c %m"]
 ANSWER_SECONDS = 30
-# So long before its time is over a job is asked to end (s): what it has started on the node is taken down then.
+# How long before its time is over a job gets SIGTERM (s), so that it stops what it has started on the node.
 WARNED_SECONDS = 120
 
 
@@ -27,14 +27,14 @@ class Node(NamedTuple):
 
 
 def executor() -> str:
-    """The name of Snakemake's executor for Slurm; PlimsollError if it is not installed."""
+    """Return the name of Snakemake's executor for Slurm. Raise PlimsollError if it is not installed."""
     if importlib.util.find_spec(PLUGIN) is None:
         raise PlimsollError(f"This Snakemake has no plugin for Slurm: {INSTALLED}.")
     return "slurm"
 
 
 def nodes() -> dict[str, Node]:
-    """Slurm's nodes by name; PlimsollError if Slurm is not there or does not answer."""
+    """Return Slurm's nodes by name. Raise PlimsollError if Slurm is not there or does not answer."""
     for program in ("sbatch", "sinfo"):
         if not shutil.which(program):
             raise PlimsollError(
@@ -53,21 +53,23 @@ def nodes() -> dict[str, Node]:
 
 
 def placed(hosts: Hosts, known: dict[str, Node]) -> dict[str, Node]:
-    """What each host's job asks for: the whole node, or what the configuration says. PlimsollError for a host that Slurm does
-    not know."""
+    """Return what each host's job asks for: the whole node, or what the configuration says.
+
+    Raise PlimsollError for a host that Slurm does not know.
+    """
     if missing := [name for name in hosts.named if name not in known]:
         raise PlimsollError(f"hosts: Slurm has no node {missing[0]}; it has {', '.join(sorted(known))}.")
     return {name: Node(host.cpus or known[name].cpus, host.memory or known[name].memory) for name, host in hosts.named.items()}
 
 
 def options(host: Host) -> str:
-    """What `sbatch` is told besides: to ask the job to end before it is killed, and the whole of this node."""
+    """Return further options of `sbatch`: SIGTERM before the job is killed, and the whole of this node."""
     # The name comes last: the plugin takes some letters for an option only if something follows.
     return f"--signal=TERM@{WARNED_SECONDS} --exclusive --nodelist={host.name}"
 
 
 def refuse_names(hosts: Iterable[Host]) -> None:
-    """PlimsollError for a host whose name Snakemake's plugin would take for an option of sbatch."""
+    """Raise PlimsollError for a host whose name Snakemake's plugin would take for an option of sbatch."""
     try:
         from snakemake_executor_plugin_slurm.validation import validate_slurm_extra
     except ImportError:

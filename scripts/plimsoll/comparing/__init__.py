@@ -1,1 +1,1 @@
-"""Two sets of results of the same studies: read, looked at whether they can be compared, and compared."""
+"""Compare two sets of results of the same studies: read them, check that they can be compared, and compare them."""

@@ -1,4 +1,4 @@
-"""What a comparison is asked for on the command line: numbers, studies that both sets have, and where it is written."""
+"""Options of a comparison on the command line: its numbers, the studies that both sets have, and the output folder."""
 
 import math
 from collections.abc import Mapping
@@ -10,15 +10,20 @@ from plimsoll.comparing.sets import RESULTS, ResultSet
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import amounts
 
-# Below results/.
+# Comparisons are written to this folder below results/.
 FOLDER = "compare"
-# What is given where nothing is to be allowed for days.
+# The value of `session_blocks` that makes no allowance for differences between days.
 NO_DAYS = "all"
 
 
 class Asked(NamedTuple):
-    """What is asked of a comparison: its terms; whether it is made by `force` although bits or sizes differ; whether it is
-    `strict`; and how many `studies` are compared at once, among which a false alarm may come from any."""
+    """Options of a comparison.
+
+    `terms` are its margin, its level and its allowance for differences between days. With `force`, cells are compared
+    although bits, sizes or machines differ. With `strict`, bits must be known and the same, and an undecided or missing
+    result makes the comparison fail. `studies` is the number of studies that are compared at once. p is adjusted for
+    it, as any of them may give a false alarm.
+    """
 
     terms: Terms = USUAL
     force: bool = False
@@ -27,7 +32,11 @@ class Asked(NamedTuple):
 
 
 def terms(margin: str, session_blocks: str) -> Terms:
-    """The terms of a comparison. PlimsollError for texts that are no such numbers."""
+    """Return the terms of a comparison from two texts of the command line.
+
+    `margin` is a share, such as 0.05 for 5 %. `session_blocks` is the number of blocks that a session is worth at most,
+    or NO_DAYS. Raise PlimsollError if a text is not such a number.
+    """
     within = amounts.positive(margin, f"The margin {margin!r}", "The margin", "give a share, such as 0.05 for 5 %")
     if session_blocks == NO_DAYS:
         return Terms(within, session_blocks=math.inf)
@@ -37,7 +46,7 @@ def terms(margin: str, session_blocks: str) -> Terms:
 
 
 def paths(a: str, b: str) -> tuple[Path, Path]:
-    """Where the two sets are. PlimsollError if one is not named."""
+    """Return the paths of both sets. Raise PlimsollError if one is not named."""
     if not a or not b:
         raise PlimsollError(
             "Two sets of results are compared: name both, as in make compare A=results/reference/liu2020 B=results/liu2020."
@@ -46,7 +55,7 @@ def paths(a: str, b: str) -> tuple[Path, Path]:
 
 
 def shared(a: Mapping[str, ResultSet], b: Mapping[str, ResultSet]) -> list[str]:
-    """The studies that both sets have, as A lists them. PlimsollError if there is none."""
+    """Return the names of the studies that both sets have, in A's order. Raise PlimsollError if they share no study."""
     names = [name for name in a if name in b]
     if not names:
         raise PlimsollError(f"A has {', '.join(a)} and B has {', '.join(b)}: only sets of the same study are compared.")
@@ -54,12 +63,16 @@ def shared(a: Mapping[str, ResultSet], b: Mapping[str, ResultSet]) -> list[str]:
 
 
 def folder(a: Path, b: Path) -> Path:
-    """Where a comparison is written unless somebody says so."""
+    """Return the folder that a comparison is written to if none is given: results/compare/<A>-<B>."""
     return Path(RESULTS, FOLDER, f"{name_of(a)}-{name_of(b)}")
 
 
 def name_of(path: Path) -> str:
-    """What a set is called: its path below a folder `results`, or the last part of its path."""
+    """Return the name of a set: its path below a folder `results`, joined by dashes, or else the last part of its path.
+
+    A folder that is itself called `results` has the name of its parent. The one in the working directory is called
+    `results`.
+    """
     parts = path.resolve().parts
     below = parts[len(parts) - parts[::-1].index(RESULTS) :] if RESULTS in parts else parts[-1:]
     return "-".join(below) or (RESULTS if path.resolve() == Path(RESULTS).resolve() else parts[-2])

@@ -1,4 +1,4 @@
-"""Whether two sets of results can be compared: what differs between their machines, and what may not differ."""
+"""Decide whether two sets of results can be compared: how their machines differ, and which differences forbid it."""
 
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
@@ -13,25 +13,26 @@ from plimsoll.design import Design
 from plimsoll.errors import first_of
 from plimsoll.measuring import record
 
-# Facts that are another at each start of some machines, and say nothing of them.
+# Facts that change at each start of some machines, and so do not identify a machine.
 PASSING = ("memory node ",)
-# The facts that are told first, and those of them, with all about caches, that make another machine.
+# Sets are from different machines if the facts of OF_THE_MACHINE, or any fact about caches, differ. FIRST are listed
+# first.
 OF_THE_MACHINE, CACHE = ("processor", "sockets, cores, hardware threads"), "cache "
 FIRST = (*OF_THE_MACHINE, "kernel")
 ONLY_A, ONLY_B, OTHER_SIZES = "only in A", "only in B", "other sizes"
 EMULATED = "on an emulated processor, whose times say nothing about speed"
-# The factors whose levels are environments.
+# The factors whose levels are runtimes.
 PLACES = ("runtime", "server")
 ELSEWHERE = "were measured with other sizes or in other places"
-# What is told of an object that no run of a set has mapped.
+# Stands for the build of a program or library that no run of a set has mapped into memory.
 ABSENT = "absent"
 ALL_THE_SAME = "FORCE=1 (--force) compares all the same"
-# How the name of a library ends, before its version.
+# The ending of a library's name, before its version.
 LIBRARY = ".so"
 
 
 class Differing(NamedTuple):
-    """A fact that is not the same of both sets."""
+    """A fact that differs between the two sets: its name, and its value in A and in B."""
 
     name: str
     a: str
@@ -39,9 +40,12 @@ class Differing(NamedTuple):
 
 
 class Bits(NamedTuple):
-    """What is known of the programs and libraries that both sets ran: those that are `other` builds, how many are the `same`,
-    and the sets (A, B) that are `silent`, as they have no records. `versions` are the benchmarks of which the sets ran other
-    versions; None where a set does not say which it ran."""
+    """What is known of the programs and libraries that two sets ran in the cells that both have.
+
+    `other` are those of which the sets ran different builds; `same` is the number of those with equal builds. `silent`
+    are the sets (A, B) without records. `versions` are the benchmarks of which the sets ran different versions. A value
+    of None means that a set does not say which versions it ran.
+    """
 
     other: list[Differing]
     same: int
@@ -50,19 +54,19 @@ class Bits(NamedTuple):
 
     @property
     def programs(self) -> list[Differing]:
-        """Other builds of programs, which are no libraries."""
+        """Return the programs, without libraries, of which the sets ran different builds."""
         return [one for one in self.other if LIBRARY not in one.name]
 
 
 class Profiles(NamedTuple):
-    """The profiles that the sets were measured with."""
+    """The profiles that the two sets were measured with."""
 
     a: str
     b: str
 
 
 def facts(a: ResultSet, b: ResultSet) -> tuple[list[Differing], dict[str, str]]:
-    """(what differs between the machines, what is the same), as far as both sets say it."""
+    """Return (facts that differ between the machines, facts that are equal), of the facts that both sets state."""
     shared = [name for name in a.facts if name in b.facts and not name.startswith(PASSING)]
     shared = [*(name for name in FIRST if name in shared), *(name for name in shared if name not in FIRST)]
     differing = [Differing(name, a.facts[name], b.facts[name]) for name in shared if a.facts[name] != b.facts[name]]
@@ -70,12 +74,16 @@ def facts(a: ResultSet, b: ResultSet) -> tuple[list[Differing], dict[str, str]]:
 
 
 def of_another_machine(differing: Sequence[Differing]) -> list[Differing]:
-    """The facts that say that two sets were measured on two machines, of those that differ; none where they say nothing."""
+    """Return those of the differing facts that show that the sets are from two machines; empty if none does."""
     return [fact for fact in differing if fact.name in OF_THE_MACHINE or fact.name.startswith(CACHE)]
 
 
 def bits(a: ResultSet, b: ResultSet, cells: Collection[str], study: Study) -> Bits:
-    """Programs and libraries of which the sets ran other builds in cells that both have, or only one of them ran any."""
+    """Return what is known of the builds of the programs and libraries that both sets ran.
+
+    Only runs of `cells`, which both sets have, count. A program or library that only one set ran counts as a different
+    build.
+    """
     found = [one.ran(cells) for one in (a, b)]
     silent = [side for side, own in zip("AB", found, strict=True) if not own.bits]
     of_a, of_b = (own.bits for own in found)
@@ -87,7 +95,7 @@ def bits(a: ResultSet, b: ResultSet, cells: Collection[str], study: Study) -> Bi
 
 
 def _other_versions(a: Mapping[str, str], b: Mapping[str, str]) -> list[Differing] | None:
-    """The benchmarks of which two sets have other versions; None where one of them has none."""
+    """Return the benchmarks of which two sets ran different versions; None if the versions of a set are unknown."""
     if not a or not b:
         return None
     return [
@@ -96,7 +104,7 @@ def _other_versions(a: Mapping[str, str], b: Mapping[str, str]) -> list[Differin
 
 
 def _released(version: str) -> str:
-    """The version that a benchmark's authors gave it, without the number of a package's revision."""
+    """Return the version that a benchmark's authors gave it, without the revision number of a package."""
     return version.rpartition("-")[0] or version
 
 
@@ -105,7 +113,10 @@ def _builds(identifiers: set[str] | None) -> str:
 
 
 def cells(a: ResultSet, b: ResultSet, observed_a: pd.DataFrame, observed_b: pd.DataFrame, design: Design) -> dict[str, str]:
-    """Why each cell that cannot be compared cannot be; the tables have `cell` and `fingerprint`."""
+    """Return, for each cell that cannot be compared, the reason.
+
+    The tables are the observations of A and B, with the columns `cell` and `fingerprint`.
+    """
     of_a, of_b = (table.groupby("cell", sort=False)["fingerprint"].agg(set).to_dict() for table in (observed_a, observed_b))
     reasons = {cell: ONLY_A for cell in of_a if cell not in of_b} | {cell: ONLY_B for cell in of_b if cell not in of_a}
     emulated = _emulated(observed_b)
@@ -120,25 +131,31 @@ def cells(a: ResultSet, b: ResultSet, observed_a: pd.DataFrame, observed_b: pd.D
 
 
 def _emulated(observed: pd.DataFrame) -> set[str]:
-    """The cells in which some program ran on an emulated processor."""
+    """Return the cells in which a program ran on an emulated processor."""
     slow = {name for name, environment in environments.known().items() if environment.emulated}
     places = [name for name in PLACES if name in observed]
     return set(observed.loc[observed[places].isin(slow).any(axis=1), "cell"])
 
 
 def _same_but_for_the_host(cell: str, a: Mapping, b: Mapping, of_a: set[str], of_b: set[str], design: Design) -> bool:
-    """Whether a cell's plans say that the same was measured, on another host: A's on B's host would have B's fingerprint."""
+    """Return whether the plans of a cell show that both sets measured the same, on different hosts.
+
+    This is so if A's cell would have B's fingerprint on B's host. It is not if a set's observations have other
+    fingerprints than its plan.
+    """
     if cell not in a or cell not in b or {a[cell].get("fingerprint")} != of_a or {b[cell].get("fingerprint")} != of_b:
         return False
-    # The plan of an earlier version may lack something.
+    # The plan of an earlier version may lack a key.
     with contextlib.suppress(KeyError):
         return record.identify(design.cells.measured({**a[cell], "host": b[cell]["host"]})) == b[cell]["fingerprint"]
     return False
 
 
 def incomparable(reasons: Mapping[str, str], shared: int, profiles: Profiles) -> str:
-    """Why nothing of two sets can be compared, as a sentence; nothing if something can. `shared` is the number of cells that
-    can be."""
+    """Return a sentence that says why nothing of two sets can be compared; empty if something can.
+
+    `shared` is the number of cells that can be compared.
+    """
     if shared:
         return ""
     if other := _other(reasons):
@@ -151,8 +168,10 @@ def incomparable(reasons: Mapping[str, str], shared: int, profiles: Profiles) ->
 
 
 def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Profiles, strict: bool, other_machine: bool) -> str:
-    """Why two sets are not compared unless somebody insists, as a sentence; nothing if they are. If it is `strict`, the bits
-    have to be known and the same."""
+    """Return a sentence that says why two sets are compared only with `force`; empty if nothing forbids the comparison.
+
+    With `strict`, the bits of both sets must be known and the same.
+    """
     if found.versions:
         return f"A and B ran other benchmarks: {_told(found.versions)}; {ALL_THE_SAME}."
     if found.programs and found.versions is None:
@@ -163,7 +182,8 @@ def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Prof
     if strict and found.silent:
         records = f"there are no records of {SEVERAL.join(found.silent)}"
         return f"Whether A and B ran the same bits is not known (STRICT=1): {records}; {ALL_THE_SAME}."
-    # On another machine of the same profile sizes are other ones where they follow from its caches and memory.
+    # Sizes that follow from caches and memory differ between machines. With the same profile they are no reason to
+    # refuse.
     if (other := _other(reasons)) and not (other_machine and profiles.a == profiles.b):
         return (
             f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {first_of(other)}; FORCE=1 (--force) "

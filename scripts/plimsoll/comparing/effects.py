@@ -1,9 +1,12 @@
-"""The effects that findings rest on, in two sets of results: which are alike, which differ, and by how much.
+"""Compare the effects that claims rest on in two sets of results: which are alike, which differ, and by how much.
 
-A verdict says on which side of a bound an effect lies. So two verdicts may differ where the effects hardly do, and be the same
-where the effects are far apart. An effect is what a set's own judge has compared: of two sides within their blocks, on average
-over several such comparisons where the finding is about their average, or as a share of runs. The difference of two effects
-is taken on the scale of their test, with sessions as in plimsoll.analysis.two_sets. Pure.
+A verdict says on which side of a bound an effect lies. So two verdicts may differ although the effects hardly do. They
+may also be the same although the effects are far apart.
+
+An effect is what a set's own judge has compared: two sides within their blocks, or a share of runs. Where a claim is
+about the average of several comparisons, that average is the effect. The difference of two effects is taken on the
+scale of their test. It allows for differences between sessions as plimsoll.analysis.two_sets does. All functions are
+pure.
 """
 
 import math
@@ -21,7 +24,7 @@ from plimsoll.claims.quantities import value
 from plimsoll.claims.quantities.base import MARGIN, SHARE, Quantity
 from plimsoll.comparing.sets import Judged
 
-# A row of a comparison that is about an effect.
+# The kind of a row that is about an effect.
 EFFECT = "effect"
 COLUMNS = (
     *("claims", "quantity", "metric", "metric_b", "label", "unit", "cell_a", "cell_b", "cells"),
@@ -30,13 +33,13 @@ COLUMNS = (
     *("p", "p_holm", "p_alike", "p_alike_holm", "answer", "test", "note", "blocks_needed", "sessions_needed"),
 )
 FISHER, NO_INTERVAL = "Fisher's exact, of shares of runs", "none: no interval"
-# The most telling first.
+# In the order in which they are listed, the most important first.
 ANSWERS = (DIFFERENT, UNDECIDED, ALIKE)
 SEVERAL = "several metrics"
 
 
 class Cells(NamedTuple):
-    """The cells of a comparison; its second side may also be the paper, or nothing."""
+    """The cells of a comparison and their references. The second side may also be the paper, or empty."""
 
     cell_a: str
     cell_b: str
@@ -45,7 +48,7 @@ class Cells(NamedTuple):
 
 
 class What(NamedTuple):
-    """What a comparison is about, as what can be looked up."""
+    """Key of a comparison: its quantity, whether it is along a trend, its metrics and its cells."""
 
     quantity: str
     trend: bool
@@ -55,21 +58,25 @@ class What(NamedTuple):
 
 
 class Question(NamedTuple):
-    """An effect, by the comparisons that it is of: one, or all of an average, whose signs follow from what is `expected` of
-    side a in each."""
+    """An effect, identified by the comparisons that it is made of: one, or all those of an average.
+
+    The signs in an average follow from what the claim expects of side a in each comparison (`expected`).
+    """
 
     whats: tuple[What, ...]
     expected: tuple[str, ...] = ()
 
     @property
     def quantity(self) -> Quantity:
-        """What it is about."""
+        """Return the quantity that the effect is about."""
         return quantities.find(self.whats[0].quantity)
 
 
 class Mean(NamedTuple):
-    """An effect on the scale of its test, in one session: the mean over blocks, the mean's variance, how many blocks, and the
-    degrees of freedom of the variance."""
+    """An effect in one session, on the scale of its test: its mean over blocks, and the variance of that mean (`error`).
+
+    `blocks` is the number of blocks, and `degrees` are the degrees of freedom of the variance.
+    """
 
     mean: float
     error: float
@@ -78,7 +85,11 @@ class Mean(NamedTuple):
 
 
 class Session:
-    """The effects of one session: `effects` has the row of each that findings rest on, with the names of these as `claims`."""
+    """The effects of one session.
+
+    `effects` has a row for each effect that the claims `names` rest on. The row lists the names of these claims as
+    `claims`.
+    """
 
     def __init__(self, judged: Judged, names: Collection[str]):
         self.effects: dict[Question, dict] = {}
@@ -98,17 +109,20 @@ class Session:
 
     @cached_property
     def means(self) -> dict[What, Mean]:
-        """The comparisons that have an interval, also those that findings are about only on average."""
+        """Return the comparisons that have an interval, also those that claims use only as part of an average."""
         found = {what: _mean(row, quantities.find(what.quantity)) for what, row in self._single.items()}
         return {what: mean for what, mean in found.items() if mean}
 
     def mean(self, question: Question) -> Mean | None:
-        """An effect on the scale of its test; None of one that has no interval."""
+        """Return an effect on the scale of its test; None if it has no interval."""
         return _mean(self.effects[question], question.quantity)
 
 
 def _asked(part: Mapping, rows: list[dict]) -> Iterator[tuple[Question, dict]]:
-    """The effects that a finding, or a part of one, rests on: an average where it is about that, or each comparison."""
+    """Yield the effects that a claim, or a part of one, rests on, each with its row.
+
+    A claim about an average rests on that average. Any other claim rests on each of its comparisons.
+    """
     by_arrangement: dict[str, list[dict]] = {}
     for row in rows:
         by_arrangement.setdefault(_or(row.get("arrangement"), ""), []).append(row)
@@ -123,7 +137,10 @@ def _asked(part: Mapping, rows: list[dict]) -> Iterator[tuple[Question, dict]]:
 
 
 def _average(part: Mapping, arrangement: str) -> dict | None:
-    """The average that a finding is about; None if it is about each comparison, or has several averages."""
+    """Return the average that a claim is about in one arrangement of what the paper leaves open.
+
+    Return None if the claim is about each comparison, or has several averages.
+    """
     if part.get("holds") != verdicts.AVERAGE:
         return None
     return (part.get("arrangements") or {}).get(arrangement, part).get("whole")
@@ -141,12 +158,16 @@ def _what(part: Mapping, row: Mapping) -> What:
 
 
 def _or(given: object, otherwise: object) -> object:
-    """What a table has, or something else where it has nothing."""
+    """Return a value of a table, or `otherwise` if it is missing."""
     return otherwise if given is None or pd.isna(given) else given
 
 
 def _mean(row: Mapping, quantity: Quantity) -> Mean | None:
-    """An effect on the scale of its test; None where a session does not say how sure it is of it."""
+    """Return an effect on the scale of its test.
+
+    An effect that is the same in every run has an error of 0. Return None for a share of runs, for an effect without an
+    interval, and for too few blocks.
+    """
     number = int(row["n"])
     if row.get("test") == value.SAME:
         return Mean(quantity.forth(row["effect"], row), 0.0, number, number - 1)
@@ -157,7 +178,10 @@ def _mean(row: Mapping, quantity: Quantity) -> Mean | None:
 
 
 class Effects(NamedTuple):
-    """The effects of two sets: `rows` (with COLUMNS) of those that both have, and how many only one of them has."""
+    """The effects of two sets.
+
+    `rows` (with COLUMNS) are those that both sets have. `alone` is the number of effects that only one set has.
+    """
 
     rows: pd.DataFrame
     alone: int
@@ -169,8 +193,11 @@ NOTHING = Effects(pd.DataFrame(columns=list(COLUMNS)), 0)
 def compare(
     a: Sequence[Judged], b: Sequence[Judged], names: Collection[str], but: Collection[str], terms: Terms, tables: int
 ) -> Effects:
-    """The effects that the named findings rest on, of two sets with one session or several; `but` are cells that cannot be
-    compared. p is adjusted for the number of effects and of `tables`."""
+    """Return the effects that the named claims rest on, in two sets of one or several sessions each.
+
+    `but` are the cells that cannot be compared; effects of such cells are left out. p is adjusted for the number of
+    effects and for the number of `tables`.
+    """
     pair = [[Session(judged, names) for judged in one] for one in (a, b)]
     asked = [dict.fromkeys(question for session in one for question in session.effects) for one in pair]
     asked = [[question for question in one if not any(set(what.cells) & set(but) for what in question.whats)] for one in asked]
@@ -183,8 +210,11 @@ def compare(
 
 
 class _Between:
-    """The variance between sessions of each effect. It follows from the spread of all comparisons in both sets that have its
-    quantity and metrics; of an average, from that of the comparisons that it is of."""
+    """The variance between sessions of each effect.
+
+    It is estimated from the spread of all comparisons in both sets that have the effect's quantity and metrics. For an
+    average, it is estimated from the comparisons that the average is made of.
+    """
 
     def __init__(self, pair: Sequence[Sequence[Session]], questions: Iterable[Question], session_blocks: float):
         self._pair, self._session_blocks = pair, session_blocks
@@ -194,7 +224,7 @@ class _Between:
             self._alike.setdefault(what[:-1], {})[what] = None
 
     def of(self, question: Question) -> Between:
-        """That of one effect."""
+        """Return the variance between sessions of one effect."""
         first, *others = question.whats
         key = question.whats if others else first[:-1]
         if key not in self._found:
@@ -216,7 +246,7 @@ def _spreads(sessions: Sequence[Session], whats: Sequence[What]) -> Spreads:
 
 
 def _row(question: Question, a: Sequence[Session], b: Sequence[Session], between: _Between, terms: Terms) -> dict:
-    """An effect in two sets, before p is adjusted."""
+    """Return the row of an effect in two sets, before p is adjusted."""
     quantity = question.quantity
     own = [[session for session in one if question in session.effects] for one in (a, b)]
     told = [[session.effects[question] for session in one] for one in own]
@@ -231,14 +261,14 @@ def _row(question: Question, a: Sequence[Session], b: Sequence[Session], between
     means = [[session.mean(question) for session in one] for one in own]
     if lacking := [side for side, found in zip("AB", means, strict=True) if None in found]:
         return row | {"test": NO_INTERVAL, "note": f"it has no interval in {' and '.join(lacking)}"}
-    # Of spreads and odds less is known than of values: their margin is as much wider as in verdicts.
+    # Spreads and odds are known less precisely than values. Their margin is wider by the same factor as in verdicts.
     margin = quantity.upper(terms.margin * quantity.usual_margin / MARGIN)
     sides = [two_sets.of_sessions(found) for found in means]
     return row | {"back": quantity.back} | two_sets.of_sides(*sides, between.of(question), margin, terms.alpha)
 
 
 def _named(question: Question) -> dict:
-    """What an effect is of."""
+    """Return the columns that say what an effect is of. An average has no metrics and cells of its own, only their number."""
     first, *others = question.whats
     told = {"quantity": first.quantity, "cells": len(question.whats)}
     if others:
@@ -247,7 +277,11 @@ def _named(question: Question) -> dict:
 
 
 def _shares(a: list[dict], b: list[dict]) -> dict:
-    """Two shares of runs: the same if all runs agree with a finding, or none, in both sets; else by Fisher's exact test."""
+    """Return the columns that compare two shares of runs by Fisher's exact test.
+
+    Shares are alike without a test if in both sets all runs agree with the claim, or none does. With fewer than
+    SMALLEST runs on a side, nothing is tested.
+    """
     from scipy import stats
 
     agree, runs = zip(*(_agreeing(rows) for rows in (a, b)), strict=True)
@@ -262,28 +296,28 @@ def _shares(a: list[dict], b: list[dict]) -> dict:
 
 
 def _agreeing(rows: list[dict]) -> tuple[int, int]:
-    """(runs that agree with a finding, all runs)."""
+    """Return (number of runs that agree with a claim, number of all runs), over all sessions of a set."""
     return sum(round(row["effect"] * row["n"]) for row in rows), sum(int(row["n"]) for row in rows)
 
 
 def _told(row: dict) -> dict:
-    """A row with its difference as it is told, and not on the scale of its test."""
+    """Return a row with its difference and interval converted from the scale of the test to that of the effects."""
     back = row.pop("back")
     ends = {"change": "difference", "change_low": "low", "change_high": "high"}
     return {**row, **{name: back(row[own]) for name, own in ends.items() if own in row}}
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows by answer, those that differ first, of each the surest difference first."""
+    """Return the rows sorted by answer, those that differ first, and within an answer by p, the surest difference first."""
     return rows.assign(by=rows["answer"].map(ANSWERS.index)).sort_values(["by", "p"], kind="stable")[list(rows)]
 
 
 def behind(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The effects that a finding rests on."""
+    """Return the effects that a claim rests on."""
     return rows[[name in names for names in rows["claims"].str.split()]]
 
 
 def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Of each finding, how many of the effects that it rests on have which answer."""
+    """Return, for each claim, how many of the effects that it rests on have which answer."""
     each = rows.assign(claims=rows["claims"].str.split()).explode("claims")
     return {name: own["answer"].value_counts().to_dict() for name, own in each.groupby("claims")}

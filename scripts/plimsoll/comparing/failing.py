@@ -1,5 +1,7 @@
-"""What A has observed and B has not: cells that only fail in B or cannot be measured there, and values that are missing. They
-are rows of a comparison that have no numbers."""
+"""Find what A has observed and B has not: cells that failed in B or are unavailable there, and missing values.
+
+Each becomes a row of the comparison, without numbers.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,19 +12,23 @@ from plimsoll.comparing.sets import ResultSet
 from plimsoll.config.studies import Study
 from plimsoll.measuring import status
 
-# Every run of a cell failed or took too long in B, or B cannot measure it, and A did.
+# The answer for a cell that A measured and B did not: all its runs failed or timed out in B, or it is unavailable
+# there.
 FAILED = "failed"
-# A row is of a cell and a metric; or of those of runs that an instrument watched, which explain the others and decide nothing.
+# Kinds of rows. Rows of runs that an instrument watched explain the other rows, and decide nothing.
 CELL, WATCHED = "cell", "watched"
 BAD = (status.FAILED, status.TIMEOUT)
-# The columns of a row: what pages say of it, and its numbers.
+# Columns of a row: first what pages show of it, then its numbers.
 COLUMNS = ("kind", "runtime", "label", "unit", *two_sets.COLUMNS)
 NO_RUN, NO_VALUE = "none: no run counts", "none: B has no value"
 
 
 def rows(study: Study, observed: list[pd.DataFrame], b: ResultSet) -> pd.DataFrame:
-    """One row per cell that A has observed and B has not, as all of its runs in B failed or took too long, or as B's plan has a
-    reason why it cannot be measured."""
+    """Return one row per cell that A has observed and B has lost.
+
+    B has lost a cell if all of its runs failed or timed out, or if B's plan gives a reason why the cell is unavailable.
+    `observed` holds the observations of A and of B.
+    """
     of_a, of_b = observed
     gone = [cell for cell in dict.fromkeys(of_a["cell"]) if cell not in set(of_b["cell"])]
     notes = _notes(study, gone, b)
@@ -41,7 +47,7 @@ def rows(study: Study, observed: list[pd.DataFrame], b: ResultSet) -> pd.DataFra
 
 
 def _notes(study: Study, gone: Iterable[str], b: ResultSet) -> dict[str, str]:
-    """What is said of each of the cells that B has lost; nothing of those that it merely lacks."""
+    """Return a note on each of the cells in `gone` that B has lost. Cells that B merely lacks are left out."""
     failed = dict(_failed(b.runs(study), study))
     reasons = {cell: planned.get("reason") for cell, planned in b.cells.items()}
     told = {cell: failed.get(cell) or _unmeasurable(reasons.get(cell)) for cell in gone}
@@ -61,7 +67,7 @@ def _unmeasurable(reason: str | None) -> str:
 
 
 def missing(pair: list[pd.DataFrame], kind: str) -> list[Mapping]:
-    """One row per metric that A has observed in a cell and B has not, in cells that both have observed."""
+    """Return one row per metric that A has observed in a cell and B has not, for cells that both have observed."""
     of_a, of_b = (table.drop_duplicates(["cell", "metric"]) for table in pair)
     there, cells = set(zip(of_b["cell"], of_b["metric"], strict=True)), set(of_b["cell"])
     blocks = pair[0].groupby(["cell", "metric"])["block"].nunique()

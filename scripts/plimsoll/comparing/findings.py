@@ -1,4 +1,4 @@
-"""What became of each finding from one set of results to the other. Pure."""
+"""Compare the verdicts on each claim in two sets of results. All functions are pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,14 +12,18 @@ TURNED, OTHERWISE, ONLY_B, ONLY_A, OPEN, ALIKE = (
     "decided in neither",
     "decided alike",
 )
-# In the order in which they are told.
+# Changes of a verdict, in the order in which they are listed.
 CHANGES = (TURNED, OTHERWISE, ONLY_B, ONLY_A)
 STANDINGS = (*CHANGES, ALIKE, OPEN)
 
 
 def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
-    """One row per finding that both sets judged, those that turned first: `id`, `statement`, `standing` (one of STANDINGS), the
-    verdicts `a` and `b`, and whether it was `encoded_alike` (None where a set does not say how it was asked)."""
+    """Return one row per claim that both sets judged, reversed claims first.
+
+    A row has `id`, `statement`, `standing` (one of STANDINGS) and the verdicts `a` and `b`. `encoded_alike` says
+    whether both sets tested the claim in the same way; None means that a set does not say how. Claims that repeat
+    another claim of B are left out.
+    """
     rows = [_row(a[name], b[name]) for name in b if name in a and not _repeats(b[name], b)]
     return sorted(rows, key=lambda row: STANDINGS.index(row["standing"]))
 
@@ -32,7 +36,10 @@ def _row(a: Mapping, b: Mapping) -> dict:
 
 
 def standing(a: Mapping, b: Mapping) -> str:
-    """What two results of one finding come to: in different arrangements of what its paper leaves open nothing is reversed."""
+    """Return how two results of one claim relate, as one of STANDINGS.
+
+    A claim is not reversed by verdicts in different arrangements of what its paper leaves open.
+    """
     settled = [result["verdict"] in verdicts.SETTLED for result in (a, b)]
     if all(settled):
         return TURNED if verdicts.opposite(a, b) else ALIKE if a["verdict"] == b["verdict"] else OTHERWISE
@@ -40,10 +47,10 @@ def standing(a: Mapping, b: Mapping) -> str:
 
 
 def reversals(rows: Iterable[Mapping]) -> int:
-    """How many claims that were asked alike both sets decide, and not alike."""
+    """Return the number of reversed claims, without those that the two sets are known to have tested differently."""
     return sum(row["standing"] == TURNED and row["encoded_alike"] is not False for row in rows)
 
 
 def _repeats(result: Mapping, there: Mapping[str, dict]) -> bool:
-    """Whether a finding says what another one says that was judged too."""
+    """Return whether a claim repeats another claim that was judged too."""
     return result.get("same_as") in there or result.get("counted_in") in there

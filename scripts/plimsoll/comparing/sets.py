@@ -1,4 +1,7 @@
-"""Result sets: where one lies, and what it says of one study. A set may hold several sessions of the study."""
+"""Read a set of results: find its folders, and read what they say of one study.
+
+A set may hold several sessions of the study.
+"""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -18,7 +21,7 @@ from plimsoll.measuring import record, status, system
 
 OBSERVATIONS, RUNS, PLAN, HOST, RECORDS = "observations.csv", "runs.csv", "plan.json", "host.txt", "runs"
 CLAIMS, COMPARISONS = ("claims.json", "claims.csv"), "comparisons.csv"
-# Columns of observations that every version has written.
+# Columns of observations that a comparison needs.
 NEEDED = ("study", "metric", "label", "unit", "better", "value", "censored", "repetition", "started", "fingerprint", "profile")
 # Columns of comparisons that effects are read from.
 OF_COMPARISON = (
@@ -30,7 +33,7 @@ SEVERAL = " and "
 
 
 def opened(path: Path) -> Path:
-    """The folder that a path names. PlimsollError if there is none."""
+    """Return the folder at a path. Raise PlimsollError if no folder is there."""
     if path.is_dir():
         return path
     raise PlimsollError(
@@ -40,14 +43,14 @@ def opened(path: Path) -> Path:
 
 
 class Ran(NamedTuple):
-    """What valid runs of some cells ran: the identifiers of each object that they had mapped, by name, and of the images."""
+    """What valid runs of some cells ran: the identifiers of each mapped program or library, by name, and of the images."""
 
     bits: dict[str, set[str]]
     images: set[str]
 
 
 class Judged(NamedTuple):
-    """What a session says of findings: results by their names, and the comparisons that these rest on."""
+    """What a session says of claims: results by the claims' names, and the comparisons that these results rest on."""
 
     results: dict[str, dict]
     comparisons: pd.DataFrame
@@ -55,31 +58,37 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class ResultSet:
-    """What was measured of one study: one folder for each session, the oldest first."""
+    """What was measured of one study: one folder per session, the oldest first."""
 
     study: str
     folders: tuple[Path, ...]
 
     def observations(self, study: Study) -> pd.DataFrame:
-        """One row per observation, with its `session`. PlimsollError for a table that an earlier version has written."""
+        """Return one row per observation, with the number of its `session`.
+
+        Raise PlimsollError for a table of an earlier version.
+        """
         tables = [_read(folder / OBSERVATIONS, study) for folder in self.folders]
         return pd.concat([table.assign(session=number) for number, table in enumerate(tables, 1)], ignore_index=True)
 
     def runs(self, study: Study) -> pd.DataFrame:
-        """One row per run; none where the table is not there."""
+        """Return one row per run; empty if there is no table of runs."""
         factors = study.design.factors.FACTORS
         tables = [collect.table(folder / RUNS, factors) for folder in self.folders if (folder / RUNS).is_file()]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*factors, *collect.OF_EVERY_RUN])
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """What the machine was, by name, in words; where sessions had several of a kind, all of them."""
+        """Return what is known of the machine, by name, in words.
+
+        Where sessions differ in a fact, all of its values are listed.
+        """
         each = [_facts(folder) for folder in self.folders]
         names = dict.fromkeys(name for facts in each for name in facts)
         return {name: SEVERAL.join(dict.fromkeys(facts[name] for facts in each if name in facts)) for name in names}
 
     def ran(self, cells: Collection[str]) -> Ran:
-        """What valid runs of some cells ran; nothing where the set has no records of them."""
+        """Return what the valid runs of some cells ran; empty if the set has no records of them."""
         found = Ran({}, set())
         for recorded in (one for folder in self.folders for cell in cells for one in _valid(folder / RECORDS / cell)):
             found.images.add(recorded["image"]["id"])
@@ -88,8 +97,10 @@ class ResultSet:
         return found
 
     def versions(self, study: Study, cells: Collection[str], images: Collection[str]) -> dict[str, str]:
-        """Versions of the benchmarks that some cells run, by name, from the description of the set's image; nothing where it is
-        not known that this is the one of all `images` that its runs were made with."""
+        """Return the versions of the benchmarks that some cells run, by name, from the description of the set's image.
+
+        Return an empty mapping if the set has no plan, or if its runs used other `images` than the described ones.
+        """
         described = [_image(folder, study["image"]) for folder in self.folders]
         if not self.plan or {one.get("id") for one in described} != set(images):
             return {}
@@ -99,30 +110,33 @@ class ResultSet:
 
     @cached_property
     def plan(self) -> interchange.Plan | None:
-        """The newest session's plan; None where the set has none."""
+        """Return the plan of the newest session; None if the session has no plan."""
         path = self.folders[-1] / PLAN
         return json.loads(path.read_text()) if path.is_file() else None
 
     @property
     def cells(self) -> Mapping[str, interchange.Cell]:
-        """The cells of the newest session's plan; none where the set has no plan."""
+        """Return the cells in the plan of the newest session; empty if there is no plan."""
         return self.plan["cells"] if self.plan else {}
 
     @cached_property
     def judged(self) -> tuple[Judged, ...]:
-        """What each session says of findings. PlimsollError for a table that does not hold what it should."""
+        """Return what each session says of claims. Raise PlimsollError for a table that cannot be used."""
         return tuple(Judged(_verdicts(folder, self.study), _comparisons(folder)) for folder in self.folders)
 
     @property
     def verdicts(self) -> dict[str, dict]:
-        """The newest session's results of claims by their names; none where it has none."""
+        """Return the newest session's results by the claims' names; empty if the session has no results."""
         return self.judged[-1].results
 
 
 def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) -> dict[str, ResultSet]:
-    """The result sets at a path, by study: a study's results, a folder with those of several studies, or one with the numbered
-    sessions of a study. `instead` gives the folder that is read in the place of one of a study. PlimsollError for anything
-    else."""
+    """Return the result sets at a path, by study.
+
+    The path may be a study's results, a folder with the results of several studies, or a folder with numbered sessions
+    of one study. `instead` maps the folder of a study's results to the folder to read in its place; it is not used for
+    numbered sessions. Raise PlimsollError for any other path.
+    """
     folder = opened(path)
     if (folder / OBSERVATIONS).is_file():
         return _of_folders([[instead(folder)]])
@@ -141,7 +155,10 @@ def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) ->
 
 
 def _of_folders(groups: list[list[Path]]) -> dict[str, ResultSet]:
-    """A set of each group of folders, the sessions of one study."""
+    """Return one set per group of folders. A group holds the sessions of one study.
+
+    Raise PlimsollError if a group is of several studies, or if two groups are of the same study.
+    """
     found: dict[str, ResultSet] = {}
     for folders in groups:
         names = dict.fromkeys(_study_of(folder) for folder in folders)
@@ -157,7 +174,10 @@ def _of_folders(groups: list[list[Path]]) -> dict[str, ResultSet]:
 
 
 def _study_of(folder: Path) -> str:
-    """The study that a folder's observations are of."""
+    """Return the study that a folder's observations are of.
+
+    Raise PlimsollError if the file is not a table of observations, or is of several studies.
+    """
     path = folder / OBSERVATIONS
     try:
         names = pd.read_csv(path, usecols=["study"])["study"].dropna().unique()
@@ -165,7 +185,7 @@ def _study_of(folder: Path) -> str:
         raise PlimsollError(f"{path} is no table of observations ({problem}): collect it anew.") from problem
     if len(names) > 1:
         raise PlimsollError(f"{path} has observations of several studies ({', '.join(names)}): each has a folder of its own.")
-    # Nothing counts in a study without rows; its folder says which it is.
+    # Without a run that counts the table has no rows. The folder's name then tells the study.
     return str(names[0]) if len(names) else folder.name
 
 
@@ -181,7 +201,7 @@ def _read(path: Path, study: Study) -> pd.DataFrame:
 
 
 def _facts(folder: Path) -> dict[str, str]:
-    """What is said of the machine that a folder's runs were made on: by host.txt in it or beside it, and by system.json."""
+    """Return what is known of the machine of a folder's runs, from host.txt in the folder or beside it and system.json."""
     near = [path for path in (folder / HOST, folder.parent / HOST) if path.is_file()]
     lines = near[0].read_text().splitlines() if near else []
     told = {name: words.strip() for name, _, words in (line.partition("  ") for line in lines) if words.strip()}
@@ -195,7 +215,7 @@ def _facts(folder: Path) -> dict[str, str]:
 
 
 def _valid(runs: Path) -> Iterator[interchange.Record]:
-    """A cell's valid records."""
+    """Yield the valid records of a cell. Damaged records are skipped."""
     for path in sorted(runs.glob("*.json")):
         try:
             recorded = record.read(path)
@@ -206,16 +226,19 @@ def _valid(runs: Path) -> Iterator[interchange.Record]:
 
 
 def _image(folder: Path, name: str) -> dict:
-    """The description of an image that lies beside a session's folder; nothing where there is none."""
-    # Of an earlier session: results/sessions/<study>/<number>.
+    """Return the description of an image that lies beside a session's folder; empty if it is missing."""
+    # An earlier session lies in results/sessions/<study>/<number>, three levels below the folder that holds images/.
     near = (place / f"images/{name}.json" for place in folder.resolve().parents[:3])
     path = next((path for path in near if path.is_file()), None)
     return json.loads(path.read_text()) if path else {}
 
 
 def _verdicts(folder: Path, study: str) -> dict[str, dict]:
-    """A session's results of a study's claims, by their names; none where there is no table of them, or one of a version that
-    told others."""
+    """Return a session's results of a study's claims, by the claims' names.
+
+    They are empty if there is no table of results, or if another version wrote it with other columns. Raise
+    PlimsollError for a file that holds no verdicts.
+    """
     path = next((folder / name for name in CLAIMS if (folder / name).is_file()), None)
     if path is None:
         return {}
@@ -227,7 +250,10 @@ def _verdicts(folder: Path, study: str) -> dict[str, dict]:
 
 
 def _comparisons(folder: Path) -> pd.DataFrame:
-    """A session's comparisons; none where there is no table of them, or one of a version that had others."""
+    """Return a session's comparisons. Raise PlimsollError for a file that is not a table.
+
+    They are empty if there is no table of them, or if another version wrote it with other columns.
+    """
     path, none = folder / COMPARISONS, pd.DataFrame(columns=list(OF_COMPARISON))
     if not path.is_file():
         return none

@@ -1,4 +1,4 @@
-"""One study in two sets of results: its cells, averages over them, and findings with the effects that these rest on."""
+"""Compare one study in two sets of results: its cells, averages over them, and its claims with the effects behind them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,13 +20,13 @@ from plimsoll.config.studies import Study
 
 ANSWERS = (WORSE, FAILED, BETTER, DIFFERENT, UNDECIDED, ALIKE)
 CHANGED = (WORSE, FAILED, BETTER, DIFFERENT)
-# What makes a comparison end with 1.
+# Answers that make a comparison end with exit status 1.
 BAD = (WORSE, FAILED)
 NOTHING_WORSE, SOMETHING_WORSE, NOT_COMPARABLE = 0, 1, 2
-# An average over cells of a runtime; beside it failing.CELL and failing.WATCHED.
+# The kind of a row that is an average over cells of a runtime. The other kinds are failing.CELL and failing.WATCHED.
 AVERAGE = "average"
-# Cells and averages are the two tables of a study that decide how a comparison ends. What decides nothing (effects, watched
-# runs) is a table by itself.
+# Two tables of a study decide how a comparison ends, cells and averages, so p is adjusted for both. Effects and watched
+# runs decide nothing; each is adjusted as a single table.
 TABLES = 2
 EVERY = "all"
 NO_CLAIMS = (
@@ -37,10 +37,15 @@ NO_CLAIMS = (
 
 @dataclass(frozen=True)
 class Compared:
-    """A study in two sets: `rows` have failing.COLUMNS, for cells, averages and watched runs; `metrics` one row per metric, an
-    average over all of its cells; `effects` are those that `findings` rest on. `left_out` says why cells are not compared;
-    `refusal` why nothing is. If it is `by_claims` the sets are of two machines: claims decide how it ends, and no cell is
-    better or worse."""
+    """A study in two sets of results.
+
+    `rows` (with failing.COLUMNS) are for cells, averages and watched runs. `metrics` has one row per metric, the
+    average over all of its cells. `effects` are those that the claims in `findings` rest on. `left_out` says why cells
+    are not compared, and `refusal` why nothing is.
+
+    With `by_claims`, the sets are from two machines. Claims then decide how the comparison ends, and no cell is better
+    or worse.
+    """
 
     study: Study
     a: ResultSet
@@ -59,22 +64,22 @@ class Compared:
 
     @property
     def deciding(self) -> pd.DataFrame:
-        """The rows that decide how a comparison ends where claims do not."""
+        """Return the rows that decide how a comparison ends where claims do not."""
         return self.rows[self.rows["kind"] != WATCHED]
 
     @property
     def lacking(self) -> int:
-        """How many cells A has observed and B merely lacks: nothing is said of them there."""
+        """Return the number of cells that A has observed and B merely lacks. B's results say nothing of them."""
         return list(self.left_out.values()).count(ONLY_A)
 
     def counts(self, kind: str = CELL) -> dict[str, int]:
-        """How many rows of a kind have which answer."""
+        """Return how many rows of a kind have which answer."""
         answers = self.rows.loc[self.rows["kind"] == kind, "answer"]
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
 def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
-    """A study in two sets. PlimsollError for a set that cannot be read."""
+    """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
     failed = failing.rows(study, observed, b)
     reasons = comparable.cells(a, b, *observed, study.design)
@@ -105,7 +110,7 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
 
 
 def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Asked) -> tuple[list[dict], Effects]:
-    """(findings, each with how many of its `effects` have which answer; the effects)."""
+    """Return (claims, effects). Each claim has the number of its `effects` with each answer."""
     told = findings.compare(a.verdicts, b.verdicts)
     other = {cell for cell, reason in reasons.items() if reason == OTHER_SIZES}
     found = effects.compare(a.judged, b.judged, [one["id"] for one in told], other, asked.terms, asked.studies)
@@ -114,7 +119,7 @@ def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Ask
 
 
 def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(rows, metrics) of what two sets have observed of the same cells."""
+    """Return (rows, metrics): comparisons of what two sets have observed of the same cells, and one average per metric."""
     terms, tables = asked.terms, TABLES * asked.studies
     plain = [study.design.readings.measuring(table) for table in observed]
     watched = [table.drop(own.index) for table, own in zip(observed, plain, strict=True)]
@@ -129,8 +134,10 @@ def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[p
 
 
 def _observed(one: ResultSet, study: Study) -> pd.DataFrame:
-    """What a set has observed, with `cell` and `block`; half a count is added to counts, and no share is 0, as where claims are
-    judged."""
+    """Return a set's observations, with `cell` and `block`.
+
+    As where claims are judged, half a count is added to counts, and shares are at least LEAST.
+    """
     table = one.observations(study)
     values = table["value"].astype(float)
     values = values.where(table["unit"] != "count", values + 0.5)
@@ -143,12 +150,12 @@ def _observed(one: ResultSet, study: Study) -> pd.DataFrame:
 
 
 def _grouped(pair: list[pd.DataFrame], by: str | None) -> list[pd.DataFrame]:
-    """Tables with the `group` that averages are taken over: all cells, or those of each level."""
+    """Return the tables with the `group` that averages are taken over: one for all cells, or one per level of column `by`."""
     return [table.assign(group=table[by] if by else EVERY) for table in pair]
 
 
 def _described(rows: pd.DataFrame, kind: str, observed: pd.DataFrame) -> pd.DataFrame:
-    """Rows with what a page says of them."""
+    """Return the rows with the columns that a page shows."""
     metrics = observed.drop_duplicates("metric").set_index("metric")
     if kind in (CELL, WATCHED):
         runtimes = observed.drop_duplicates("cell").set_index("cell")["runtime"]
@@ -160,7 +167,7 @@ def _described(rows: pd.DataFrame, kind: str, observed: pd.DataFrame) -> pd.Data
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows by answer, of each the averages first, then the largest differences first."""
+    """Return the rows sorted by answer, then averages before cells, then the largest difference first."""
     kinds = (AVERAGE, CELL, WATCHED)
     ranked = rows.assign(
         by_answer=rows["answer"].map(ANSWERS.index),
@@ -171,16 +178,22 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 class Ended(NamedTuple):
-    """How a comparison ends: its exit status, and what decided it, as a sentence without its stop."""
+    """How a comparison ends: its exit status, and what decided it, as a sentence without its full stop."""
 
     status: int
     reason: str
 
 
 def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
-    """1 if something is worse or a claim reversed, whatever else there is; otherwise 2 if a study could not be compared;
-    otherwise 1 if it is `strict` and something is undecided or lacking in B; otherwise 0. Studies that are `gone` are those
-    that only A has."""
+    """Return the exit status of a comparison with its reason:
+
+    - 1 if something is worse or a claim is reversed, whatever else there is.
+    - Otherwise 2 if a study could not be compared.
+    - Otherwise 1 with `strict`, if something is undecided or missing in B.
+    - Otherwise 0.
+
+    `gone` are the studies that only A has.
+    """
     refused = [f"not compared: {name}: {one.refusal.removesuffix('.')}" for name, one in compared.items() if one.refusal]
     ways = [(_by_cells, []), (_by_claims, [])]
     for one in compared.values():
@@ -200,8 +213,11 @@ def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = 
 
 
 class _Told(NamedTuple):
-    """What studies come to that are compared in one way: what is `bad`, or in `good` words what it is if nothing is, and
-    whether something `is_open`."""
+    """What the studies show that are compared in one way.
+
+    `bad` says what is worse; it is empty if nothing is. `good` describes the result if nothing is worse. `is_open` says
+    whether something is undecided in B.
+    """
 
     bad: str
     good: str

@@ -1,4 +1,4 @@
-"""The answers to a study's question, as its file has them (`answer`, config/README.md): one, or a list of several."""
+"""Answers to a study's question, as its file has them (`answer`, config/README.md): one, or a list of several."""
 
 from collections.abc import Mapping
 
@@ -7,19 +7,22 @@ from plimsoll.errors import PlimsollError, shown
 
 
 def of(study: Mapping) -> list[dict]:
-    """The answers of a study, each with its `name`, which is empty where a study has one answer without."""
+    """Return the answers of a study, each with its `name`.
+
+    The name is empty where a study has one answer without a name.
+    """
     given = study["answer"]
     return given if isinstance(given, list) else [{"name": "", **given}]
 
 
 def rows_of(answer: Mapping) -> list[dict[str, list[str]]]:
-    """The mappings of factors to levels whose combinations are an answer's rows."""
+    """Return the mappings of factors to levels whose combinations are an answer's rows."""
     given = answer["rows"]
     return given if isinstance(given, list) else [given]
 
 
 def levels_of(answer: Mapping) -> dict[str, list[str]]:
-    """Every level of each factor that an answer's rows have, by themselves or in common."""
+    """Return every level of each factor that an answer names in its rows, or in common for all rows (`scope`, `each`)."""
     known: dict[str, dict[str, None]] = {}
     for named in (answer.get("scope", {}), answer.get("each", {}), *rows_of(answer)):
         for factor, levels in named.items():
@@ -28,8 +31,11 @@ def levels_of(answer: Mapping) -> dict[str, list[str]]:
 
 
 def check(study: dict, source: str, design: Design, refer: Refer) -> None:
-    """Raise PlimsollError, naming `source` and the key, for a metric or level that an answer of the study names and that is not
-    there, what is no factor, a name that two answers have, and rows that do not have the same factors."""
+    """Raise PlimsollError, naming `source` and the key, if an answer of the study names something wrongly.
+
+    That is a metric, factor or level that is not there, a name that two answers have, or rows that do not have the same
+    factors.
+    """
     seen = set()
     for number, answer in enumerate(of(study)):
         key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
@@ -46,13 +52,13 @@ def check(study: dict, source: str, design: Design, refer: Refer) -> None:
 
 
 def _named(answer: Mapping) -> list[tuple[str, Mapping]]:
-    """Every mapping of factors to levels in an answer, with its key."""
+    """Return every mapping of factors to levels in an answer, with its key."""
     sides = [(part, answer.get(part, {})) for part in ("baseline", "scope", "each")]
     return [*(("rows", rows) for rows in rows_of(answer)), *sides]
 
 
 def _check_names(study: dict, answer: dict, key: str, design: Design, refer: Refer) -> None:
-    """Metrics, factors and levels of one answer, which names levels as a claim does."""
+    """Check metrics, factors and levels of one answer, which names levels as a claim does."""
     refer(f"{key}.metrics", answer["metrics"], list(study["metrics"]))
     for part, levels in _named(answer):
         design.check.claim(

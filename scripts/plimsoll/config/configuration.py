@@ -1,5 +1,7 @@
-"""The configuration as the stages of the command line read it: config/config.yaml, over it config/local.yaml if that is there,
-and `key=value` settings over both."""
+"""The configuration as the stages of the command line read it.
+
+It is config/config.yaml. config/local.yaml, if it is there, overrides it, and `key=value` settings override both.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,18 +13,21 @@ from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
 FILE = paths.CONFIG / "config.yaml"
-# What is true of one machine or user alone; no part of the project.
+# What is true of one machine or user alone. It is not part of the project.
 LOCAL = paths.CONFIG / "local.yaml"
 SCHEMA = "config"
 LOCAL_BEGINS = "# What is different on this machine. It goes over config.yaml; whoever deletes it takes all of it back.\n"
 
 
 def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
-    """The configuration of a file, with that of another one over it if it is there, and settings (`profile=paper`,
-    `runtimes={docker: off}`) over both, checked.
+    """Return the checked configuration of `file`.
 
-    As Snakemake reads the same files and words: a mapping is merged, anything else replaces its value. Raises PlimsollError for
-    something that is no file or no setting, and for a key or a value that the schema does not know.
+    The file `local`, if it is there, overrides it, and settings override both. Settings are words such as
+    `profile=paper` or `runtimes={docker: off}`. A mapping is merged; anything else replaces its value. Snakemake reads
+    the same files and words in this way.
+
+    Raise PlimsollError for a file that cannot be read, a word that is no setting, and a key or value that the schema
+    does not know.
     """
     content = _of_files(file, local)
     for word in settings:
@@ -35,20 +40,23 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
 
 
 def complete(given: Mapping) -> dict:
-    """The configuration of the files with what is `given` over it. PlimsollError for a file that cannot be read."""
+    """Return the configuration of the files, overridden by what is `given`. Raise PlimsollError for a file that cannot
+    be read."""
     content = _of_files(FILE, LOCAL)
     _merge(content, given)
     return content
 
 
 def files(file: Path = FILE, local: Path = LOCAL) -> list[Path]:
-    """The files that the configuration is read from, each over the one before it."""
+    """Return the files that the configuration is read from. Each overrides the one before it."""
     return [file, *([local] if local.is_file() else [])]
 
 
 def wish(runtimes: Iterable[str], wanted: str, local: Path = LOCAL) -> None:
-    """Note what is wanted of runtimes on this machine: `required`, `optional` or `off`. PlimsollError for anything else, and if
-    what was noted before is not what the schema knows."""
+    """Note what is wanted of runtimes on this machine: `required`, `optional` or `off`.
+
+    Raise PlimsollError for any other word, and if what was noted before does not fit the schema.
+    """
     names = list(runtimes)
     read([f"runtimes={{{name}: {wanted}}}" for name in names], local=local)
     content = yaml_files.keys_of(local) if local.is_file() else {}
@@ -59,7 +67,10 @@ def wish(runtimes: Iterable[str], wanted: str, local: Path = LOCAL) -> None:
 
 
 def settle(settings: dict) -> None:
-    """Read a runtime's `off` as the word, which YAML takes for false. PlimsollError for a key or a value that is not known."""
+    """Read a runtime's `off` as the word, which YAML takes for false, and check the settings.
+
+    Raise PlimsollError for a key or a value that is not known.
+    """
     runtimes = settings.get("runtimes")
     if isinstance(runtimes, dict):
         runtimes.update({name: "off" for name, wish in runtimes.items() if wish is False})
@@ -75,14 +86,14 @@ def _of_files(file: Path, local: Path) -> dict:
 
 
 def _value(text: str) -> object:
-    """A setting's value: a number, true or false, or YAML of texts."""
+    """Return a setting's value: a number, true or false, null, or YAML of texts."""
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     try:
-        # Texts alone, so that `off` is a word and not false.
+        # This loader reads texts alone, so that `off` is a word and not false.
         value = yaml.load(text, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError):
         return text

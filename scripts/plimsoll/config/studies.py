@@ -1,4 +1,4 @@
-"""Studies, profiles and the configuration: read, checked, and references between them resolved."""
+"""Studies and profiles: read them, check them, and resolve the references between them and the configuration."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,13 +13,17 @@ PROFILES = paths.CONFIG / "profiles"
 
 
 def names(folder: Path) -> list[str]:
-    """Names of the YAML files in a folder, sorted."""
+    """Return the names of the YAML files in a folder, sorted."""
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
 def selected(wanted: str | list[str]) -> list[str]:
-    """Studies that the configuration's `studies` stands for: `all`, one name, names separated by commas, or a list. A study
-    brings those that go on with its paper, which are called as it is, with a dash and more."""
+    """Return the studies that the configuration's `studies` stands for: `all`, one name, names separated by commas, or
+    a list.
+
+    A study brings the studies that continue its paper. Their names are its name with a dash and more. Raise
+    PlimsollError for a name that no study has.
+    """
     wanted = wanted.replace(",", " ").split() if isinstance(wanted, str) else wanted
     known = names(STUDIES)
     if wanted == ["all"]:
@@ -32,21 +36,24 @@ def selected(wanted: str | list[str]) -> list[str]:
 
 
 def profile(name: str) -> dict:
-    """The profile of that name."""
+    """Return the profile of that name. Raise PlimsollError if no profile has it."""
     if name not in names(PROFILES):
         raise PlimsollError(f"There is no profile {shown(name)}: config/profiles/ has {', '.join(names(PROFILES))}.")
     return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
 
 
 def wishes(study: Mapping, runtimes: Mapping[str, str]) -> dict[str, str]:
-    """The configuration's wish for each runtime, for a study: one that the study asks for is optional where it is off."""
+    """Return the configuration's wish for each runtime, for a study.
+
+    A runtime that the study asks for is `optional` where the configuration has it off.
+    """
     asked = {name: "optional" for name in study.get("asks", ()) if runtimes.get(name, "off") == "off"}
-    # In the configuration's order.
+    # Keeps the configuration's order.
     return {**runtimes, **asked}
 
 
 def wishes_of_all(chosen: Iterable[Mapping], runtimes: Mapping[str, str]) -> dict[str, str]:
-    """The wish for each runtime where several studies are measured: what one of them asks for is tried."""
+    """Return the wish for each runtime where several studies are measured. A runtime that one of them asks for is tried."""
     together = dict(runtimes)
     for study in chosen:
         together = wishes(study, together)
@@ -54,7 +61,10 @@ def wishes_of_all(chosen: Iterable[Mapping], runtimes: Mapping[str, str]) -> dic
 
 
 class Study(dict):
-    """What a study's file says, with the `design` that it follows: shared code asks that, and never which study it is."""
+    """Content of a study's file, with the `design` that it follows.
+
+    Shared code asks the design, and never which study it is.
+    """
 
     def __init__(self, content: Mapping, design: Design):
         super().__init__(content)
@@ -62,12 +72,15 @@ class Study(dict):
 
 
 def load(name: str, designs: Mapping[str, Design]) -> Study:
-    """The study of that name: its file, checked against its schema, and each name in it against what it refers to."""
+    """Return the study of that name. Check its file against its schema, and each name in it against what it refers to.
+
+    Raise PlimsollError if something does not fit.
+    """
     return read(STUDIES / f"{name}.yaml", designs)
 
 
 def read(path: Path, designs: Mapping[str, Design]) -> Study:
-    """A study file anywhere, checked as `load` does."""
+    """Return the study of any file, checked as `load` does."""
     study, text = yaml_files.read(path)
     source = f"config/studies/{path.name}"
     given = study.get("design") if isinstance(study, dict) else None

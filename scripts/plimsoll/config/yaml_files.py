@@ -1,4 +1,4 @@
-"""YAML documents that a person writes: read, checked against a JSON Schema, refused with file and line."""
+"""YAML documents that a person writes: read, checked against a JSON Schema, and refused with file and line."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError, shown
 
 SCHEMAS = paths.PROJECT / "config/schemas"
-# JSON Schema's types for people.
+# JSON Schema's types in words for people.
 TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -22,7 +22,7 @@ TYPES = {
     "boolean": "true or false",
     "null": "null",
 }
-# What a document may consist of.
+# What a document may consist of: tags by kind of node, depth, and number of parts.
 STANDARD = "tag:yaml.org,2002:"
 KINDS = {
     yaml.MappingNode: {"map"},
@@ -30,19 +30,19 @@ KINDS = {
     yaml.ScalarNode: {"str", "int", "float", "bool", "null"},
 }
 DEEPEST, MOST = 32, 200_000
-# What is nested less deeply can be parsed.
+# A text that is nested less deeply than this can be parsed.
 DEEP = 1000
-# Characters of a sentence.
+# Longest sentence (characters).
 LONGEST = 300
-# jsonschema's check of internationalised addresses builds a grammar whenever it is imported: a second in every process. No
-# schema of ours has such an address, and jsonschema does without where the module is missing.
+# When jsonschema is imported, its check of internationalised addresses builds a grammar: a second in every process. No
+# schema of ours has such an address, and jsonschema works without this module.
 sys.modules.setdefault("rfc3987_syntax", None)
 
 
 def load(path: Path, schema: str) -> dict:
-    """Contents of a YAML file that fits config/schemas/<schema>.yaml.
+    """Return the content of a YAML file that fits config/schemas/<schema>.yaml.
 
-    Raises PlimsollError with the file, the line and the key for a file that is missing, no YAML, or does not fit.
+    Raise PlimsollError with the file, the line and the key if the file is missing, is not YAML, or does not fit.
     """
     document, text = read(path)
     check(document, schema, short(path), text)
@@ -50,8 +50,11 @@ def load(path: Path, schema: str) -> dict:
 
 
 def read(path: Path) -> tuple[object, str]:
-    """(document, text) of a YAML file. Raises PlimsollError with the file and the line if it is missing or no YAML, or if it
-    has what no file of ours needs: tags, dates, keys that are no texts."""
+    """Return (document, text) of a YAML file.
+
+    Raise PlimsollError with the file and the line if it is missing or is not YAML. Raise it also for tags, dates, and
+    keys that are not texts, which no file of ours needs.
+    """
     try:
         text = path.read_text()
     except OSError as error:
@@ -68,7 +71,7 @@ def read(path: Path) -> tuple[object, str]:
 
 
 def _document(text: str) -> object:
-    """The document of a YAML text; YAMLError if it is none, or has what is not read here."""
+    """Return the document of a YAML text. Raise YAMLError if it is not YAML, or has what is not read here."""
     _refuse_deep(text)
     loader = _Loader(text)
     try:
@@ -78,14 +81,14 @@ def _document(text: str) -> object:
         _refuse_odd(node)
         return loader.construct_document(node)
     except (ValueError, LookupError, AttributeError, TypeError) as error:
-        # A number of thousands of digits, or what a tag says it is and is not (!!bool x).
+        # A number of thousands of digits, or a value that does not fit its tag (!!bool x).
         raise _odd(f"it has what cannot be read: {error}") from error
     finally:
         loader.dispose()
 
 
 def _refuse_deep(text: str) -> None:
-    """YAMLError for a text that may be nested so deeply that the parser, which is in C, would end this process."""
+    """Raise YAMLError for a text that may be nested so deeply that the parser, which is in C, would end this process."""
     opened = 0
     for line in text.split("\n"):
         opens = line.count("[") + line.count("{")
@@ -96,8 +99,11 @@ def _refuse_deep(text: str) -> None:
 
 
 def _refuse_odd(document: yaml.Node) -> None:
-    """YAMLError for what the rest of the project could not work on: a file that aliases (*) make endless; a date, or a key that
-    is a number, which is a text that somebody forgot to put into quotes."""
+    """Raise YAMLError for content that the rest of the project cannot handle.
+
+    Examples are a file that aliases (*) make endless, a date, and a key that is a number: it is a text without its
+    quotes.
+    """
     waiting, looked_at = [(document, 0)], 0
     while waiting:
         node, depth = waiting.pop()
@@ -125,7 +131,10 @@ def _odd(problem: str, node: yaml.Node | None = None) -> yaml.YAMLError:
 
 
 def keys_of(path: Path) -> dict:
-    """The keys and values of a YAML file, of any schema. Raises PlimsollError if it is missing, no YAML, or holds no keys."""
+    """Return the keys and values of a YAML file of any schema.
+
+    Raise PlimsollError if it is missing, is not YAML, or holds no keys.
+    """
     document, _ = read(path)
     if not isinstance(document, dict):
         raise PlimsollError(f"{short(path)}: it is not {TYPES['object']}.")
@@ -133,7 +142,10 @@ def keys_of(path: Path) -> dict:
 
 
 def check(document: object, schema: str, source: str, text: str | None = None) -> None:
-    """Raise PlimsollError, naming `source`, the key and, if its `text` is given, the line, if a document does not fit."""
+    """Raise PlimsollError if a document does not fit a schema.
+
+    The message names `source`, the key and, if the document's `text` is given, the line.
+    """
     errors = sorted(_validator(schema).iter_errors(document), key=_depth)
     if not errors:
         return
@@ -146,9 +158,11 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
 
 @cache
 def _validator(schema: str):
-    """What holds a document against config/schemas/<schema>.yaml. It is stricter than JSON Schema: 5.0 is no whole number, what
-    is infinite or not a number is no number, and a text with a pattern has no end of a line."""
-    import jsonschema  # here, because it is slow to import and the measuring path has no use for it
+    """Return the validator of config/schemas/<schema>.yaml, which is stricter than JSON Schema.
+
+    5.0 is no whole number. Infinity and NaN are no numbers. A text with a pattern has no line break.
+    """
+    import jsonschema  # here, because it is slow to import and measuring does not need it
 
     usual = jsonschema.Draft202012Validator
 
@@ -169,7 +183,7 @@ def _validator(schema: str):
 
 
 class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):
-    """Safe loader that refuses a key given twice, which YAML itself would let the second win."""
+    """Safe loader that refuses a key that is given twice. YAML itself would let the second one win."""
 
 
 def _mapping(loader: yaml.Loader, node: yaml.MappingNode) -> dict:
@@ -185,12 +199,12 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def short(path: Path) -> str:
-    """A path for people: from the project's folder, if it is in it."""
+    """Return a path for people: relative to the project's folder, if it is in it."""
     return str(path.relative_to(paths.PROJECT)) if path.is_relative_to(paths.PROJECT) else str(path)
 
 
 def _depth(error) -> tuple:
-    # An unknown key before a missing one: it is mostly the same key, mistyped.
+    # An unknown key comes before a missing one: it is mostly the same key, mistyped.
     return (-len(error.absolute_path), error.validator != "additionalProperties", str(error.message))
 
 
@@ -208,12 +222,12 @@ def _sentence(error) -> str:
 
 
 def _short_of(sentence: str) -> str:
-    """A sentence for a terminal: the beginning of one that shows a whole document."""
+    """Return a sentence for a terminal. A long one shows a whole document, so only its beginning is returned."""
     return sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}…"
 
 
 def _line(node: yaml.Node | None, keys: list) -> int:
-    """Line of the deepest node on a path of keys and indexes; an empty document has one."""
+    """Return the line of the deepest node on a path of keys and indexes; 1 for an empty document."""
     if node is None:
         return 1
     for key in keys:

@@ -1,4 +1,4 @@
-"""One folder per design of experiments (plimsoll.design says what is in it). A study names the one that it follows."""
+"""Designs of experiments, one folder each. plimsoll.design describes the modules in a folder; a study names its design."""
 
 import os
 from functools import cache
@@ -9,12 +9,12 @@ from plimsoll.design import Design
 
 @cache
 def known() -> dict[str, Design]:
-    """Every design by name: the folders beside this file."""
+    """Return every design by name: one for each folder beside this file that has factors.py."""
     folder = os.path.dirname(__file__)
     names = sorted(name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}/factors.py"))
     return {name: Design(name, __name__) for name in names}
 
 
 def find(name: str) -> Design:
-    """The design of that name; PlimsollError if there is none."""
+    """Return a design by its name. PlimsollError if the name is unknown."""
     return registry.find(known(), "design", name)

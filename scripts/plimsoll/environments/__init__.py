@@ -1,4 +1,5 @@
-"""One file per environment that programs run in; each lists what it offers in ENVIRONMENTS."""
+"""Runtimes, which start the nodes that programs run in: one file for each. Each file lists its runtimes in
+ENVIRONMENTS."""
 
 from functools import cache
 
@@ -8,12 +9,12 @@ from plimsoll.environments.base import Environment
 
 @cache
 def known() -> dict[str, Environment]:
-    """Every environment by name."""
+    """Return every runtime by name."""
     import plimsoll.environments as package
 
     return registry.members(package, "ENVIRONMENTS")
 
 
 def find(name: str) -> Environment:
-    """The environment of that name; PlimsollError if there is none."""
+    """Return the runtime of that name. Raise PlimsollError if there is none."""
     return registry.find(known(), "runtime", name)

@@ -30,7 +30,10 @@ from plimsoll.interchange import Image
 
 @cache
 def executable() -> str:
-    """Path of Apptainer or Singularity: the one that set-up unpacked, or the one on the PATH."""
+    """Return the path of Apptainer or Singularity: the one that set-up unpacked, or the one on the PATH.
+
+    Raise Unavailable if neither is installed.
+    """
     for name in (str(paths.tool_prefix() / "apptainer/bin/apptainer"), "apptainer", "singularity"):
         if path := shutil.which(name):
             return path
@@ -38,7 +41,7 @@ def executable() -> str:
 
 
 def installed() -> bool:
-    """Whether there is Apptainer or Singularity."""
+    """Return whether Apptainer or Singularity is installed."""
     try:
         return bool(executable())
     except Unavailable:
@@ -46,8 +49,10 @@ def installed() -> bool:
 
 
 def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = None) -> list[str]:
-    """`apptainer exec` of a form of the node's image in its folder, or in another `folder` below that one, up to where the
-    program begins."""
+    """Return the words of `apptainer exec` for a form of the node's image, up to where the program begins.
+
+    The program starts in the node's folder, or in `folder`, which is below the node's.
+    """
     begins, at = str(folder or spec.folder), form_of(spec.image, form)
     return [
         executable(),
@@ -63,12 +68,12 @@ def execute(spec: Spec, *options: str, form: str = "sif", folder: Path | None = 
 
 
 def at_home(spec: Spec) -> list[str]:
-    """Prefix that gives what follows the HOME of a node, where what starts it would give it the user's."""
+    """Return the prefix that sets a node's HOME. Without it Apptainer sets the user's HOME."""
     return ["env", f"HOME={spec.home}"]
 
 
 def form_of(image: Image, form: str) -> str:
-    """Where a form of an image lies; Unavailable if the image lacks it."""
+    """Return the path of a form of an image. Raise Unavailable if the image lacks the form."""
     if form not in image:
         remedy = f"delete results/images/{name_of(image['tag'])}.json, so that it is made again"
         raise Unavailable(f"the image {image['tag']} has no {form}, as it was made where Apptainer is not: {remedy}")
@@ -76,7 +81,10 @@ def form_of(image: Image, form: str) -> str:
 
 
 def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
-    """Singularity's cgroup files that confine each container to its place (liu2020, section 5.3); none without places."""
+    """Write Singularity's cgroup files, which confine each container to its place (liu2020, section 5.3).
+
+    Return their paths; the list is empty if the specs have no places.
+    """
     files = []
     for number, spec in enumerate(specs):
         if spec.place:
@@ -87,7 +95,7 @@ def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
 
 @cache
 def privileged() -> bool:
-    """Whether Apptainer runs containers with privileges: root's, or those of its set-user-ID starter."""
+    """Return whether Apptainer runs containers with privileges: root's, or those of its set-user-ID starter."""
     if not os.geteuid():
         return True
     found = output([executable(), "buildcfg"], 10).splitlines()
@@ -103,8 +111,8 @@ def privileged() -> bool:
 
 
 class UserNamespace(Node):
-    """The node that it is on, in a user namespace that all programs of one starter share: they may read each other's memory
-    there, as they may outside."""
+    """The node `on`, in a user namespace that all programs of one starter share. There they may read each other's
+    memory, as they may outside."""
 
     kind = "user namespace"
     separate = False
@@ -117,8 +125,10 @@ class UserNamespace(Node):
 
 
 class ExecNode(Node):
-    """Nothing is up before a program: each brings its own container of a form of the image, with the cgroup file if there is
-    one."""
+    """Node in which each program brings its own container, from a form of the image. Nothing is up before a program.
+
+    `file` is the container's cgroup file, if it has one.
+    """
 
     kind = "singularity"
     separate = False
@@ -129,7 +139,7 @@ class ExecNode(Node):
 
     @property
     def strays(self) -> bool:
-        """With a cgroup file each `exec` makes a cgroup of its own."""
+        """Whether programs leave the starter's cgroup. With a cgroup file each `exec` makes a cgroup of its own."""
         return self.file is not None
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
@@ -139,14 +149,15 @@ class ExecNode(Node):
 
 
 class Apptainer(Environment):
-    """What all environments of Apptainer need. With `unpacked` their nodes have the image's unpacked files, and not the SIF."""
+    """Base class of the runtimes with Apptainer. With `unpacked` their nodes use the image's unpacked files, and not
+    the SIF."""
 
     unpacked = False
     steps = ("apptainer.sh",)
 
     @property
     def form(self) -> str:
-        """The form of the image that its nodes have."""
+        """The form of the image that its nodes use."""
         return UNPACKED if self.unpacked else "sif"
 
     def versions(self) -> dict[str, str]:
@@ -156,7 +167,7 @@ class Apptainer(Environment):
         return (executable() if installed() else "apptainer",)
 
     def examine(self, image: Image) -> None:
-        """The launcher, Apptainer and the SIF."""
+        """Raise Outage if the launcher or the SIF is gone or has changed, or if Apptainer does not answer."""
         super().examine(image)
         try:
             output([executable(), "--version"], 10)
@@ -165,9 +176,11 @@ class Apptainer(Environment):
 
 
 class Singularity(Apptainer):
-    """Plain Singularity. Where it has no privileges all containers of a run are in one user namespace. Only root's are made of
-    the image file: for others Apptainer mounts it by FUSE, with a set-user-ID starter too, unless its configuration lets the
-    kernel mount what a user has written."""
+    """Plain Singularity. Where it has no privileges, all containers of a run are in one user namespace.
+
+    Only root's containers are made from the image file. For other users Apptainer mounts that file by FUSE, also with
+    a set-user-ID starter. The exception is a configuration that lets the kernel mount what a user has written.
+    """
 
     name = "singularity"
     bound = True
@@ -176,11 +189,12 @@ class Singularity(Apptainer):
 
     @property
     def unpacked(self) -> bool:
-        """Whether its nodes have the image's unpacked files."""
+        """Whether its nodes use the image's unpacked files."""
         return bool(os.geteuid())
 
     def check(self) -> str:
-        """What the executable calls itself, and whether it has no privileges; Unavailable if it can do nothing without."""
+        """Return the version that the executable prints, and whether it has no privileges. Raise Unavailable if it
+        has none and can make no user namespaces."""
         version = output([executable(), "--version"]).strip()
         if privileged():
             return version
@@ -188,12 +202,13 @@ class Singularity(Apptainer):
         return f"{version}, without privileges"
 
     def refuse(self, features) -> None:
-        """Ranks in user namespaces of their own cannot read each other's memory, and hang."""
+        """Raise Unavailable if each program gets a user namespace although the starter has privileges. Ranks in
+        different user namespaces cannot read each other's memory, and hang."""
         if privileged() and "user" in features["namespaces"]:
             raise Unavailable("Apptainer makes a user namespace for each program, although its starter has privileges")
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Make the cpuset that all share, or a cgroup file for each if they are apart."""
+        """Make the cpuset that all nodes share, or a cgroup file for each node if their places differ."""
         if len({spec.place for spec in specs}) > 1:
             return [ExecNode(spec, on, self.form, file) for spec, file in zip(specs, cgroup_files(specs), strict=True)]
         home, _ = confine(specs, on)

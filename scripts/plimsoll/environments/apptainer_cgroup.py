@@ -1,6 +1,7 @@
 """Singularity+cgroup: plain Singularity, with the programs of each container in a cpu cgroup of its own.
 
-The cgroups are children of one parent, as liu2020 (section 4.3) asks for, and set no limit: the same shape as Docker's.
+The cgroups are children of one parent, as in liu2020 (section 4.3), and set no limit. Their shape is the same as
+Docker's.
 """
 
 from pathlib import Path
@@ -13,7 +14,7 @@ from plimsoll.host import cgroup
 
 
 class GroupNode(Node):
-    """A cgroup that each program joins before it brings its own mount namespace."""
+    """Node with cgroups that each program joins before it brings its own mount namespace."""
 
     kind = "singularity"
     separate = False
@@ -23,7 +24,7 @@ class GroupNode(Node):
         self.joined = joined
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        """`apptainer exec` in the cgroups."""
+        """Return the words of `apptainer exec` in the cgroups."""
         prefix = [*join(self.joined), *hidden(without), *execute(self.spec, folder=folder)]
         return [*(binding_kept(prefix) if keep_binding else prefix), *program]
 
@@ -36,21 +37,21 @@ class SingularityCgroup(Apptainer):
     colour, hatch = "#cc79a7", "xx"
 
     def check(self) -> str:
-        """Singularity's version, if cgroups can be made here."""
+        """Return Singularity's version. Raise Unavailable if cgroups cannot be made here."""
         needs_root("making cpu cgroups")
         if cgroup.cpu_root(cgroup.mounts()) is None:
             raise Unavailable("no cgroup file system with a cpu controller is mounted")
         return Singularity().check()
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Make the cgroups, and the cpusets that the places need."""
+        """Make the cgroups, and the cpusets that the places need. Raise Unavailable if that fails."""
         try:
             groups = cgroup.make(parent(specs[0]), [f"c{i}" for i in range(len(specs))], cgroup.mounts())
         except OSError as error:
             cgroup.remove(parent(specs[0]))
             raise Unavailable(f"a cpu cgroup could not be made: {error}") from error
         home, cpusets = confine(specs, on)
-        # On version 2 the cpuset is the same group.
+        # On cgroup version 2 the cpuset is the same cgroup.
         joined = [list(dict.fromkeys(pair)) for pair in zip(groups, cpusets or groups, strict=True)]
         return [GroupNode(spec, home, own) for spec, own in zip(specs, joined, strict=True)]
 

@@ -14,27 +14,28 @@ from plimsoll.environments.networks.cni import CniNetwork
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes
 
-# Where Apptainer makes groups of instances that have a place, by the numbers of their processes.
+# Cgroup in which Apptainer makes the cgroups of instances that have a place. Each is called by the number of the
+# instance's process.
 GROUPS = "apptainer"
-# How the name of the program begins that supervises an instance.
+# Beginning of the name of the program that supervises an instance.
 SUPERVISOR = "starter"
 
 
 def listed(prefix: str) -> list[dict]:
-    """Instances whose name begins so, as `instance list` knows them."""
+    """Return the instances whose name begins with `prefix`, as `instance list` describes them."""
     instances = json.loads(output([executable(), "instance", "list", "--json", f"{prefix}*"]))["instances"] or []
     return [instance for instance in instances if instance["instance"].startswith(prefix)]
 
 
 def stop(pids: list[int], seconds: float = 10) -> None:
-    """Kill instances and wait until what supervises each has cleaned up its network and cgroup, or has ended.
+    """Kill instances, and wait until the supervisor of each has cleaned up its network and cgroup, or has ended.
 
-    `instance stop` does the same, but looks only once a second. Unavailable if one stays.
+    `instance stop` does the same, but looks only once a second. Raise Unavailable if one stays longer than `seconds`.
     """
     waited = list(pids)
     for pid in pids:
         with contextlib.suppress(OSError):
-            # Without a supervisor it has been adopted by something that stays.
+            # An instance without a supervisor was adopted by a process that stays.
             if processes.name(parent := int(_stat(pid)[1])).startswith(SUPERVISOR):
                 waited.append(parent)
             os.kill(pid, signal.SIGKILL)
@@ -46,25 +47,27 @@ def stop(pids: list[int], seconds: float = 10) -> None:
 
 
 def _stat(pid: int) -> list[str]:
-    """State, parent and the rest of a process's stat line."""
+    """Return the state, the parent and the rest of a process's stat line."""
     with open(f"/proc/{pid}/stat") as file:
         return file.read().rpartition(")")[2].split()
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie: who adopted it may be slow to bury it."""
+    """Return whether a process exists and is not a zombie. The process that adopted a zombie may be slow to read its
+    exit status."""
     try:
         return pid > 1 and _stat(pid)[0] != "Z"
     except OSError:
         return False
 
 
-# Apptainer's own CNI configuration makes it, for the first instance; an instance's interface and address go with it.
+# Apptainer's own CNI configuration makes this network for the first instance. The interface and the address of an
+# instance go with the instance.
 CNI = CniNetwork("bridge")
 
 
 class InstanceNode(Node):
-    """An instance that waits."""
+    """An instance that waits for programs."""
 
     kind = "instance"
 
@@ -86,14 +89,15 @@ class SingularityInstance(Apptainer):
     network = CNI
 
     def check(self) -> str:
-        """Singularity's version, if instances may have a network here."""
+        """Return Singularity's version. Raise Unavailable if instances may have no network here."""
         needs_root("an instance with a network of its own")
         return Singularity().check()
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """`instance start` of every container, side by side.
+        """Start all instances side by side with `instance start`.
 
-        The exit status is not to be trusted (Apptainer reports success of a start that failed), so the list of instances is.
+        Its exit status is not reliable: Apptainer reports success of a start that failed. So the list of instances
+        decides. Raise Unavailable if one is missing there.
         """
         files = cgroup_files(specs)
         own = [["--apply-cgroups", str(file)] for file in files] or [[]] * len(specs)
@@ -110,12 +114,13 @@ class SingularityInstance(Apptainer):
             self._stop([instance["pid"] for instance in listed(prefix)])
             raise
         mounted = cgroup.mounts()
-        # Without privileges an instance stays in the group of whoever starts it.
+        # Without privileges an instance stays in the cgroup of the process that starts it.
         groups = {name: cgroup.apart(pid, mounted) for name, pid in up.items()}
         seen = {spec.name: (spec.network or self.network).interface for spec in specs}
         nodes = [InstanceNode(spec, on, groups[spec.name], up[spec.name], seen[spec.name]) for spec in specs]
         for node in nodes:
-            # Its programs are no children of whoever starts them, and root alone has a group of the run around all.
+            # Its programs are not children of the process that starts them, and only root has a cgroup of the run
+            # around all.
             node.uncounted = bool(os.geteuid()) and not node.groups
         return nodes
 
@@ -125,25 +130,25 @@ class SingularityInstance(Apptainer):
         return [executable(), "instance", "start", *options, *more, *named]
 
     def apart(self, spec) -> list[str]:
-        """Options for the instance's network."""
+        """Return the options for the instance's network."""
         return ["--net", "--network", (spec.network or self.network).name]
 
     def stop(self, nodes) -> None:
         self._stop([node.pid for node in nodes])
 
     def _stop(self, pids: list[int]) -> None:
-        """Stop instances. Where what supervised them was killed, nobody else cleans up."""
+        """Stop instances, and clean up after those whose supervisor was killed."""
         stop(pids)
         self.network.give_back(pids)
         for pid in pids:
             cgroup.remove(f"{GROUPS}/{pid}")
 
     def tried(self) -> None:
-        """Two instances that are the first on a network each make its rules of the firewall."""
+        """Remove duplicate firewall rules. Two instances that are the first on a network can each make its rules."""
         self.network.sweep()
 
     def intact(self, nodes) -> None:
-        """An instance that is up has its first process."""
+        """Raise Outage if the first process of an instance has ended."""
         if ended := [node.name for node in nodes if not _runs(node.pid)]:
             raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
 
@@ -151,7 +156,7 @@ class SingularityInstance(Apptainer):
         return [instance["instance"] for instance in listed(LABEL)] if installed() else []
 
     def forget(self) -> list[str]:
-        """The bridge and the notes of the network that Apptainer makes."""
+        """Remove the bridge and the notes of the network that Apptainer makes. Return, in words, what was removed."""
         if not installed():
             return []
         told = dict(line.split("=", 1) for line in output([executable(), "buildcfg"]).splitlines() if "=" in line)

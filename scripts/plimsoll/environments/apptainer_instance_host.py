@@ -1,4 +1,4 @@
-"""Singularity instances on the host's network: what is left of instances where making a network takes root."""
+"""Singularity instances on the host's network, for users who cannot make networks because that takes root."""
 
 from pathlib import Path
 
@@ -11,8 +11,10 @@ START = Path(__file__).with_name("instance-start.sh")
 
 
 class SingularityInstanceOnHost(SingularityInstance):
-    """Singularity instances with one thing changed: they have no network namespace of their own. Without privileges each is in
-    a user namespace of its own, from the unpacked image."""
+    """Singularity instances with one thing changed: they have no network namespace of their own.
+
+    Without privileges each instance is in a user namespace of its own, from the unpacked image.
+    """
 
     name = "singularity-instance-host-network"
     label = "Singularity instance on the host's network"
@@ -22,11 +24,12 @@ class SingularityInstanceOnHost(SingularityInstance):
     unpacked = Singularity.unpacked
 
     def check(self) -> str:
-        """As plain Singularity's: nothing takes root."""
+        """Return the version of plain Singularity. Nothing needs root."""
         return Singularity().check()
 
     def apart(self, spec) -> list[str]:
-        """None for a network; an unpacked image gets what Apptainer's own images have."""
+        """Return no option for a network. For an unpacked image, return the mount of a start script that Apptainer's
+        own images have."""
         return mounts.bind(START, "/.singularity.d/actions/start") if self.unpacked else []
 
 

@@ -1,11 +1,12 @@
-"""Plain Singularity of the image's unpacked files: what of what a user without privileges has is the form of the image?"""
+"""Plain Singularity of the image's unpacked files. It separates the effect of the image's form from the other effects
+of missing privileges."""
 
 from plimsoll.environments.apptainer import Singularity
 
 
 class SingularityUnpacked(Singularity):
-    """Plain Singularity with one thing changed, as users without privileges have it: the image is a folder, and no file that
-    is mounted."""
+    """Plain Singularity with one thing changed: the image is a folder, and not a file that is mounted. Users without
+    privileges have it so."""
 
     name = "singularity-unpacked"
     label = "Singularity, unpacked image"

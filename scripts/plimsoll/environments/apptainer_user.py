@@ -1,7 +1,7 @@
-"""Plain Singularity in user namespaces, as a user without privileges gets it: from the unpacked image.
+"""Plain Singularity in user namespaces, from the unpacked image, as users without privileges have it.
 
-Each `exec` has a user namespace of its own, across which no process may read another one's memory; with `--sharens` the ranks
-of a launcher share one container.
+Each `exec` has a user namespace of its own. No process may read the memory of one in another user namespace. With
+`--sharens` the ranks of a launcher share one container.
 """
 
 import contextlib
@@ -15,35 +15,36 @@ from plimsoll.environments.namespaces import refuse_without_user_namespaces
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 
-# A file for each container that several share, named after the process that started them. Apptainer leaves it.
+# Name of a file for each container that several processes share, before the number of the process that started them.
+# Apptainer leaves the file behind.
 SHARING = "sharens_instance_"
 GROUPS = "apptainer"
 
 
 class UserNode(ExecNode):
-    """Nothing is up before a program; each brings, or joins, a container in a user namespace."""
+    """Node in which each program brings, or joins, a container in a user namespace. Nothing is up before a program."""
 
     options: tuple[str, ...] = ("--userns",)
     # No process may read the memory of one in another user namespace.
     two_copies = True
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        # Apptainer's notes about a container are the run's.
+        # Apptainer's notes about a container belong to the run, so they are in its folder.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
         return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form, folder=folder), *program]
 
 
 class SharensNode(UserNode):
-    """The same, and the programs of one starter join the container of its first."""
+    """UserNode in which all programs of one starter join the container of the first."""
 
     options = (*UserNode.options, "--sharens")
     two_copies = False
-    # For root Apptainer makes a cgroup for the container that is shared.
+    # For root, Apptainer makes a cgroup for the shared container.
     strays = True
 
 
 class TwoCopiesNode(SharensNode):
-    """The same, and ranks copy through shared memory although they need not."""
+    """SharensNode whose ranks copy through shared memory, although they need not."""
 
     two_copies = True
 
@@ -60,15 +61,15 @@ class SingularityUser(Singularity):
     node: type[UserNode] = UserNode
 
     def check(self) -> str:
-        """What the executable calls itself, if user namespaces can be made here."""
+        """Return the version that the executable prints. Raise Unavailable if no user namespaces can be made here."""
         refuse_without_user_namespaces()
         return output([executable(), "--version"]).strip()
 
     def refuse(self, features) -> None:
-        """User namespaces are what it is about."""
+        """Do nothing: user namespaces are what this runtime is about."""
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Nodes that are entered in user namespaces; all must be at one place."""
+        """Return nodes that are entered in user namespaces. Raise Unavailable if they are not all at one place."""
         if len({spec.place for spec in specs}) > 1:
             raise Unavailable("without privileges no container can be confined to a place of its own")
         home, _ = confine(specs, on)
@@ -86,18 +87,19 @@ class SingularitySharens(SingularityUser):
     node = SharensNode
 
     def stop(self, nodes) -> None:
-        """Remove what the ranks' container left."""
+        """Take the nodes down, and remove the leftovers of the ranks' container."""
         super().stop(nodes)
         remove_shared()
 
     def sweep(self) -> None:
-        """The same for a killed run."""
+        """Remove the leftovers of a killed run, with those of its ranks' container."""
         super().sweep()
         remove_shared()
 
 
 class SingularitySharensTwoCopies(SingularitySharens):
-    """The same, with the copies that a user namespace for each rank takes: what of its cost are they?"""
+    """SingularitySharens with the two copies that a user namespace for each rank needs. It shows what part of the
+    cost of these namespaces is the copies."""
 
     name = "singularity-sharens-two-copies"
     label = "Singularity without privileges, --sharens, two copies"
@@ -107,8 +109,12 @@ class SingularitySharensTwoCopies(SingularitySharens):
 
 
 def remove_shared() -> None:
-    """Remove what Apptainer leaves of shared containers whose processes have ended, as their numbers come back: files named
-    after who started them, and, for root, cgroups named after their first process."""
+    """Remove what Apptainer leaves of shared containers whose processes have ended, because process numbers come
+    back.
+
+    These are files named after the process that started the container. For root there are also cgroups, named after
+    the container's first process.
+    """
     for file in SHARED_MEMORY.glob(f"{SHARING}*"):
         with contextlib.suppress(OSError):
             if _ended(file.name.removeprefix(SHARING)) and file.stat().st_uid == os.geteuid():

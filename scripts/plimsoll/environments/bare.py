@@ -25,12 +25,12 @@ class BareNode(Node):
         return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *hidden(without), *program]
 
     def of_image(self, program, preload=None) -> list[str]:
-        """Through the image's loader."""
+        """Return the words that start a program of the image through the image's loader."""
         return rootfs.loaded(self.root, *program, preload=preload)
 
 
 class Bare(Environment):
-    """The baseline."""
+    """Bare metal, the baseline of all comparisons."""
 
     name = "bare"
     label = "Bare metal"
@@ -39,7 +39,7 @@ class Bare(Environment):
     bound = True
 
     def check(self) -> str:
-        """The kernel's release."""
+        """Return the kernel's release."""
         return f"Linux {os.uname().release}"
 
     def start(self, specs, on=HOST) -> list[Node]:
@@ -51,12 +51,14 @@ class Bare(Environment):
         release(nodes)
 
     def sweep(self) -> None:
-        """Remove what was made on this host for a network, memory of ranks, and cgroups. Unavailable, with the first problem,
-        if one stays."""
-        from plimsoll.environments.networks import of_host  # here, because almost no start sweeps
+        """Remove what a run made on this host for networks, the shared memory of ranks, and cgroups.
+
+        Raise Unavailable, with the first problem, if a network or a cgroup stays.
+        """
+        from plimsoll.environments.networks import of_host  # here, because almost no start of the workflow sweeps
 
         problems = []
-        # Others than root make none.
+        # Only root makes such networks.
         for network in of_host.ALL if not os.geteuid() else ():
             try:
                 network.sweep()

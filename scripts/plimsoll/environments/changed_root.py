@@ -1,7 +1,7 @@
-"""Bare metal with another root: for programs of an image that look for their files by absolute paths.
+"""Bare metal with another root, for programs of an image that look for their files by absolute paths.
 
-It is no container: the kernel, the processes and the network are the host's, and so is the cgroup unless memory is to be
-limited. The names of files are the image's.
+It is no container. The kernel, the processes and the network are the host's. The cgroup is the host's too, except
+where memory is limited. The names of files are the image's.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,11 @@ SCRIPT = Path(__file__).with_name("changed-root.sh")
 
 
 class ChangedRoot(Node):
-    """This host with the files of the spec's image; `new` is an empty folder for the root, `temporary` is its /var/tmp. What
-    runs in it is in the cgroups `limited`, if there are any."""
+    """This host with the files of the spec's image as its root.
+
+    `new` is an empty folder for the root, and `temporary` becomes its /var/tmp. Programs run in the cgroups
+    `limited`, if there are any. Raise Unavailable if this process is not root.
+    """
 
     kind = "changed root"
     separate = False

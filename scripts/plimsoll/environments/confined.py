@@ -1,4 +1,4 @@
-"""Nodes whose programs are children of whoever starts them, confined to their places by cpusets."""
+"""Nodes whose programs are children of the process that starts them, confined to their places by cpusets."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from plimsoll.host import cgroup, topology
 
 
 class Confined(Node):
-    """The node that it is on, confined to some of its processors and memory nodes."""
+    """The node `on`, confined to some of its processors and memory nodes."""
 
     kind = "cpuset"
     separate = False
@@ -23,15 +23,17 @@ class Confined(Node):
 
 
 def parent(spec: Spec) -> str:
-    """The cgroup under which everything of a run is."""
+    """Return the cgroup under which all cgroups of a run are."""
     return f"{LABEL}/{spec.run}"
 
 
 def confine(specs: Sequence[Spec], on: Node = HOST) -> tuple[Node, list[Path]]:
-    """Cpusets for nodes at their places: the node to start programs from, and the cpuset of each node, none if they share one.
+    """Make cpusets for nodes at their places. Return the node from which to start programs, and each node's cpuset.
 
-    Nodes at the same place share one with whoever starts programs in them. Without the right to make one, programs that may use
-    all memory nodes can still be kept on their processors. Unavailable if that is not enough.
+    The list of cpusets is empty if the nodes need none or share one. Nodes at the same place share one with the
+    process that starts programs in them. Without the right to make cpusets, a binding (taskset) keeps programs on
+    their processors. That works for nodes at one place that may use all memory nodes. Raise Unavailable for other
+    nodes.
     """
     places = list(dict.fromkeys(spec.place for spec in specs))
     if places == [None]:

@@ -1,4 +1,5 @@
-"""Docker: a container per group of ranks, each with its own namespaces and cgroup, on a bridge network of the study's own."""
+"""Docker: a container for each group of ranks, with its own namespaces and cgroup, on a bridge network of the study's
+own."""
 
 import contextlib
 import os
@@ -18,16 +19,16 @@ from plimsoll.host import cgroup, processes, variables
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
-# What set-up starts the engine with.
+# Script by which set-up starts the engine.
 START = "scripts/setup/docker.sh"
-# Of an engine that no systemd has started, and how long one may take to end.
+# PID file of an engine that systemd has not started, and the time limit for its end (s).
 PID_FILE = Path("/var/run/docker.pid")
 END_SECONDS = 30.0
-# Where an engine that set-up has started lets its shims write.
+# Folder into which shims write if set-up has started the engine.
 SHIMS = Path("/tmp")
-# What supervises a container, and how long it may take to end when that has been removed (s).
+# Process that supervises a container, and the time limit for its end after the container's removal (s).
 SHIM, SHIM_SECONDS = "containerd-shim", 3.0
-# The part of an engine that starts containers, and the template of all parts' versions.
+# Part of the engine that starts containers, and the template that prints the versions of all parts.
 STARTS, COMPONENTS = "containerd", "{{range .Server.Components}}{{.Name}}={{.Version}}\n{{end}}"
 
 
@@ -43,13 +44,16 @@ class Docker(Engine):
     steps = ("docker.sh",)
     daemons = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
     facts = "{{.CgroupDriver}} {{.DockerRootDir}}"
-    # Docker's defaults, whatever its daemon.json says. Where that maps users (userns-remap) root of a container could neither
-    # write into the run's folder nor have the host's network; and not every driver of logs gives back what was said.
+    # Docker's defaults, so that its daemon.json has no effect on these. With mapped users (userns-remap) root of a
+    # container could neither write into the run's folder nor have the host's network. Some log drivers do not return
+    # what was printed.
     options = ("--userns", "host", "--log-driver", "json-file")
 
     def check(self) -> str:
-        """Version of the engine; Unavailable if it is not root's: then nobody counts what is in its containers, and each of its
-        runs would look disturbed."""
+        """Return the version of the engine. Raise Unavailable if the engine runs without root.
+
+        Without root nothing counts the processor time of its containers, and each of its runs would look disturbed.
+        """
         version = self.check_building()
         security = output([*self.command, "info", "--format", "{{.SecurityOptions}}"], 30)
         if "name=rootless" in security:
@@ -60,13 +64,14 @@ class Docker(Engine):
         return f"{version} (userns-remap, its containers with --userns=host)" if "name=userns" in security else version
 
     def check_building(self) -> str:
-        """Version of the engine, root's or not; Unavailable if it is Podman's."""
+        """Return the version of the engine, with or without root. Raise Unavailable if it is Podman."""
         if is_podman(self.command):
             raise Unavailable(f"this `docker` is Podman; use the runtime podman{'-rootless' * bool(os.geteuid())}")
         return f"Docker {self._version(30)}"
 
     def versions(self) -> dict[str, str]:
-        """Of the engine and its parts, with how it stores images, makes cgroups and filters system calls."""
+        """Return the versions of the engine and its parts, and how it stores images, makes cgroups and filters system
+        calls."""
         asked = (
             "storage driver={{.Driver}}\ncgroup driver={{.CgroupDriver}}\ndefault runtime={{.DefaultRuntime}}\n"
             'security={{join .SecurityOptions "; "}}'
@@ -78,25 +83,28 @@ class Docker(Engine):
         return ("docker", "dockerd", "containerd", "runc", "/etc/docker/daemon.json")
 
     def image_of(self, spec) -> str:
-        """The image's digest: another user of the engine may give its tag to another one."""
+        """Return the image's digest. Another user of the engine may give the tag to another image."""
         return spec.image["id"]
 
     def make_folder(self, run: str) -> Path:
-        """A folder of this host where the engine stores what containers write, for what runs in none of them: a volume that no
-        container has. It stays until it is removed."""
+        """Make and return a folder of this host where the engine stores what containers write.
+
+        It is for programs outside containers: a volume that no container has. It stays until it is removed.
+        """
         name = self._volume(run)
         output([*self.command, "volume", "create", "--label", LABELLED, name])
         return Path(output([*self.command, "volume", "inspect", "--format", "{{.Mountpoint}}", name]).strip())
 
     def remove_folder(self, run: str) -> None:
-        """Remove the folder of a run with what is in it; nothing if there is none."""
+        """Remove the folder of a run with its content. Do nothing if there is none."""
         output([*self.command, "volume", "rm", "--force", self._volume(run)], 60)
 
     def _volume(self, run: str) -> str:
         return f"{LABEL}-{run}"
 
     def sweep(self) -> None:
-        """Folders go too. Who may not ask the engine has left nothing there."""
+        """Remove containers, the network, and the folders of runs. A user who may not use the engine has left nothing
+        there."""
         if not shutil.which(self.command[0]):
             return
         try:
@@ -113,7 +121,11 @@ class Docker(Engine):
             output([*self.command, "volume", "rm", "--force", *names], 60)
 
     def end_shims(self, identities: Sequence[str]) -> None:
-        """A shim ends with its container, unless containerd was killed while it started that: nobody knows of it then."""
+        """Kill the shims of removed containers that do not end within SHIM_SECONDS.
+
+        A shim ends with its container. If containerd was killed while it started the container, nothing knows that
+        shim.
+        """
         end = time.monotonic() + SHIM_SECONDS
         while there := [n for n in processes.named([SHIM]) if set(identities) & set(processes.words(n))] if identities else []:
             if time.monotonic() > end:
@@ -124,25 +136,28 @@ class Docker(Engine):
             time.sleep(0.05)
 
     def let_go(self, names: Sequence[str]) -> None:
-        """An engine that was asked for a program in a container that is just paused waits for that, and neither removes the
-        container meanwhile nor lets it go on (Docker 20.10)."""
+        """Resume paused containers, so that the engine can remove them.
+
+        If a program is started in a container that is just paused, the engine waits for that program. Until then it
+        neither removes nor resumes the container (Docker 20.10).
+        """
         if not (frozen := cgroup.all_frozen(cgroup.mounts())):
             return
         wanted = [number for number, name in self.listed() if name in names or number.startswith(tuple(names))]
-        # Containers within one are below it.
+        # The cgroups of nested containers lie below the container's own.
         for group in frozen:
             if any(number in part for number in wanted for part in group.parts):
                 cgroup.thaw(group)
 
     def examine(self, image: Image) -> None:
-        """What every engine needs, and the same image as was built."""
+        """Raise Outage if something that every engine needs fails, or if the image is not the one that was built."""
         super().examine(image)
         if lacking := self.lacking(image):
             raise gone(image, lacking)
         self.refuse_idle(image["id"])
 
     def lacking(self, image: Image) -> str | None:
-        """None if Docker has the same image as was built."""
+        """Return, in words, that Docker does not have the image as it was built. Return None if it has it."""
         wanted = {each["tag"]: each["id"] for each in (image, *image.get("stages", {}).values())}
         shown = [*self.command, "image", "inspect", "--format", "{{.Id}}"]
         with contextlib.suppress(Unavailable):
@@ -151,7 +166,7 @@ class Docker(Engine):
         return "Docker does not have it as it was built"
 
     def wake(self) -> None:
-        """Start the engine of this machine if it does not answer and can be ours to start."""
+        """Start the engine of this machine if it does not answer and this process may start it (`is_ours`)."""
         try:
             self.refuse_silent()
         except Outage:
@@ -159,17 +174,20 @@ class Docker(Engine):
                 start_engine()
 
     def revive(self) -> None:
-        """Start the engine of this machine, if it can be ours to start, and make the network."""
+        """Start the engine of this machine, if this process may (`is_ours`), and make the network."""
         self.wake()
         super().revive()
 
     def ask(self) -> None:
-        """Its client answers without it, and the engine without what starts containers, which comes back some ten seconds after
-        its end."""
+        """Query the versions of all parts of the engine. Raise Unavailable if one does not answer.
+
+        The client alone answers without the engine, and the engine answers without containerd, which starts
+        containers. After its end containerd comes back within some ten seconds.
+        """
         self._parts(ANSWER_SECONDS)
 
     def _parts(self, seconds: float) -> dict[str, str]:
-        """The version of each part of the engine; Unavailable if one does not answer."""
+        """Return the version of each part of the engine. Raise Unavailable if one does not answer."""
         said = output([*self.command, "version", "--format", COMPONENTS], seconds)
         parts = dict(line.split("=", 1) for line in said.splitlines() if line)
         if STARTS not in parts:
@@ -177,7 +195,7 @@ class Docker(Engine):
         return parts
 
     def _may_be_asked(self) -> bool:
-        """Whether the engine tells this user anything, with all of its parts or not."""
+        """Return whether the engine answers this user at all, with all of its parts or not."""
         try:
             return bool(self._version(ANSWER_SECONDS))
         except Unavailable:
@@ -198,7 +216,8 @@ class DockerPtrace(Docker):
 
 
 def is_podman(command: Sequence[str]) -> bool:
-    """Whether what is called docker is Podman: its client, as of the package podman-docker, or its service behind Docker's."""
+    """Return whether the command `docker` is Podman: its client, as in the package podman-docker, or Docker's client
+    with Podman's service."""
     told = output([*command, "--version"], ANSWER_SECONDS)
     with contextlib.suppress(Unavailable):
         told += output([*command, "version", "--format", COMPONENTS], ANSWER_SECONDS)
@@ -206,17 +225,20 @@ def is_podman(command: Sequence[str]) -> bool:
 
 
 def is_ours() -> bool:
-    """Whether the engine of this machine is ours to start: root's and Docker's, and no other one is named."""
+    """Return whether this process may start the engine of this machine.
+
+    It may if it is root, the engine is Docker's, and no other engine is named.
+    """
     if os.geteuid() or not shutil.which("dockerd") or variables.docker_host(os.environ):
         return False
     return not is_podman(Docker.command)
 
 
 def start_engine() -> None:
-    """What set-up does; Unavailable if it does not answer in time."""
-    from plimsoll.measuring import means  # here, because a run that ends well has no use for it
+    """Start the engine as set-up does. Raise Unavailable if it does not answer in time."""
+    from plimsoll.measuring import means  # here, because a run that ends well does not need it
 
-    # The engine outlives the run: it must neither be taken for one of its processes nor be counted as one.
+    # The engine outlives the run, so it must neither be taken for a process of the run nor be counted as one.
     root = cgroup.mounts().get("unified")
     apart = [*(join([root]) if root else []), "env", "-u", lock.VARIABLE]
     limit = f"{means.WAIT_SECONDS:g}"
@@ -227,7 +249,8 @@ def start_engine() -> None:
 
 
 def remove_words() -> None:
-    """Remove what shims that were killed have left of our containers: the words of a program that they were starting there."""
+    """Remove files that killed shims have left of our containers. Each holds the command line of a program that a
+    shim was starting there."""
     for path in SHIMS.glob("runc-process*"):
         with contextlib.suppress(OSError):
             seen = path.lstat()
@@ -237,8 +260,11 @@ def remove_words() -> None:
 
 
 def restart_engine() -> None:
-    """End the engine of this machine and start it again. Unavailable, with the reason, where it is not ours to end: for a user
-    without root, an engine elsewhere, or one that runs others' containers; or if it does not start in time."""
+    """End the engine of this machine and start it again.
+
+    Raise Unavailable, with the reason, if this process may not end it: for a user without root, for an engine
+    elsewhere, or if it runs others' containers. Raise Unavailable also if it does not start in time.
+    """
     if not is_ours():
         raise Unavailable("only root can start the engine of this machine again")
     running = output(["docker", "ps", "--format", "{{.Names}}"], 30).split()
@@ -250,7 +276,7 @@ def restart_engine() -> None:
 
 def _end_engine() -> None:
     if Path("/run/systemd/system").is_dir():
-        # Its socket would start it again at the next command.
+        # The socket would start the engine again at the next command.
         output(["systemctl", "stop", "docker.socket", "docker.service"], 60)
         return
     process = Path("/proc", PID_FILE.read_text().strip()) if PID_FILE.exists() else None
@@ -265,7 +291,8 @@ def _end_engine() -> None:
 
 
 def _ended(process: Path) -> bool:
-    """Whether a process, by its folder in /proc, has ended; its number may stay until somebody has asked how."""
+    """Return whether a process, given by its folder in /proc, has ended. A zombie has ended: its number stays until
+    its parent has read its exit status."""
     try:
         return "\nState:\tZ" in (process / "status").read_text()
     except OSError:

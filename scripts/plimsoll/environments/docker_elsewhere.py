@@ -1,5 +1,8 @@
-"""Docker on another machine, which ssh reaches: containers on that machine's own network, with copies of the folders that they
-are given. It is no runtime by itself: a cluster may have nodes on it."""
+"""Docker on another machine, which ssh reaches.
+
+Containers are on that machine's own network, and get copies of their folders. It is not listed as a runtime: a
+cluster may have nodes on it.
+"""
 
 import contextlib
 import shlex
@@ -18,9 +21,10 @@ from plimsoll.host import machine_lock
 from plimsoll.interchange import ClusterHost, Image
 
 FACTS = "{{.NCPU}} {{.MemTotal}} {{.ServerVersion}}"
-# Copying an image, and copying a run's folders, takes no longer (s).
+# Time limits for copying an image, and for copying a run's folders (s).
 IMAGE_SECONDS, FOLDER_SECONDS = 900.0, 60.0
-# Holds the lock of the workflows on a machine while standard input is open. Any user may read the file, whoever made it.
+# Script that holds the lock of the workflows on a machine while standard input is open. Every user may read the
+# lock's file, no matter which user made it.
 HELD = f"""
 for folder in {" ".join(map(str, machine_lock.FOLDERS))}; do [ -k "$folder" ] && break; done
 file=$folder/{machine_lock.LOCK}
@@ -31,7 +35,7 @@ flock --nonblock 9 && echo "{second_host.MARK} held" && cat >/dev/null
 
 
 class DockerElsewhere(Docker):
-    """The engine of the machine `host`, by ssh's name for it."""
+    """The engine of the machine `host`, which is a name for ssh."""
 
     network = Network("host")
 
@@ -40,14 +44,15 @@ class DockerElsewhere(Docker):
         self.command = ("docker", "--host", f"ssh://{host}")
 
     def let_go(self, names) -> None:
-        """The groups of its containers are not this host's."""
+        """Do nothing: the cgroups of its containers are not on this host."""
 
     def shared(self, spec) -> list[str]:
-        """The node's folder is a volume there."""
+        """Return the option that makes the node's folder a volume on the other machine."""
         return mounts.option("volume", f"target={spec.folder}")
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Containers that are made, get copies of their folders, and are started."""
+        """Make containers, copy their folders into them, and start them. Raise Unavailable, with none left, if that
+        fails."""
         try:
             for spec in specs:
                 output([*self.command, "create", *self.words(spec)])
@@ -59,13 +64,13 @@ class DockerElsewhere(Docker):
         return [EngineNode(spec, on, [], self.command) for spec in specs]
 
     def _give(self, name: str, folders: list[Path]) -> None:
-        # With their whole paths, as docker makes no folder for what it copies.
+        # Folders are packed with their whole paths, because `docker cp` makes no parent folders.
         packed = ["tar", "--create", "--directory", "/", *(str(folder).lstrip("/") for folder in folders)]
         unpacked = [*self.command, "cp", "-", f"{name}:/"]
         output(["bash", "-c", f"set -o pipefail; {shlex.join(packed)} | {shlex.join(unpacked)}"], FOLDER_SECONDS)
 
     def stop(self, nodes) -> None:
-        """What containers have written into their folders comes back first."""
+        """Copy back what containers have written into their folders, and remove the containers."""
         for node in nodes:
             with contextlib.suppress(Unavailable):
                 folder = node.spec.folder
@@ -73,7 +78,7 @@ class DockerElsewhere(Docker):
         super().stop(nodes)
 
     def hold(self, image: Image, archive: Path) -> None:
-        """Have the image there, by its digest, from a file of this host; Unavailable if that fails."""
+        """Load the image there, from a file of this host, if its digest is missing. Raise Unavailable if that fails."""
         if self._digest(image) != image["id"]:
             output([*self.command, "load", "--quiet", "--input", str(archive)], IMAGE_SECONDS)
         if self._digest(image) != image["id"]:
@@ -86,7 +91,7 @@ class DockerElsewhere(Docker):
 
 @contextlib.contextmanager
 def held(host: str) -> Iterator[None]:
-    """Hold a machine's lock, so that no workflow measures there meanwhile; Unavailable if another holds it."""
+    """Hold a machine's lock, so that no other workflow measures there. Raise Unavailable if another holds it."""
     words = second_host.Reached(host).enter(["sh", "-c", HELD])
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -100,7 +105,8 @@ def held(host: str) -> Iterator[None]:
 
 
 def look(name: str) -> ClusterHost:
-    """What a machine is that a node of a cluster is to run on; Unavailable if ssh or its engine does not answer."""
+    """Return the description of a machine on which a node of a cluster is to run. Raise Unavailable if ssh or its
+    engine does not answer."""
     told = second_host.look(name)
     facts = output([*DockerElsewhere(name).command, "info", "--format", FACTS], second_host.ANSWER_SECONDS).split()
     return {

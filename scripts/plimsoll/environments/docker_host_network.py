@@ -1,4 +1,5 @@
-"""Docker on the host's network: is the loss of several containers (liu2020, figures 5 and 6) the network namespace's?"""
+"""Docker on the host's network. It shows whether the loss of several containers (liu2020, figures 5 and 6) comes from
+the network namespace."""
 
 from plimsoll.environments.docker import Docker
 from plimsoll.environments.networks.base import HostNetwork

@@ -1,8 +1,8 @@
-"""Nested containers: each in a parent, a container with an engine of its own that has loaded the child's image from a file.
+"""Nested containers: each runs in a parent, a container with an engine that has loaded the child's image from a file.
 
-A parent is not privileged. It has two capabilities more than other containers, no seccomp filter, the host's cgroups, and a
-volume for its engine; docs/nesting.md says what each is for. The children's cgroups are made in the run's own group, so that
-their time is the run's, and so that what is left of them goes with the group.
+A parent is not privileged. It has two capabilities more than other containers, no seccomp filter, the host's cgroups,
+and a volume for its engine. docs/nesting.md says what each is for. The children's cgroups are made in the run's own
+cgroup. So their time counts as the run's, and their leftovers go with the run's cgroup.
 """
 
 import json
@@ -21,32 +21,32 @@ from plimsoll.host import shared
 from plimsoll.interchange import Image
 
 PARENT = "/opt/plimsoll/bin/parent.sh"
-# The file of the child's image in a parent.
+# File of the child's image in a parent.
 ARCHIVE = "/opt/plimsoll/child.tar"
-# The cgroup in which children's are made, where the run has none of its own.
+# Cgroup in which the children's cgroups are made, where the run has none of its own.
 CHILDREN_GROUP = "/docker"
-# What the engine of a parent keeps.
+# Folder in which the engine of a parent keeps its data.
 ENGINE = "/var/lib/docker"
-# Where the engine of a parent looks for its settings.
+# Settings file of a parent's engine.
 SETTINGS = "/etc/docker/daemon.json"
-# Of an engine on the host's network: it leaves the host's firewall and bridges alone. With no bridge at all, Docker would
-# remove that of the host's engine.
+# Settings of an engine on the host's network: it leaves the host's firewall and bridges alone. It gets a bridge of
+# ours, because Docker without any bridge would remove the bridge of the host's engine.
 ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
-# A parent notes some lines (bytes).
+# Size of a parent's notes that is read (bytes): a parent writes only some lines.
 NOTES_BYTES = 2**16
-# What an engine says of a file system that layers cannot lie on.
+# What an engine says if layers cannot lie on its file system.
 UNFIT = "not supported"
-# What tells a parent from another container, as `privileges` reads it in one, and that a child is like any other.
+# What `privileges` has to find in a parent, and in a child. A child is like any other container.
 GIVEN = {"capabilities": {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}, "seccomp": "off"}
 USUAL = {"capabilities": set(), "seccomp": "on"}
-# A line that a parent notes.
+# Line in a parent's notes.
 NOTED = re.compile(r"(?P<part>[a-z]+) (?P<moment>[0-9]{1,12}\.[0-9]{6})")
-# A first process that writes down what it may do, and becomes the command that follows.
+# First process of a container: it writes down its privileges, and becomes the command that follows.
 NOTING = ("sh", "-c", 'cat /proc/self/status >"$0" && exec "$@"')
-# Capabilities by their number (capabilities(7)): Docker's default ones, and those of a parent.
+# Names of capabilities by number (capabilities(7)): Docker's default ones, and those of a parent.
 CAPABILITIES = {
     **{0: "CAP_CHOWN", 1: "CAP_DAC_OVERRIDE", 3: "CAP_FOWNER", 4: "CAP_FSETID", 5: "CAP_KILL", 6: "CAP_SETGID"},
     **{7: "CAP_SETUID", 8: "CAP_SETPCAP", 10: "CAP_NET_BIND_SERVICE", 12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW"},
@@ -55,8 +55,12 @@ CAPABILITIES = {
 
 
 class Parents(Docker):
-    """Containers that can start containers. No environment of its own: nothing is measured in a parent. Each has a volume of
-    its own for its engine, or a folder if one was made for it; with `volume_of` it has that of the container of this name."""
+    """Containers that can start containers. They are no runtime of their own, because nothing is measured in a
+    parent.
+
+    Each has a volume of its own for its engine, or a folder if one was made for it (engine_folders). With `volume_of`
+    it has the volume of the container with this name.
+    """
 
     capabilities = ("SYS_ADMIN", "NET_ADMIN")
     options = (
@@ -80,12 +84,13 @@ class Parents(Docker):
 
 
 class Inner(Docker):
-    """The engine of a parent, which its containers are started on; they are on its own bridge unless they ask for another."""
+    """Engine of a parent, on which the parent's containers are started. They are on its own bridge unless their spec
+    names another network."""
 
     network = Network("bridge")
 
     def image_of(self, spec: Spec) -> str:
-        """The child's tag: a parent's engine gets it from a file."""
+        """Return the child's tag, because a parent's engine gets the image from a file."""
         return spec.image["tag"]
 
 
@@ -93,21 +98,23 @@ PARENTS, INNER = Parents(), Inner()
 
 
 class DockerNested(Docker):
-    """A Docker container in a Docker container. A node is the child, which is `on` its parent."""
+    """A Docker container in a Docker container. A node is the child, and `on` is its parent."""
 
     name = "docker-nested"
     label = "Nested Docker containers"
     colour, hatch = "#882255", "\\\\"
-    # From which the child is loaded.
+    # The engine of a parent loads the child's image from this file.
     form = "archive"
-    # The papers' findings about Docker are not about these.
+    # The papers' claims about Docker are not about nested containers.
     variant_of = "docker"
     nested = True
 
     def start(self, specs: Sequence[Spec], on: Node = HOST) -> list[Node]:
-        """Parents side by side, and in each that is ready a child. `spec.image` has the parent's as a stage, and the child's
-        as a file. On the host's network there can be one parent at a time. Unavailable, with a parent's last words, if one
-        does not get ready."""
+        """Start parents side by side, and a child in each parent that is ready.
+
+        `spec.image` has the parent's image as a stage, and the child's as a file. On the host's network there can be
+        one parent at a time. Raise Unavailable, with the parent's last words, if one does not get ready.
+        """
         refuse_others(specs[0].image)
         if any(map(on_host, specs)):
             of_host.CHILDREN.set_up(on)
@@ -120,7 +127,8 @@ class DockerNested(Docker):
             try:
                 wait(wanted)
             except Unavailable:
-                # Should what it was given be damaged, the next run makes it anew.
+                # The engine's folder that parents got copies of may be damaged. Without it the next run makes a new
+                # one.
                 engine_folders.forget(specs[0].image)
                 raise
             return [_child(spec, parent) for spec, parent in zip(specs, parents, strict=True)]
@@ -129,7 +137,7 @@ class DockerNested(Docker):
             raise
 
     def stop(self, nodes: Sequence[Node]) -> None:
-        """End the parents, which end their children and their engines in order, and remove them."""
+        """End the parents, which first end their children and their engines, and remove them."""
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
         end(parents, host)
         PARENTS.remove(parents, host)
@@ -142,13 +150,16 @@ class DockerNested(Docker):
             engine_folders.sweep()
 
     def intact(self, nodes: Sequence[Node]) -> None:
-        """The parents: a child's own process only sleeps, or serves."""
+        """Raise Outage if a parent is no longer up. A child's own process only sleeps, or runs a service."""
         super().intact([node.on for node in nodes])
 
 
 def has_loaded(spec: Spec, on: Node = HOST) -> bool:
-    """Whether there is the folder of an engine that has loaded a child's image. It is made the first time; Unavailable if that
-    fails. Where the file system is not fit for an engine that is noted, and each parent loads the image."""
+    """Return whether there is the folder of an engine that has loaded a child's image.
+
+    The folder is made the first time. Raise Unavailable if that fails. If the file system is not fit for an engine,
+    this is noted, and each parent loads the image.
+    """
     image = spec.image
     if not engine_folders.usable(image):
         return False
@@ -169,16 +180,22 @@ def has_loaded(spec: Spec, on: Node = HOST) -> bool:
 
 
 def load_once(parent: Spec, on: Node = HOST) -> None:
-    """Start a parent, and end it when it has loaded the child's image; Unavailable if it does not. It is not removed."""
+    """Start a parent, and end it when it has loaded the child's image. It is not removed.
+
+    Raise Unavailable if it does not load the image.
+    """
     PARENTS.start([parent], on)
     wait([parent])
     end([parent.name], on)
 
 
 def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
-    """The parent of a child. With `children` it runs as many at once, each by the spec's command, until all have ended, and
-    ends; NUMBER in the spec's words becomes the child's, counted from 1. Without children it stays up. Unless it `loads` the
-    child's image, its engine must have it."""
+    """Return the spec of the parent of a child.
+
+    With `children` it runs this number of children at once, each by the spec's command, until all have ended, and
+    then ends. NUMBER in the spec's words becomes the child's number, counted from 1. Without `children` it stays up.
+    If it does not load the child's image (`loads`), its engine must have the image.
+    """
     group = spec.group or CHILDREN_GROUP
     child = INNER.words(_inner(spec._replace(name=f"{spec.name}-NUMBER"))) if children else []
     name = f"{spec.name}-parent"
@@ -199,30 +216,36 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
 
 
 def on_host(spec: Spec) -> bool:
-    """Whether the parent of a child is on the host's network."""
+    """Return whether the parent of a child is on the host's network."""
     return isinstance(spec.parent_network, HostNetwork)
 
 
 def refuse_others(image: Image) -> None:
-    """Unavailable unless an image has what nesting needs: a parent, and itself as a file."""
+    """Raise Unavailable if an image lacks what nesting needs: a parent, and itself as a file."""
     if lacking := [form for form in ("archive", "stages") if form not in image]:
         raise Unavailable(f"the image {image['tag']} has no {lacking[0]} for nested containers")
 
 
 def end(parents: Sequence[str], on: Node = HOST) -> None:
-    """Have parents end their children and their engines, in order, and end."""
+    """Make parents end their children, then their engines, and then themselves."""
     output(on.inside([*PARENTS.command, "stop", "-t", str(END_SECONDS), *parents]), 2 * END_SECONDS)
 
 
 def notes_of(spec: Spec) -> Path:
-    """Where the parent of a child notes when each part of its start had ended (`moments`)."""
+    """Return the file in which the parent of a child notes when each part of its start ended (`moments`)."""
     return spec.folder / f"{spec.name}.moments"
 
 
 def moments(notes: Path) -> dict[str, float]:
-    """When each part of a parent had ended, in seconds since 1970, by name: `parent` (its first process runs), `engine` (its
-    engine answers), `image` (the child's image is loaded), then `ready`, or `children` (they have ended), or `failed`. A line
-    that is being written is left out. Unavailable if there is a line that no parent writes."""
+    """Return, by name, when each part of a parent ended (seconds since 1970).
+
+    - `parent`: its first process runs.
+    - `engine`: its engine answers.
+    - `image`: the child's image is loaded.
+    - Then `ready`, or `children` (they have ended), or `failed`.
+
+    A line that is still being written is left out. Raise Unavailable if there is a line that no parent writes.
+    """
     found: dict[str, float] = {}
     for line in shared.text(notes, NOTES_BYTES).split("\n")[:-1]:
         if not (row := NOTED.fullmatch(line)) or row["part"] in found:
@@ -232,8 +255,11 @@ def moments(notes: Path) -> dict[str, float]:
 
 
 def privileges(status: str) -> dict:
-    """`capabilities` beyond Docker's default ones (names, or numbers of those that are not known here) and `seccomp` (`on`,
-    `off`) of a process, from its /proc/PID/status. ValueError if that is not whole."""
+    """Return the privileges of a process, from its /proc/PID/status.
+
+    `capabilities` is the set beyond Docker's default ones: names, or numbers where the name is not known here.
+    `seccomp` is `on` or `off`. Raise ValueError if the text is not complete.
+    """
     fields = {name: value.strip() for name, _, value in (line.partition(":") for line in status.split("\n")[:-1])}
     if not re.fullmatch("[0-9a-f]{16}", fields.get("CapEff", "")) or not re.fullmatch("[0-9]", fields.get("Seccomp", "")):
         raise ValueError("it does not tell of its capabilities and of seccomp")
@@ -244,7 +270,8 @@ def privileges(status: str) -> dict:
 
 
 def status_of(folder: Path, name: str) -> Path:
-    """Where a parent or a child of this name notes what it may do: its /proc/self/status (`privileges`)."""
+    """Return the file in which a parent or a child of this name notes its privileges: its /proc/self/status
+    (`privileges`)."""
     return folder / f"{name}.status"
 
 
@@ -254,13 +281,13 @@ def _child(spec: Spec, parent: Node) -> Node:
 
 
 def _inner(spec: Spec) -> Spec:
-    """A child as the engine of its parent is to start it."""
+    """Return the spec of a child for the engine of its parent."""
     noted = str(status_of(spec.folder, spec.name))
     return spec._replace(mounts=(), command=(*NOTING, noted, *spec.command))
 
 
 def wait(parents: Sequence[Spec]) -> None:
-    """Until each parent is ready; Unavailable if one is not in time, or has failed."""
+    """Wait until each parent is ready. Raise Unavailable if one has failed, or is not ready in READY_SECONDS."""
     end = time.monotonic() + READY_SECONDS
     for parent in parents:
         while "ready" not in (parts := moments(_notes(parent))):
@@ -270,12 +297,12 @@ def wait(parents: Sequence[Spec]) -> None:
 
 
 def _notes(parent: Spec) -> Path:
-    """Where a parent notes its moments: the word after its program's name."""
+    """Return the file in which a parent notes its moments: the word after its program's name."""
     return Path(parent.command[parent.command.index(PARENT) + 1])
 
 
 def said(parent: str) -> str:
-    """The last words of a parent, after a colon; nothing if it said none."""
+    """Return the last words of a parent after a colon, or an empty text if there are none."""
     words = PARENTS.last_words(parent)
     return f": {words.removeprefix('parent: ')}" if words else ""
 

@@ -1,5 +1,5 @@
-"""Docker on Open vSwitch: containers that start without a network, and are wired to the switch then (amaral2015, section
-IV-E)."""
+"""Docker on Open vSwitch: containers start without a network, and are then connected to the switch (amaral2015,
+section IV-E)."""
 
 from plimsoll.environments.base import needs_root, output
 from plimsoll.environments.docker import Docker
@@ -8,7 +8,7 @@ from plimsoll.host import topology
 
 
 class DockerOpenVSwitch(Docker):
-    """Docker with one thing changed: its containers meet at another switch."""
+    """Docker with one thing changed: its containers are connected by another switch."""
 
     name = "docker-open-vswitch"
     label = "Docker on Open vSwitch"
@@ -18,7 +18,8 @@ class DockerOpenVSwitch(Docker):
     variant_of = "docker"
 
     def check(self) -> str:
-        """Of the engine and of the switch, and where it switches."""
+        """Return the versions of the engine and of the switch, and whether the switch works in the kernel or in user
+        space. Raise Unavailable without root, or if another Open vSwitch uses the kernel."""
         needs_root("making switches")
         wired.refuse_another()
         version = output(["ovs-vswitchd", "--version"]).splitlines()[0].split()[-1]
@@ -29,7 +30,7 @@ class DockerOpenVSwitch(Docker):
         return (*super().programs(), "ovs-vswitchd")
 
     def examine(self, image) -> None:
-        """What Docker needs; the switch is made for every run."""
+        """Raise Outage if what Docker needs fails. The switch is not examined, because every run makes it."""
         self.refuse_silent()
         self.refuse_idle(image["id"])
 

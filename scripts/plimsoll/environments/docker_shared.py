@@ -1,9 +1,12 @@
 """Docker whose containers share what ranks need to share memory: steps between the host and default Docker.
 
-Open MPI takes ranks for neighbours if one launcher, or one of its daemons, started them. To share memory neighbours then need
-three of the host's namespaces: of IPC, for /dev/shm; of processes, as Open MPI 4.1 tells another rank's segment of memory from
-its own by the number of the process that made it, and two containers have the same numbers; and of networks, as ranks find the
-launcher by the loopback.
+Open MPI takes ranks for neighbours if one launcher, or one of its daemons, started them. To share memory, neighbours
+need three of the host's namespaces:
+
+- IPC, for /dev/shm.
+- Processes. Open MPI 4.1 identifies the memory segment of another rank by the number of the process that made it. Two
+  containers with process namespaces of their own use the same numbers.
+- Networks, because ranks find the launcher by the loopback.
 """
 
 from pathlib import Path
@@ -18,7 +21,8 @@ HANDS_ON = Path(__file__).with_name("exec-with-variables.sh")
 
 
 class SharedNode(EngineNode):
-    """A container into which a launcher outside starts each rank by itself, as if it were the launcher's own process."""
+    """A container into which a launcher outside starts each rank separately, as if it were the launcher's own
+    process."""
 
     separate = False
     detached = True
@@ -29,7 +33,8 @@ class SharedNode(EngineNode):
 
 
 class DockerSharedDaemon(Docker):
-    """Docker with the host's IPC, processes and network; Open MPI has a daemon in each container, as in default Docker."""
+    """Docker with the host's IPC, processes and network. Open MPI has a daemon in each container, as in default
+    Docker."""
 
     name = "docker-shared-daemon"
     label = "Docker sharing IPC/PID/net, daemons"
@@ -39,18 +44,18 @@ class DockerSharedDaemon(Docker):
     variant_of = "docker"
 
     def stop(self, nodes) -> None:
-        """Remove the containers, and what their ranks left in the host's shared memory."""
+        """Remove the containers, and the shared memory that their ranks left on the host."""
         super().stop(nodes)
         segments.remove([node.name for node in nodes])
 
     def sweep(self) -> None:
-        """The same for a killed run."""
+        """Remove a killed run's containers, and the shared memory that their ranks left on the host."""
         super().sweep()
         segments.remove([f"{LABEL}-"])
 
 
 class DockerSharedProcesses(DockerSharedDaemon):
-    """The same without the host's IPC: containers have an IPC namespace and a /dev/shm of their own."""
+    """Docker with the host's processes and network. Each container has an IPC namespace and a /dev/shm of its own."""
 
     name = "docker-shared-processes"
     label = "Docker sharing PID/net, daemons"
@@ -60,7 +65,8 @@ class DockerSharedProcesses(DockerSharedDaemon):
 
 
 class DockerShared(DockerSharedDaemon):
-    """The same with one launcher, outside, for all ranks: they are neighbours."""
+    """Docker with the host's IPC, processes and network, and one launcher on the host for all ranks, which are
+    neighbours then."""
 
     name = "docker-shared"
     label = "Docker sharing IPC/PID/net"
@@ -68,17 +74,17 @@ class DockerShared(DockerSharedDaemon):
     variant_of = "docker-shared-daemon"
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Containers like Docker's, entered rank by rank."""
+        """Start containers as Docker does. Each rank enters its container separately."""
         return [SharedNode(node.spec, on, node.groups, self.command) for node in super().start(specs, on)]
 
     def words(self, spec) -> list[str]:
-        # Ranks meet the launcher by files in its own folder.
+        # Ranks meet the launcher by files in the launcher's own folder.
         meeting = ["--volume", f"{spec.temporary}:{spec.temporary}"] if spec.temporary else []
         return [*meeting, *super().words(spec)]
 
 
 class DockerSharedPtrace(DockerShared):
-    """The same, and ranks may read each other's memory."""
+    """DockerShared whose ranks may read each other's memory."""
 
     name = "docker-shared-ptrace"
     label = "Docker sharing IPC/PID/net, ptrace"

@@ -26,10 +26,10 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 from plimsoll.interchange import Image
 
-# An engine that takes longer to answer hangs.
+# An engine that takes longer to answer hangs (s).
 ANSWER_SECONDS = 10
-# When one was last found to hang, and in which words, by its command: whoever takes down or sweeps does not ask it again for
-# each container and for each environment.
+# By command of an engine: when it was last found to hang, and its error. Then stops and sweeps do not query it again
+# for each container and each runtime.
 HANGING: dict[tuple[str, ...], tuple[float, str]] = {}
 
 
@@ -42,19 +42,27 @@ class EngineNode(Node):
         self.kind = command[0]
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        """`docker exec`, which hands on no variable of the caller's."""
+        """Return a `docker exec` command. It passes on no variable of the caller."""
         where = ["--workdir", str(folder)] if folder else []
         return [*self.command, "exec", *where, self.name, *program]
 
 
 class Engine(Environment):
-    """`command` begins every command to the engine. Every container is started with `options` and removed with those of
-    `removal`; `capabilities` are added to the default ones. `network` is that of the nodes that ask for none. `facts` is what
-    `info` is asked for: who manages the engine's cgroups (`systemd` or not), and the engine's folder. `remedy` says what to do
-    about an engine that does not answer, and `called` is what that is called, if not by the label."""
+    """Runtime with an engine that has Docker's command line.
+
+    - `command` begins every command to the engine.
+    - `options` are used to start every container, and `removal` to remove it.
+    - `capabilities` are added to the default ones.
+    - `network` is the network of nodes whose spec names none.
+    - `facts` is the template for `info`. It prints who manages the engine's cgroups (`systemd` or not), and the
+      engine's folder.
+    - `remedy` says what to do if the engine does not answer.
+    - `called` is the engine's name in such a message, if that is not the label.
+    """
 
     own_places = services = True
-    # Whether it may be that no group counts its containers. Otherwise one that has no group is no container of this host.
+    # Whether a container may have no cgroup that counts it. Otherwise a container without a cgroup does not run on
+    # this host.
     uncountable = False
     remedy, called = "install it again (make setup does)", ""
     command: tuple[str, ...]
@@ -65,11 +73,12 @@ class Engine(Environment):
     facts: str
 
     def check_building(self) -> str:
-        """As `check`, of what building an image needs."""
+        """Return the version as `check` does. Raise Unavailable only if something that building an image needs is
+        missing."""
         return self.check()
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """`docker run` of every container, side by side."""
+        """Start all containers side by side with `docker run`."""
         networks = [spec.network or self.network for spec in specs]
         for network in dict.fromkeys(networks):
             network.set_up(on)
@@ -89,16 +98,17 @@ class Engine(Environment):
         return nodes
 
     def _give_up(self, specs: Sequence[Spec], on: Node) -> None:
-        """Remove what there is of containers that did not all start, with groups that a killed shim has left."""
+        """Remove what exists of containers that did not all start, with cgroups that a killed shim has left."""
         names = [spec.name for spec in specs]
         identities = [number for number, name in self.listed() if name in names] if on is HOST else []
         self.remove(names, on)
-        # One that comes up after all is swept.
+        # A container that starts later all the same is removed by the next sweep.
         with contextlib.suppress(Unavailable):
             self._remove_rest(identities)
 
     def listed(self) -> list[tuple[str, str]]:
-        """(identity, name) of each container of the workflow; none if the engine does not answer in time."""
+        """Return (identity, name) of each container of the workflow. The list is empty if the engine does not answer
+        in time."""
         with contextlib.suppress(Unavailable):
             return self._listed(ANSWER_SECONDS)
         return []
@@ -109,23 +119,23 @@ class Engine(Environment):
         return [(identity, name) for identity, _, name in (row.partition(" ") for row in rows)]
 
     def _remove_rest(self, identities: Sequence[str]) -> None:
-        """Remove what is left of containers that have been removed: their shims, and their groups, which a shim removes unless
-        somebody has killed it."""
+        """Remove the shims and cgroups of containers that have been removed. A shim removes the cgroups itself,
+        unless it was killed."""
         self.end_shims(identities)
         for identity in identities:
             cgroup.remove_named(identity)
 
     def image_of(self, spec: Spec) -> str:
-        """What the engine calls the node's image."""
+        """Return the engine's name for the node's image."""
         return spec.image["tag"]
 
     def foreground(self, spec: Spec) -> list[str]:
-        """The command on this host that makes a node whose `command` ends, and ends with it. The node stays, until it is
-        removed."""
+        """Return the command on this host that makes a node, runs its `command`, and ends with it. The node stays
+        until it is removed."""
         return [*self.command, "run", *self.words(spec)]
 
     def words(self, spec: Spec) -> list[str]:
-        """What follows `docker run` for a node: options, its image, and what runs in it."""
+        """Return the words after `docker run` for a node: options, its image, and the command that runs in it."""
         network = spec.network or self.network
         words = ["--init", *self.options, "--label", LABELLED, "--network", network.name]
         words += ["--cgroup-parent", spec.group] if spec.group else []
@@ -147,15 +157,16 @@ class Engine(Environment):
         return [*words, self.image_of(spec), *spec.command]
 
     def shared(self, spec: Spec) -> list[str]:
-        """Options for the folders of this host that a node has."""
+        """Return options for the folders of this host that a node sees."""
         words = mounts.bind(spec.folder, spec.folder)
         for folder, inside in spec.mounts:
             words += mounts.bind(folder, inside, "readonly")
         return words
 
     def _groups(self, identities: Sequence[str], on: Node) -> list[list[Path]]:
-        """Return the cgroups of each container that has just been started. Unavailable if one runs and has none here."""
-        # Numbers of processes that an engine in a container tells are not this host's.
+        """Return the cgroups of each container that has just been started. Raise Unavailable if one runs and has none
+        here."""
+        # An engine in a container reports process numbers of that container, which are not this host's.
         numbers = ["0"] * len(identities)
         if on is HOST:
             numbers = output([*self.command, "inspect", "--format", "{{.State.Pid}}", *identities]).split()
@@ -170,34 +181,39 @@ class Engine(Environment):
         return [[group] if group else [] for group in found]
 
     def stop(self, nodes) -> None:
-        """Kill and remove containers with what they wrote; the network stays for the next run."""
+        """Kill and remove containers with what they wrote. The network stays for the next run."""
         self.remove([node.name for node in nodes], nodes[0].on)
         root = cgroup.accounting_folder(cgroup.mounts())
-        # The shim of a container removes them, unless somebody has killed it.
+        # The shim of a container removes its cgroups, unless it was killed.
         for group in (group for node in nodes for group in node.groups if group.is_dir()):
             cgroup.remove(str(group.relative_to(root)))
 
     def remove(self, names: Sequence[str], on: Node = HOST) -> None:
-        """Kill and remove containers by name; they need not be there. Unavailable if the engine refuses, or hangs."""
+        """Kill and remove containers by name. Missing ones are ignored. Raise Unavailable if the engine refuses, or
+        hangs."""
         if on is HOST:
             self.refuse_hanging()
             self.let_go(names)
         output(on.inside([*self.command, "rm", "--force", *self.removal, "--volumes", *names]), 120)
 
     def end_shims(self, identities: Sequence[str]) -> None:
-        """End what has supervised containers that have been removed."""
+        """End the processes that supervised containers which have been removed."""
 
     def let_go(self, names: Sequence[str]) -> None:
-        """Have containers go on that somebody has paused, before they are removed."""
+        """Resume containers that were paused, before they are removed."""
 
     def last_words(self, name: str) -> str:
-        """The last line that a container of this host has said; nothing if it said none."""
+        """Return the last line of a container's output on this host, or an empty text if there is none."""
         said = output(["sh", "-c", '"$@" 2>&1 || true', "sh", *self.command, "logs", name], 10).strip().splitlines()
         return said[-1] if said else ""
 
     def examine(self, image: Image) -> None:
-        """The launcher, the engine, the network, and room on the engine's disk. Not every run is on that network, and the
-        removal of what killed runs left removes it too: it is made if it is not there."""
+        """Raise Outage if the launcher is gone or has changed, the engine does not answer, the network cannot be
+        made, or the engine's disk is full.
+
+        A missing network is no failure: not every run uses it, and the removal of leftovers removes it too. It is
+        made here if it is missing.
+        """
         super().examine(image)
         self.refuse_silent()
         try:
@@ -205,16 +221,17 @@ class Engine(Environment):
         except Unavailable as problem:
             cause = f"the network {self.network.name} cannot be made ({problem})"
             raise Outage(cause, f"make room for it ({' '.join(self.command)} network ls)") from problem
-        from plimsoll.measuring import means  # here, because a run that ends well has no use for it
+        from plimsoll.measuring import means  # here, because a run that ends well does not need it
 
         means.refuse_full(self.storage())
 
     def lacking(self, image: Image) -> str | None:
-        """In words, that the engine, which answers, has not got an image as it was built; None if it has."""
+        """Return, in words, that an engine which answers does not have an image as it was built. Return None if it
+        has it."""
         return None
 
     def lost(self, image: Image) -> str | None:
-        """What it lacks, if it answers."""
+        """Return, in words, that the engine does not have an image. Return None if it has it or does not answer."""
         try:
             self.answer()
         except Unavailable:
@@ -222,7 +239,7 @@ class Engine(Environment):
         return self.lacking(image)
 
     def refuse_idle(self, image: str) -> None:
-        """Outage if the engine answers, and starts no container of an image that it has, however much time it gets."""
+        """Raise Outage if the engine answers but starts no container of an image that it has, within START_SECONDS."""
         words = ["run", "--rm", *self.options, "--label", LABELLED, "--network", "none", image, "true"]
         try:
             output([*self.command, *words], START_SECONDS)
@@ -233,7 +250,7 @@ class Engine(Environment):
         self.network.set_up(HOST)
 
     def intact(self, nodes) -> None:
-        """The containers' own processes only sleep, or serve."""
+        """Raise Outage if a container is gone or no longer runs. Its own process only sleeps, or runs a service."""
         names = [node.name for node in nodes]
         try:
             running = output([*self.command, "inspect", "--format", "{{.State.Running}}", *names], ANSWER_SECONDS).split()
@@ -244,14 +261,15 @@ class Engine(Environment):
             raise Outage("a container ended under its run", "look who stopped it, or whether the engine was started anew")
 
     def refuse_silent(self) -> None:
-        """Outage if the engine does not answer."""
+        """Raise Outage if the engine does not answer."""
         try:
             self.answer()
         except Unavailable as problem:
             raise Outage(f"{self.called or self.label} does not answer ({problem})", self.remedy) from problem
 
     def answer(self) -> None:
-        """Have the engine answer; Unavailable if it does not, and it is remembered for a moment if it hangs."""
+        """Make sure that the engine answers. Raise Unavailable if it does not. If it hangs, remember that for
+        ANSWER_SECONDS."""
         begun = time.monotonic()
         try:
             self.ask()
@@ -261,11 +279,11 @@ class Engine(Environment):
             raise
 
     def ask(self) -> None:
-        """Ask the engine something that it answers at once; Unavailable if it does not."""
+        """Send the engine a query that it answers at once. Raise Unavailable if it does not."""
         output([*self.command, "info"], ANSWER_SECONDS)
 
     def refuse_hanging(self) -> None:
-        """Unavailable if the engine hung a moment ago."""
+        """Raise Unavailable if the engine hung less than ANSWER_SECONDS ago."""
         moment, words = HANGING.get(self.command, (-math.inf, ""))
         if time.monotonic() - moment < ANSWER_SECONDS:
             raise Unavailable(words)
@@ -276,21 +294,21 @@ class Engine(Environment):
         return manager, folder
 
     def group_of(self, run: str) -> str:
-        """A slice where systemd manages groups, and a plain path where it does not."""
-        # A dash in its name would put a slice below another.
+        """Return a slice where systemd manages cgroups, and a plain path where it does not."""
+        # A dash in the name of a slice would put it below another slice.
         return f"{LABEL}{run}.slice" if self._facts[0] == "systemd" else f"/{LABEL}/{run}"
 
     def storage(self) -> Path:
         return Path(self._facts[1])
 
     def left(self) -> list[str]:
-        """Containers of the workflow, of this user's or, for root, of everybody's."""
+        """Return the workflow's containers: this user's or, for root, those of all users."""
         if not shutil.which(self.command[0]):
             return []
         return [identity for identity, _ in self._listed()]
 
     def sweep(self) -> None:
-        """Remove every such container, and then the network. Unavailable if the engine hangs."""
+        """Remove the containers that `left` returns, and then the network. Raise Unavailable if the engine hangs."""
         self.refuse_hanging()
         if identities := self.left():
             self.remove(identities)
@@ -299,7 +317,8 @@ class Engine(Environment):
             self.network.sweep()
 
     def forget(self) -> list[str]:
-        """Images that it has of the project's. What building has put into an engine's own cache is the engine's."""
+        """Remove the project's images from the engine, and return them in words. The engine's own build cache is left
+        alone."""
         if not shutil.which(self.command[0]):
             return []
         self.refuse_hanging()

@@ -1,4 +1,4 @@
-"""Tries every environment, and looks from inside its running containers at what liu2020's table 5 states about it."""
+"""Try every runtime, and observe from inside its containers what liu2020's table 5 states about it."""
 
 import json
 import os
@@ -17,15 +17,22 @@ from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 
 PROBE = Path(__file__).with_name("probe.sh")
-# How long an environment that is there may not start a node: an engine starts its containerd anew within eleven seconds.
+# Time during which a runtime that exists may fail to start a node (s): an engine restarts its containerd within
+# eleven seconds. Then the pause between two looks (s).
 PATIENCE, LOOK_SECONDS = 15.0, 1.0
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 
 class Trying(NamedTuple):
-    """What is tried of each environment: `trials` of runs, which gives a reason for each kind of them that does not work, and
-    with `observed` what is seen from inside. `restore` makes forms of the image again that are gone, or have changed, and
-    `look` tells what the environment is tried on."""
+    """What is tried of each runtime, and with what.
+
+    - `image` is the description of a built image.
+    - `restore` makes forms of the image again that are gone or have changed.
+    - `trials` makes runs of the runtime with this name. It returns, by kind of runs, why it does not work, or None if
+      it does.
+    - `look` describes what the runtime is tried on.
+    - `observed`: nodes are also observed from inside.
+    """
 
     image: Image
     restore: Callable[[Image], None]
@@ -35,10 +42,11 @@ class Trying(NamedTuple):
 
 
 def try_all(wishes: dict[str, str], trying: Trying) -> dict[str, dict]:
-    """Return by environment what was found: `works`, `version`, `features`, and on what it was tried (`look`).
+    """Try each runtime whose wish is not `off`. Return, by name: `works`, `version`, `features`, and `look` (what it
+    was tried on).
 
-    `kinds` has the reason of each kind of runs that does not work. An environment that does not work at all has a `reason`.
-    Raise PlimsollError with all required ones that fail.
+    `kinds` gives, by kind of runs, why it does not work, or None. A runtime that does not work at all has a `reason`.
+    Raise PlimsollError that names all required runtimes that fail.
     """
     results = {}
     with lock.machine(environments.known):
@@ -67,14 +75,15 @@ def _try(environment: Environment, trying: Trying) -> dict:
 
 
 def _lacking(found: dict) -> str | None:
-    """In words, what does not work of an environment that was tried; None if all does."""
+    """Return, in words, what does not work of a runtime that was tried. Return None if all works."""
     if not found["works"]:
         return found["reason"]
     return "; ".join(f"{kind}: {reason}" for kind, reason in found["kinds"].items() if reason) or None
 
 
 def put_right(environment: Environment) -> None:
-    """Have put right what the first nodes of an environment have made; if that fails they work all the same."""
+    """Clean up what the first nodes of a runtime have made. If that fails, print a warning, because the nodes work
+    all the same."""
     try:
         environment.tried()
     except Unavailable as problem:
@@ -82,7 +91,7 @@ def put_right(environment: Environment) -> None:
 
 
 def _question(lacking: dict[str, str]) -> str:
-    """What is asked of a user who requires runtimes that do not work, given the reason of each."""
+    """Return the message for a user who requires runtimes that do not work. `lacking` gives the reason of each."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in lacking.items():
         by_reason.setdefault(reason, []).append(name)
@@ -94,16 +103,19 @@ def _question(lacking: dict[str, str]) -> str:
 
 
 def _observed(environment: Environment, image: Image, restore: Callable[[Image], None]) -> dict:
-    """What is observed of an environment that is there: what it needs may have been killed, and be on its way back, and the
-    image may be gone, or have changed."""
+    """Return what is observed of a runtime that exists, trying again for a while.
+
+    What it needs may have been killed, and may be about to come back. The image may be gone or have changed: it is
+    restored once. Raise Unavailable if nodes still cannot be observed.
+    """
     end, looked, restored = time.monotonic() + PATIENCE, False, False
     while True:
         try:
             return observe(environment, image)
         except Unavailable as reason:
-            # Something of it was killed, perhaps, and nobody else removes what that has left.
+            # A part of it may have been killed, and nothing else removes the leftovers.
             lock.sweep([environment], aloud=False)
-            # An engine may answer only later; all files are read once.
+            # The engine may answer only later, so it is queried each time. All files of the image are read only once.
             problem = environment.lost(image) or (None if looked else environment.image_problem(image))
             looked = True
             if problem and not restored:
@@ -115,7 +127,7 @@ def _observed(environment: Environment, image: Image, restore: Callable[[Image],
 
 
 def _restore(image: Image, changed: str, restore: Callable[[Image], None], reason: Unavailable) -> None:
-    """Make an image again of which something has changed, and say so. Unavailable if that fails."""
+    """Make an image again after `changed` was found, and print a message. Raise Unavailable if that fails."""
     print(f"plimsoll: {gone(image, changed).cause}: it is made again from its copy.", file=sys.stderr, flush=True)
     try:
         restore(image)
@@ -125,7 +137,10 @@ def _restore(image: Image, changed: str, restore: Callable[[Image], None], reaso
 
 
 def observe(environment: Environment, image: Image) -> dict:
-    """Start two nodes (one that is not contained), run a probe in each, and compare what it prints with the host."""
+    """Start two nodes, run a probe in each, and return what `compare` finds between their output and the host's.
+
+    A runtime without containers gets one node.
+    """
     identity = f"probe{os.getpid()}"
     folder = lock.temporary_folder(identity)
     try:
@@ -143,7 +158,7 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
     try:
         program = ["/bin/sh", str(folder / PROBE.name)]
         inside = [_told(node, parse(output(node.inside(node.of_image(program))))) for node in nodes]
-        # While the nodes are up: their interfaces' other ends are on the host.
+        # Look while the nodes are up: the other ends of their interfaces are on the host.
         bridges = environment.bridges()
         seen = compare(inside, _host(), _bridges() if bridges is None else bridges)
         return {**seen, "network": ", ".join(filter(None, (seen["network"], environment.outward())))}
@@ -152,12 +167,13 @@ def _observe(environment: Environment, image: Image, identity: str, folder: Path
 
 
 def parse(text: str) -> dict[str, str]:
-    """`key value` lines of the probe."""
+    """Return the `key value` lines of the probe as a dictionary."""
     return dict(line.partition(" ")[::2] for line in text.splitlines() if line)
 
 
 def _told(node: Node, printed: dict[str, str]) -> dict[str, str]:
-    """What a probe printed in a node. Of one with a kernel of its own the kernel's numbers are its own, and not the host's."""
+    """Return what a probe printed in a node. If the node has a kernel of its own, mark the kernel's numbers as
+    different from the host's."""
     if not node.own_kernel:
         return printed
     own = {key: f"{node.name}: {printed[key]}" for key in (*NAMESPACES, "cpu_cgroup") if key in printed}
@@ -169,7 +185,7 @@ def _host() -> dict[str, str]:
 
 
 def _bridges() -> dict[int, str]:
-    """Name of the bridge that each of the host's interfaces is a port of, by interface number."""
+    """Return, by interface number, the name of the bridge that each of the host's interfaces is a port of."""
     ports = {}
     for interface in Path("/sys/class/net").iterdir():
         master = interface / "master"
@@ -179,16 +195,16 @@ def _bridges() -> dict[int, str]:
 
 
 def compare(inside: list[dict[str, str]], host: dict[str, str], bridges: dict[int, str]) -> dict:
-    """Features of the containers, from what the probe printed in each and on the host.
+    """Return the features of containers, from what the probe printed in each of them and on the host.
 
-    `namespaces` lists those that are not the host's, `separate_namespaces` those that the containers do not share with each
-    other; `cgroup` is the path of the cpu controller's group as seen from inside, and `own_cgroup` says whether it differs from
-    what the host sees.
+    `namespaces` lists those that differ from the host's. `separate_namespaces` lists those that the containers do not
+    share with each other. `cgroup` is the path of the cpu controller's cgroup as seen from inside. `own_cgroup` says
+    whether that path differs from what the host sees.
     """
     own = [kind for kind in NAMESPACES if all(probe.get(kind) != host.get(kind) for probe in inside)]
     apart = [kind for kind in own if len({probe.get(kind) for probe in inside}) == len(inside)]
     links = [int(link) for link in inside[0].get("links", "").split()]
-    # On the host's network it sees the host's interfaces, and ports of other containers' bridges may be among them.
+    # A node on the host's network sees the host's interfaces, and these include ports of other containers' bridges.
     bridge = next((bridges[link] for link in links if link in bridges), None) if "net" in own else None
     return {
         "namespaces": own,
@@ -203,9 +219,11 @@ def compare(inside: list[dict[str, str]], host: dict[str, str], bridges: dict[in
 
 
 def rows(tried: dict[str, dict], paper: dict[str, dict[str, str]]) -> list[dict[str, str]]:
-    """Table 5, one row per runtime: the paper's four features as measured here, each beside what the paper prints.
+    """Return table 5 of liu2020, one row per runtime: the four features as measured here, each beside the paper's
+    value.
 
-    Every container has a mount namespace, so the paper's table does not count it as isolation; it is named all the same.
+    Every container has a mount namespace, so the paper's table does not count it as isolation. It is named all the
+    same.
     """
     table = []
     for name, result in tried.items():
@@ -231,5 +249,5 @@ def rows(tried: dict[str, dict], paper: dict[str, dict[str, str]]) -> list[dict[
 
 
 def write(results: dict, path: Path) -> None:
-    """The results as JSON."""
+    """Write the results to `path` as JSON."""
     path.write_text(json.dumps(results, indent=1) + "\n")

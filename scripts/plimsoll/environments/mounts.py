@@ -1,4 +1,5 @@
-"""Folders of this host that containers see, in the words that Docker, Podman and Apptainer have in common."""
+"""Options that show folders of this host in containers, in the syntax that Docker, Podman and Apptainer have in
+common."""
 
 import csv
 import io
@@ -6,8 +7,11 @@ from pathlib import Path
 
 
 def bind(folder: Path | str, inside: Path | str, *more: str) -> list[str]:
-    """Return the option that shows a folder at a place `inside` a container. A path may have any character but the end of a
-    line: options that split at colons, blanks or commas do not."""
+    """Return the option that shows a folder of this host at the path `inside` in a container.
+
+    A path may have any character except the end of a line. Options that split at colons, blanks or commas do not
+    allow that.
+    """
     return option("bind", f"source={folder}", f"target={inside}", *more)
 
 

@@ -1,11 +1,11 @@
-"""Namespaces that users other than root may make, where the kernel lets them."""
+"""Check of user namespaces, which users other than root may make where the kernel lets them."""
 
 from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 
 
 def refuse_without_user_namespaces() -> None:
-    """Unavailable if no user namespace can be made here."""
+    """Raise Unavailable if no user namespace can be made here."""
     try:
         output(["unshare", "--user", "--map-root-user", "true"], 10)
     except Unavailable as reason:

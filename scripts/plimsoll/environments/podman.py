@@ -1,4 +1,5 @@
-"""Podman for root, beside Docker: containers with no daemon above them, by the same runc, on a bridge of the study's own."""
+"""Podman for root, beside Docker: containers without a daemon above them, with the same runc, on a bridge of the
+study's own."""
 
 import os
 import resource
@@ -14,41 +15,45 @@ from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import kill
 
-# A process that has it may raise its limits (capabilities(7)).
+# A process with this capability may raise its limits (capabilities(7)).
 CAP_SYS_RESOURCE = 24
 
 
 class Podman(Engine):
-    """Podman with its default seccomp profile. Its images are Docker's, by Docker's digest: the same bits."""
+    """Podman with its default seccomp profile. It runs Docker's images, found by Docker's digest, so both run the
+    same bits."""
 
     name = "podman"
     label = "Podman"
     colour, hatch = "#d55e00", "++"
-    # Docker's runc, so that this is no other difference.
+    # It uses Docker's runc, so that runc makes no further difference to Docker.
     command = ("podman", "--runtime", "runc")
-    # Without a time it waits ten seconds for programs that do not end on SIGTERM; without the other it removes none of the
-    # named containers if one of them is not there, and says nothing.
+    # Without `--time`, `rm` waits ten seconds for programs that do not end on SIGTERM. Without `--ignore` it removes
+    # no container if one of the named ones is missing, and prints nothing.
     removal = ("--time", "0", "--ignore")
-    # Not Docker's subnets: the host has no route to a network of Podman's while nothing is on it.
+    # Podman's subnets must differ from Docker's: the host has no route to a network of Podman's while nothing is on
+    # it.
     network = EngineBridge(command, first=127)
-    # `conmon` holds each container; what comes after it sets up a container or a program in one.
+    # `conmon` holds each container. The programs after `podman` set up a container, or a program in one.
     daemons = ("conmon", "podman", "netavark", "aardvark-dns", "runc")
     packages = ("podman", "netavark", "aardvark-dns", "catatonit", "runc")
-    # The paper's findings are about other engines: no claim of it is about this one.
+    # The papers' claims are about other engines, and not about Podman.
     variant_of = "docker"
     facts = "{{.Host.CgroupManager}} {{.Store.GraphRoot}}"
-    # The host's, whatever the user's containers.conf says: root of another one could not write into the run's folder.
+    # The host's user namespace, whatever the user's containers.conf says: root of another one could not write into
+    # the run's folder.
     user_namespace = "host"
 
     def check(self) -> str:
-        """Version of Podman and what runs its containers; only root's have networks that mpirun on the host reaches."""
+        """Return the version of Podman and the name of its OCI runtime. Raise Unavailable without root: only root's
+        containers have networks that mpirun on the host reaches."""
         needs_root("Podman with a network of its own")
         return output(
             [*self.command, "info", "--format", "Podman {{.Version.Version}} ({{.Host.OCIRuntime.Name}})"], 30
         ).strip()
 
     def versions(self) -> dict[str, str]:
-        """Of Podman and its parts, with how it stores images and makes cgroups."""
+        """Return the versions of Podman and its parts, and how it stores images and makes cgroups."""
         asked = (
             "Podman={{.Version.Version}}\nruntime={{.Host.OCIRuntime.Package}}\nconmon={{.Host.Conmon.Package}}\n"
             "storage driver={{.Store.GraphDriverName}}\ncgroup manager={{.Host.CgroupManager}}"
@@ -60,17 +65,19 @@ class Podman(Engine):
 
     @cached_property
     def options(self) -> tuple[str, ...]:
-        """Podman's own limits of processes and open files where they can be set, and this process's where they cannot."""
+        """Options of every container. The limits of processes and open files are Podman's own where it can set them,
+        and this process's elsewhere."""
         words = ["--pull", "never", "--userns", self.user_namespace]
         if not _may_raise_limits():
             files, processes = resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_NPROC)
-            # There are no more processes than numbers for them, and conmon has lowered the limit to that.
+            # The limit may be above pid_max, and conmon has lowered its own limit to that.
             most = min(n for n in (processes[1], int(Path("/proc/sys/kernel/pid_max").read_text())) if n >= 0)
             words += ["--ulimit", f"nofile={files[0]}:{files[1]}", "--ulimit", f"nproc={most}:{most}"]
         return tuple(words)
 
     def examine(self, image: Image) -> None:
-        """What every engine needs, and an image that Podman has or can get from Docker."""
+        """Raise Outage if something that every engine needs fails, or if Podman neither has the image nor can get it
+        from Docker."""
         super().examine(image)
         if lacking := self.lacking(image):
             raise gone(image, lacking)
@@ -78,34 +85,35 @@ class Podman(Engine):
             self.refuse_idle(image["id"])
 
     def lacking(self, image: Image) -> str | None:
-        """None if Podman has all of an image, or can get it from Docker."""
+        """Return, in words, that Podman lacks a part of an image and cannot get it from Docker. Return None if it has
+        or can get all of it."""
         every = (image, *image.get("stages", {}).values())
         there = all(any(_has(command, each["id"]) for command in (self.command, Docker.command)) for each in every)
         return None if there else "neither Podman nor Docker has it as it was built"
 
     def left(self) -> list[str]:
-        """Root's containers."""
+        """Return the workflow's containers. The list is empty if this user can have none."""
         return super().left() if self.for_this_user() else []
 
     def sweep(self) -> None:
-        """The same."""
+        """Remove the workflow's containers and network, if this user can have any."""
         if self.for_this_user():
             super().sweep()
 
     def forget(self) -> list[str]:
-        """The same."""
+        """Remove the project's images, if this user can have any. Return them in words."""
         return super().forget() if self.for_this_user() else []
 
     def for_this_user(self) -> bool:
-        """Whether this user can have containers of it."""
+        """Return whether this user can have containers of this runtime: root."""
         return not os.geteuid()
 
     def image_of(self, spec) -> str:
-        """The image's digest, which is the same as Docker's."""
+        """Return the image's digest, which is the same as Docker's."""
         return spec.image["id"].removeprefix("sha256:")
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """`podman run` of every container; an image that Podman does not have yet comes from Docker first."""
+        """Start all containers with `podman run`. An image that Podman does not have comes from Docker first."""
         try:
             return super().start(specs, on)
         except Unavailable:
@@ -119,7 +127,7 @@ class Podman(Engine):
         return super().start(specs, on)
 
     def _load(self, tag: str, seconds: float = 300) -> None:
-        """Docker's image of that tag, with its digest."""
+        """Load Docker's image of a tag into Podman, with its digest. Raise Unavailable if that fails."""
         with subprocess.Popen(
             [*Docker.command, "save", tag], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as saved:
@@ -129,7 +137,7 @@ class Podman(Engine):
             except subprocess.TimeoutExpired as problem:
                 kill(saved)
                 raise Unavailable(f"the image {tag} was not loaded into Podman within {seconds:g} s") from problem
-            # Without a reader it ends, if it has not.
+            # Without a reader `docker save` ends, if it has not ended yet.
             saved.stdout.close()
             words = saved.stderr.read() + done.stderr
         if saved.returncode or done.returncode:

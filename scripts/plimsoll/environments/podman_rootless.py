@@ -1,6 +1,7 @@
-"""Podman for users other than root: containers in one user namespace of the user's, on a bridge in a network namespace of it.
+"""Podman for users other than root: containers in one user namespace, on a bridge in a network namespace of the
+user's.
 
-It has storage of its own, beside the user's other containers: a driver that was chosen for these stays theirs.
+It has storage of its own, beside the user's other containers. Their storage driver stays as the user chose it.
 """
 
 import json
@@ -18,16 +19,17 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import private, processes
 
 TUN = Path("/dev/net/tun")
-# Of paths: those of sockets must be short.
+# Folders of Podman's data. RUNROOT is short, because paths of sockets must be short.
 STORAGE, RUNROOT = paths.image_store().parent / "containers", Path(f"/tmp/.plimsoll-podman-{os.geteuid()}")
-# What leads from a user's own network to the host's, each with its Debian package; one of them runs while a container is up.
+# Programs that connect a user's own network to the host's, each with its Debian package. One of them runs while a
+# container is up.
 OUTWARD = {"slirp4netns": "slirp4netns", "pasta": "passt"}
-# Programs of which one has to be there, each with its Debian package.
+# Groups of programs, each with its Debian package. One program of each group must be installed.
 BUILDING = ({"podman": "podman"}, {"runc": "runc"}, {"newuidmap": "uidmap"})
 RUNNING = (OUTWARD, {"netavark": "netavark"}, {"aardvark-dns": "aardvark-dns"}, {"ip": "iproute2"})
-# Prints those of its arguments that are the network namespace that it is in.
+# Script that prints those of its arguments that are the network namespace in which it runs.
 THIS_NETWORK = 'for path; do if [ "$path" -ef /proc/self/ns/net ]; then echo "$path"; fi; done'
-# Where Podman finds helpers, besides the PATH.
+# Folders besides the PATH in which Podman finds helpers.
 HELPERS = "/usr/libexec/podman:/usr/local/libexec/podman:/usr/lib/podman:/usr/local/lib/podman"
 
 
@@ -48,11 +50,12 @@ class PodmanRootless(Podman):
     variant_of = "podman"
     own_places = False
     uncountable = True
-    # Files that a container writes are this user's on the host.
+    # Files that a container writes belong to this user on the host.
     user_namespace = "keep-id"
 
     def check(self) -> str:
-        """Version of Podman and what runs its containers; Unavailable with what it lacks for this user."""
+        """Return the version of Podman and the name of its OCI runtime. Raise Unavailable with what is missing for
+        this user."""
         version = self.check_building()
         _refuse_missing(RUNNING)
         if not os.access(TUN, os.R_OK | os.W_OK):
@@ -60,7 +63,8 @@ class PodmanRootless(Podman):
         return version
 
     def check_building(self) -> str:
-        """The same without a network of its own, which a build does without."""
+        """Return the version as `check` does, without what the containers' own network needs. A build does without
+        that network. Raise Unavailable for root, and with what is missing for this user."""
         if not os.geteuid():
             raise Unavailable("it is for other users than root")
         _refuse_missing(BUILDING)
@@ -70,40 +74,44 @@ class PodmanRootless(Podman):
         return output([*self.command, "info", "--format", asked], 60).strip()
 
     def refuse(self, features) -> None:
-        """Ranks reach each other on a bridge, and as nodes of their own."""
+        """Raise Unavailable if containers are not on a bridge, each in a network namespace of its own. Ranks need
+        both."""
         if "net" not in features["separate_namespaces"] or not features["network"].startswith("bridge "):
             raise Unavailable("its containers are not on a bridge, each in a network namespace of its own")
 
     def bridges(self) -> dict[int, str]:
-        """The bridges in the user's own network."""
+        """Return the bridges in the user's own network, by the number of the interface that is a port."""
         links = json.loads(self._in_network("ip", "-json", "link"))
         return {link["ifindex"]: link["master"] for link in links if "master" in link}
 
     def outward(self) -> str:
-        """Which program leads out of the user's own network: one that was told which network that is."""
+        """Return, in words, which program connects the user's own network to the outside. It is a program with that
+        network in its command line."""
         running = {number: name for name in OUTWARD for number in processes.beginning(name, os.geteuid())}
         told = {path: name for number, name in running.items() for path in processes.words(number) if path.startswith("/")}
-        # A user may have others, which serve other networks.
+        # The user may run other such programs, which serve other networks.
         serving = self._in_network("sh", "-c", THIS_NETWORK, "sh", *told).split()
         leads = " and ".join(sorted({told[path] for path in serving})) or "nothing"
         return f"in the user's own network, {leads} to the outside"
 
     def _in_network(self, *words: str) -> str:
-        """What a command prints in the user's own network, which is there while a container is up."""
+        """Return the output of a command in the user's own network, which exists while a container is up. Raise
+        Unavailable if it fails."""
         return output([*self.command, "unshare", "--rootless-netns", *words])
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """As every engine, from a folder that is this user's alone."""
+        """Start all containers as every engine does, from a folder that only this user may enter."""
         private.make(RUNROOT)
         return super().start(specs, on)
 
     def for_this_user(self) -> bool:
-        """Another user than root who has ever had one."""
+        """Return whether this user is not root and has ever had containers of this runtime."""
         return bool(os.geteuid()) and STORAGE.is_dir()
 
 
 def _refuse_missing(wanted: Sequence[Mapping[str, str]]) -> None:
-    """Unavailable if of some programs none is installed; they are named with their packages."""
+    """Raise Unavailable if one of the groups of programs has none that is installed. The message names the group's
+    programs and their packages."""
     path = os.pathsep.join([os.environ.get("PATH", ""), HELPERS])
     for programs in wanted:
         if not any(shutil.which(program, path=path) for program in programs):

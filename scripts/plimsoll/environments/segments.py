@@ -1,5 +1,7 @@
-"""The files by which Open MPI's ranks share memory, on this host or in containers that have its IPC. A rank that is killed
-leaves its own, which takes memory."""
+"""Files by which Open MPI's ranks share memory, on this host or in containers that have its IPC namespace.
+
+A killed rank leaves its files, which take memory.
+"""
 
 import contextlib
 import os
@@ -8,20 +10,23 @@ from pathlib import Path
 
 from plimsoll.environments.base import SHARED_MEMORY
 
-# They carry the host name of the rank that made them.
+# Pattern of the files' names, with the host name of the rank that made them.
 NAMED = "vader_segment.{}*"
 
 
 def remove(hosts: Sequence[str]) -> None:
-    """Remove those of ranks whose host names begin so: their containers are gone. Another user's are left."""
+    """Remove the files of ranks whose host names begin with one of `hosts`. Their containers are gone. Files of other
+    users stay."""
     for host in hosts:
         for segment in SHARED_MEMORY.glob(NAMED.format(host)):
             _unlink(segment)
 
 
 def remove_unused() -> None:
-    """Remove those that nobody has mapped, of ranks on this host that were killed: other programs of this user may have theirs
-    here under the same name."""
+    """Remove the files of ranks on this host that no process has mapped: their ranks were killed.
+
+    Files that are mapped stay, because other programs of this user may have files with the same name here.
+    """
     if not (there := list(SHARED_MEMORY.glob(NAMED.format(os.uname().nodename)))):
         return
     mapped = _mapped()
@@ -31,7 +36,7 @@ def remove_unused() -> None:
 
 
 def _mapped() -> set[str]:
-    """The segments that processes have in their memory."""
+    """Return the paths of the files that processes have in their memory."""
     found = set()
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with contextlib.suppress(OSError):

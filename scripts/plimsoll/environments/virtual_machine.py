@@ -1,10 +1,10 @@
 """Virtual machines: QEMU boots a Debian kernel on the files of the image (amaral2015, section IV-A).
 
-A guest has one processor. KVM runs it where a guest really boots with KVM: a /dev/kvm that answers is not enough. Elsewhere
-QEMU emulates the processor, which is another environment: emulated machines show that all works, and nothing about the speed
-of virtual machines.
+A guest has one processor unless its spec asks for more. KVM runs it where a guest really boots with KVM; a /dev/kvm
+that answers is not enough. Elsewhere QEMU emulates the processor, which is a runtime of its own. Emulated machines
+show that everything works, and nothing about the speed of virtual machines.
 
-What guests are made of (guests/) is imported when one is asked for: almost no run has any.
+The modules of guests/ are imported only when they are needed, because almost no run has guests.
 """
 
 import contextlib
@@ -23,7 +23,8 @@ QEMU = "qemu-system-x86_64"
 
 
 class VirtualMachine(Environment):
-    """Virtual machines whose processor is this host's, by KVM; on Docker's bridge unless they ask for another network."""
+    """Virtual machines whose processor is this host's, by KVM. They are on Docker's bridge unless their spec names
+    another network."""
 
     name = "vm"
     label = "Virtual machines"
@@ -46,7 +47,7 @@ class VirtualMachine(Environment):
         return f"QEMU {version['QEMU']}, {version['guest kernel']}"
 
     def refuse_accelerator(self) -> None:
-        """Unavailable where these machines are not the ones to measure."""
+        """Raise Unavailable, with the reason, if no guest boots with KVM here."""
         from plimsoll.environments.guests import kvm
 
         if problem := kvm.problem():
@@ -62,8 +63,10 @@ class VirtualMachine(Environment):
         return (QEMU,)
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Guests side by side; each is there when it says so on its console. Unavailable, with a guest's last words, if one is
-        not in time."""
+        """Start guests side by side. Each is ready when it says so on its console.
+
+        Raise Unavailable, with a guest's last words, if one is not ready in time.
+        """
         from plimsoll.environments.guests import running
 
         guests: list[running.Guest] = []
@@ -87,37 +90,38 @@ class VirtualMachine(Environment):
         return machine.words(spec, self.accelerator, network.plug(), self.devices, program)
 
     def foreground(self, spec: Spec) -> list[str]:
-        """The command on this host that boots a guest, which runs the spec's command, switches itself off, and is gone then."""
+        """Return the command on this host that boots a guest, which runs the spec's command and switches itself off.
+        QEMU then ends."""
         from plimsoll.environments.guests import machine
 
         return machine.stamped(machine.Files(spec).console, self._words(spec, HOST, program=True))
 
     def collect(self, specs) -> list[Afterwards]:
-        """Bring what guests of `foreground` have written into their folders."""
+        """Copy back what guests of `foreground` have written into their folders. Return what is known about them."""
         from plimsoll.environments.guests import running
 
         return [running.collect(spec) for spec in specs]
 
     def stop(self, nodes) -> None:
-        """Switch them off: nothing that they have written is kept."""
+        """Switch guests off. Nothing that they have written is kept."""
         from plimsoll.environments.guests import running
 
         running.stop(nodes)
 
     def remove(self, names: Sequence[str], on: Node = HOST) -> None:
-        """Kill guests that were created in the foreground; most have ended."""
+        """Kill guests that `foreground` created. Most have ended already."""
         _kill(number for name, number in ours() if name in names)
 
     def left(self) -> list[str]:
-        """The names of QEMU's processes that are ours."""
+        """Return the names of all guests that run, of any run."""
         return [name for name, _ in ours()]
 
     def sweep(self) -> None:
-        """Kill them. Their network devices go with them."""
+        """Kill the guests of all runs. Their network devices go with them."""
         _kill(number for _, number in ours())
 
     def examine(self, image: Image) -> None:
-        """The image's disk, the kernel, and the engine whose bridge guests are on."""
+        """Raise Outage if the image's disk, the kernel, or the engine whose bridge guests are on fails."""
         from plimsoll.environments.guests import kernel
 
         super().examine(image)
@@ -131,21 +135,23 @@ class VirtualMachine(Environment):
         self.engine.revive()
 
     def intact(self, nodes) -> None:
-        """QEMU's processes: nothing that is measured ends a guest."""
+        """Raise Outage if a guest's QEMU process has ended. Nothing that is measured ends a guest."""
         if ended := [node.name for node in nodes if node.process.poll() is not None]:
             raise Outage(f"the virtual machine {ended[0]} ended under its run", "look who ended it")
 
     def group_of(self, run: str) -> str:
-        """No such group is made: a guest is a process that the run has started, and is counted as such."""
+        """Return a cgroup path under which no cgroup is made. A guest is a process that the run has started, and is
+        counted as such."""
         return f"/{LABEL}/{run}"
 
     def storage(self) -> Path:
-        """What guests write stays in their memory, and what comes of it in temporary files."""
+        """Return the folder of temporary files. What guests write stays in their memory, and what comes back goes
+        into these files."""
         return lock.TEMPORARY.parent
 
 
 class Emulated(VirtualMachine):
-    """Virtual machines whose processor is emulated: where no guest boots with KVM."""
+    """Virtual machines whose processor is emulated, for hosts where no guest boots with KVM."""
 
     name = "vm-emulated"
     label = "Emulated virtual machines"
@@ -162,8 +168,10 @@ class Emulated(VirtualMachine):
 
 
 def ours() -> list[tuple[str, int]]:
-    """The name and the number of each process of QEMU that is a node of any run. One that starts a script is there twice for a
-    moment."""
+    """Return the name and the process number of each QEMU process that is a node of any run.
+
+    A QEMU process that starts a script appears twice for a moment.
+    """
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Groups of bars, which most charts are made of: a mean with its interval, the single runs, and how a cell compares."""
+"""Draw groups of bars, which most charts are made of: a mean with its interval, single runs, and ratios to another cell."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from plimsoll.analysis import paper_tests
 from plimsoll.figures import style
 
-# Width of a group of bars, and the part of each bar's share that stays empty.
+# Width of a group of bars, and the share of each bar's width that stays empty.
 WIDTH, GAP = 0.8, 0.08
-# Counts below this are shown as single runs: a mean of a fifth of a migration, with an interval, says less.
+# Counts below this are drawn as single runs. A mean of 0.2 migrations with an interval says less.
 SMALL_COUNT = 10
-# Width of a printed ratio, in points: with less room than this per bar it is turned.
+# Width of a printed ratio in points. With less room per bar it is printed vertically.
 ROOM = 17.0
 BOX = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5}
 WHISKER = {"color": "black", "linewidth": 0.7}
@@ -24,8 +24,11 @@ WHISKER = {"color": "black", "linewidth": 0.7}
 
 @dataclass(frozen=True)
 class Layout:
-    """The column of the data that tells groups apart, the column that tells the bars of a group apart, the values of both in
-    order, and the colour and hatch of a bar by both values."""
+    """How bars are arranged: the column `x` separates groups, and the column `hue` separates the bars of a group.
+
+    `groups` and `hues` are the values of these columns in order. `look` returns the colour and hatch of a bar from both
+    values.
+    """
 
     x: str
     groups: list[str]
@@ -34,37 +37,38 @@ class Layout:
     look: Callable[[str, str], tuple[object, str]]
 
     def place(self, group: str, hue: str) -> float:
-        """Where the middle of a bar is."""
+        """Return the x coordinate of the middle of a bar."""
         return self.groups.index(group) + (self.hues.index(hue) - (len(self.hues) - 1) / 2) * self.slot
 
     def look_at(self, place: float) -> tuple[object, str]:
-        """The look of the bar with its middle at this place."""
+        """Return the colour and hatch of the bar whose middle has this x coordinate."""
         group = round(place)
         hue = round((place - group) / self.slot + (len(self.hues) - 1) / 2)
         return self.look(self.groups[group], self.hues[hue])
 
     @property
     def slot(self) -> float:
-        """Width of one bar with its gap."""
+        """Return the width of one bar with its gap."""
         return WIDTH / len(self.hues)
 
 
 def only(table: pd.DataFrame, values: dict[str, str]) -> pd.DataFrame:
-    """Rows whose columns have these values."""
+    """Return the rows whose columns have these values."""
     return table[np.logical_and.reduce([table[column] == value for column, value in values.items()])]
 
 
 def top(summary: pd.DataFrame) -> float:
-    """The highest value, mean's interval included, that an axis has to show; 1 if there is none."""
+    """Return the highest value that an axis has to show, intervals of means included; 1 if no cell has a value."""
     if not summary["n"].any():
         return 1.0
     return max(summary["maximum"].max(), summary["mean_high"].fillna(0).max()) or 1.0
 
 
 def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, layout: Layout, highest: float) -> None:
-    """Draw the cells of `part` (one row each, of a summary) and their runs, `points`. `highest` is what the axis has to show.
+    """Draw the cells of `part` (rows of a summary, one per cell) and their runs, `points`.
 
-    Where `part` has `ratio`, `ratio_low` and `ratio_high`, a ratio whose interval leaves out 1 is printed above its bar.
+    `highest` is the largest value that the axis has to show. Where `part` has `ratio`, `ratio_low` and `ratio_high`, a
+    ratio whose interval excludes 1 is printed above its bar.
     """
     small = bool(len(points)) and (points["unit"] == "count").all() and highest < SMALL_COUNT
     if len(points):
@@ -95,13 +99,13 @@ def _dots(axis: Axes, common: dict, layout: Layout, coloured: bool) -> None:
     sns.stripplot(**common, jitter=False, **looks)
     for dots in axis.collections[before:]:
         if coloured and len(dots.get_offsets()):
-            # There are no bars to tell whose the dots are.
+            # Without bars, colour says which cell the dots are of.
             dots.set(facecolor=layout.look_at(dots.get_offsets()[0][0])[0], sizes=[1.5 * style.DOT**2])
         spread(dots, 0.55 * layout.slot)
 
 
 def spread(dots, width: float) -> None:
-    """Put dots that stand above each other side by side, in the order of the runs: the same data give the same picture."""
+    """Put dots that stand above each other side by side, in the order of the runs. The same data give the same picture."""
     places = np.array(dots.get_offsets())
     if len(places):
         places[:, 0] += np.linspace(-0.5, 0.5, len(places)) * width if len(places) > 1 else 0
@@ -110,7 +114,7 @@ def spread(dots, width: float) -> None:
 
 
 def _room(axis: Axes, layout: Layout) -> float:
-    """Points of width that a bar has."""
+    """Return the width that one bar has, in points."""
     columns = axis.get_gridspec().ncols if axis.get_gridspec() else 1
     return 72 * 0.8 * axis.figure.get_figwidth() / columns / len(layout.groups) * layout.slot
 
@@ -129,30 +133,33 @@ def _text(axis: Axes, x: float, row: dict, highest: float, turned: bool, small: 
 
 
 def without_runs(row: Mapping) -> str:
-    """Return what stands in the place of a cell of which no run counts. Where none is planned, there was no time for it."""
+    """Return the text in place of a cell without a run that counts. If no run was planned, the time was too short for it."""
     return "no valid run" if row.get("planned", 1) else "not in the given time"
 
 
 def how_many_differ(telling: int, of: str, reference: str) -> str:
-    """A sentence: how many of the ratios to a reference have an interval that leaves out equality. `of` says of how many."""
+    """Return a sentence on how many of the ratios to a reference have an interval that excludes equality.
+
+    `telling` is the number of such ratios, and `of` says of how many.
+    """
     verb = "differs" if telling == 1 else "differ"
     chance = "95 % interval of each ratio; by chance 1 in 20 would"
     return f"{telling or 'None'} of {of} {verb} from {reference} ({chance})."
 
 
 def excludes_one(row: dict) -> bool:
-    """Whether the interval of a cell's ratio leaves out 1."""
+    """Return whether the interval of a cell's ratio excludes 1."""
     low, high = row.get("ratio_low", np.nan), row.get("ratio_high", np.nan)
     return bool(low > 1 or high < 1)
 
 
 def factor(ratio: float) -> str:
-    """A ratio for people: 0.10x, 2.3x, 27x."""
+    """Return a ratio as text: 0.10x, 2.3x, 27x."""
     return f"{ratio:.2f}x" if ratio < 2 else f"{ratio:.1f}x" if ratio < 10 else f"{ratio:.0f}x"
 
 
 def marks(whisker: str) -> list[Line2D]:
-    """Entries of a legend: what whiskers are, in words, and what dots are."""
+    """Return the legend's entries for whiskers and for dots. `whisker` says what whiskers are; dots are single runs."""
     cap = {"marker": "|", "markersize": 4, "markeredgewidth": 0.7}
     dot = {"marker": "o", "markersize": style.DOT, "markerfacecolor": "white", "markeredgecolor": "black"}
     return [
@@ -162,8 +169,11 @@ def marks(whisker: str) -> list[Line2D]:
 
 
 def scaled(summary: pd.DataFrame, points: pd.DataFrame, unit: str, by: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """(summary, points, unit) for drawing only: in thousandths of the unit, named by its prefix, where a panel would otherwise
-    show nothing but zeros behind the point, and unchanged elsewhere. There is one panel per value of the columns `by`."""
+    """Return (summary, points, unit) for drawing only, in a smaller unit where values would otherwise print as zeros.
+
+    The unit becomes a thousandth, with M for G and k for M, if some panel has no value of 0.01 or more. Otherwise
+    everything stays as it is. There is one panel per value of the columns `by`.
+    """
     smaller = {"G": "M", "M": "k"}.get(unit[:1])
     shown = summary[summary["n"] > 0]
     if not smaller or not unit[1:2].isupper() or shown.empty or shown.groupby(by)["maximum"].max().min() >= 0.01:

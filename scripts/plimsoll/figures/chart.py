@@ -1,5 +1,4 @@
-"""What a kind of chart is: from a figure's data to a table, a drawing, a caption, and a sentence for readers who cannot see
-it."""
+"""Kinds of charts: each makes a table, a drawing, a caption and an alternative text from a figure's data."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,17 +10,20 @@ from matplotlib.figure import Figure
 from plimsoll.figures import style
 from plimsoll.figures.data import FigureData
 
-# Why a figure shows nothing that was planned and measured: a comparison of two settings where only one is there, say.
+# The reason why a figure is empty although nothing forbids it. For example, it compares two settings and only one was
+# measured.
 NOTHING_OF_IT = "of what it compares nothing was planned and measured on this machine"
 
 
 class Chart(ABC):
-    """A kind of chart. A study's figure names it; it lies in the `charts` folder of a design, listed there in CHARTS.
+    """A kind of chart. A study's figure names it. It lies in the `charts` folder of a design, and CHARTS there lists it.
 
-    `notebook` is the file of notebooks/, without extension, that shows figures of this chart. `metrics` says how many metrics a
-    figure names: `none`, `one` or `several`. `option` is a key that such a figure has to give as well, if there is one. All are
-    written as plain strings in the class: the workflow reads them from the source (figures/sources.py), because importing what
-    draws takes seconds.
+    `notebook` is the file in notebooks/, without extension, that shows figures of this chart. `metrics` says how many
+    metrics a figure names: `none`, `one` or `several`. `option` is a key that such a figure must also have; it is empty
+    if no such key is needed.
+
+    All of these are plain strings in the class, because the workflow reads them from the source (figures/sources.py).
+    Importing the code that draws takes seconds.
     """
 
     name: str
@@ -31,24 +33,24 @@ class Chart(ABC):
 
     @abstractmethod
     def summarise(self, data: FigureData) -> pd.DataFrame:
-        """The numbers that are drawn: the figure's CSV."""
+        """Return the numbers that are drawn. They become the figure's CSV."""
 
     @abstractmethod
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
-        """The drawing."""
+        """Return the drawing."""
 
     @abstractmethod
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
-        """How to read it: what is drawn, of how many runs, and what is missing."""
+        """Return how to read the figure: what is drawn, from how many runs, and what is missing."""
 
     @abstractmethod
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        """For readers who cannot see it: what it shows, and its most telling numbers, in a sentence or two."""
+        """Return one or two sentences for readers who cannot see the figure: what it shows, and its main numbers."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure with everything that belongs to it."""
+    """A figure with everything that belongs to it: data, summary, caption and alternative text."""
 
     data: FigureData
     summary: pd.DataFrame
@@ -57,7 +59,7 @@ class Drawn:
     alternative: str
 
     def save(self, stem: str | Path) -> None:
-        """Write <stem>.pdf, .png, .csv, .txt (the caption) and .alt.txt (the text in place of the picture)."""
+        """Write <stem>.pdf, .png, .csv, .txt (the caption) and .alt.txt (the alternative text)."""
         style.save(self.figure, stem)
         self.summary.to_csv(f"{stem}.csv", index=False)
         Path(f"{stem}.txt").write_text(self.caption + "\n")
@@ -65,7 +67,7 @@ class Drawn:
 
 
 def drawn(chart: Chart, data: FigureData) -> Drawn:
-    """A figure by its chart; where it has nothing to show, a statement of the reason in its place."""
+    """Return a figure drawn by its chart. If the figure has nothing to show, a statement of the reason takes its place."""
     summary = chart.summarise(data)
     if reason := data.reason or (NOTHING_OF_IT if summary.empty else None):
         words = f"Not measured here: {reason}."
@@ -75,7 +77,7 @@ def drawn(chart: Chart, data: FigureData) -> Drawn:
 
 
 def _without_values(data: FigureData) -> str:
-    """For the end of a caption: the metrics of which no run has a value, although the host can measure them."""
+    """Return the end of a caption: the metrics of which no run has a value, although the host can measure them."""
     observed = set(data.observations["metric"]) if len(data.observations) else set()
     silent = [metric["label"] for name, metric in data.metrics.items() if name not in observed and name not in data.unseen]
     return f" No run that counts has a value of: {', '.join(silent)}." if silent else ""

@@ -1,4 +1,4 @@
-"""What a figure is drawn from: its observations, and what the plan says of them."""
+"""Data that a figure is drawn from: its observations, and what the plan says of them."""
 
 import json
 from collections.abc import Callable
@@ -14,12 +14,15 @@ TABLES = ("observations", "tables")
 class FigureData:
     """Everything that a chart is drawn from.
 
-    `metrics` describes each metric that is shown (label, unit, better). `cells` are those that were planned and can be measured
-    here, each with its factors and the runs that were planned of it (`repetitions`; the profile's number is that of the whole
-    figure). `missing` says which cannot be measured, and why; `unseen` says why single metrics cannot. `reason` says why
-    nothing is shown: nothing can be measured here, or no run counts (None if something is). `options` is what the study's
-    figure and its design add.
-    `observations` has one row per metric of a run that counts; `tables` has what else the design gathered, by name.
+    `metrics` describes each metric that is shown (label, unit, better). `cells` are those that were planned and can be
+    measured here. Each has its factors, and the number of runs that were planned of it (`repetitions`). The field
+    `repetitions` is the number for the whole figure.
+
+    `missing` says which cells are unavailable here, and why; `unseen` says why single metrics are. `reason` says why
+    nothing is shown: nothing can be measured here, or no run counts. A `reason` of None means that something is shown.
+    `options` are what the study's figure and its design add.
+
+    `observations` has one row per metric of a run that counts. `tables` has what else the design has gathered, by name.
     """
 
     study: str
@@ -40,29 +43,32 @@ class FigureData:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
 
     def to_json(self) -> str:
-        """All of it but the tables."""
+        """Return all of the data except the tables, as JSON."""
         described = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in TABLES}
         return json.dumps(described) + "\n"
 
     @classmethod
     def from_json(cls, text: str, observations: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> "FigureData":
-        """What `to_json` wrote, with its tables."""
+        """Return the data that `to_json` wrote, together with its tables."""
         return cls(**json.loads(text), observations=observations, tables=tables)
 
     def write(self, folder: Path) -> None:
-        """Into a folder: <name>.json, <name>.observations.csv, and one <name>.<table>.csv for each other table."""
+        """Write the data into a folder: <name>.json, <name>.observations.csv, and <name>.<table>.csv for each other table."""
         (folder / f"{self.name}.json").write_text(self.to_json())
         for kind, table in {"observations": self.observations, **self.tables}.items():
             table.to_csv(folder / f"{self.name}.{kind}.csv", index=False)
 
     def per_metric(self, build: Callable[["FigureData", str], pd.DataFrame]) -> list[pd.DataFrame]:
-        """One table per metric that can be seen here, as `build` makes it."""
+        """Return one table per metric that is available here, as `build` makes it."""
         return [build(self, metric) for metric in self.metrics if metric not in self.unseen]
 
 
 def read(folder: Path, name: str) -> FigureData:
-    """What `write` left in a folder of figures. Where a figure's own observations are not there, those of its cells are taken
-    from the study's, one folder up. FileNotFoundError if the figure is not there."""
+    """Read the data of a figure that `write` left in a folder of figures.
+
+    If the figure has no observations of its own there, those of its cells are taken from the study's table, one folder
+    up. Raise FileNotFoundError if the figure is not there.
+    """
     text = (folder / f"{name}.json").read_text()
     described = json.loads(text)
     tables = {
@@ -76,7 +82,10 @@ def read(folder: Path, name: str) -> FigureData:
 
 
 def table(path: Path, factors: list[str]) -> pd.DataFrame:
-    """A table as written: levels are text, whatever they look like, and only what is empty is missing."""
+    """Read a table as it was written.
+
+    Levels of the factors are text, whatever they look like. Only empty fields are missing.
+    """
     return pd.read_csv(path, dtype=dict.fromkeys(factors, str), keep_default_na=False, na_values=[""])
 
 

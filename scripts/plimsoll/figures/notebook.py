@@ -1,4 +1,4 @@
-"""A figure as its notebook shows it: the question, what was measured, the picture, the tests of its cells, and the verdicts."""
+"""Show a figure in its notebook: the question, what was measured, the picture, the tests of its cells, and the verdicts."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import chart, data
 
-# What is shown of a verdict.
+# Columns of a verdict that are shown.
 OF_VERDICT = (
     *("id", "statement", "verdict", "in_part", "reason", "comparisons", "n_least", "n_most", "effect_least", "effect_most"),
     "arrangements",
@@ -26,13 +26,17 @@ OF_VERDICT = (
 
 
 class Page:
-    """A figure that lies in a study's results, and what belongs to it.
+    """A figure in a study's results, and what belongs to it.
 
-    Tests and verdicts come after the figures: they are shown where they are there, and nothing in the figure depends on them.
+    Tests and verdicts are made after the figures. They are shown if they exist, and nothing in the figure depends on
+    them.
     """
 
     def __init__(self, results: str | Path, figure: str, designs: Mapping[str, Design]) -> None:
-        """`results` is a study's folder, `designs` are all designs by name. PlimsollError if the figure is not there."""
+        """Read a figure from `results`, a study's folder. `designs` are all designs by name.
+
+        Raise PlimsollError if the figure is not there.
+        """
         self.results = Path(results).resolve()
         try:
             self.data = data.read(self.results / "figures", figure)
@@ -44,20 +48,20 @@ class Page:
 
     @cached_property
     def drawn(self) -> chart.Drawn:
-        """The figure with its summary, caption and alternative text."""
+        """Return the figure with its summary, caption and alternative text."""
         drawn = chart.drawn(self.chart, self.data)
-        # It is shown where the notebook asks for it, and not also at the end of the cell that drew it.
+        # Jupyter displays open figures at the end of a cell. This one is shown only where the notebook asks for it.
         plt.close(drawn.figure)
         return drawn
 
     @property
     def runs(self) -> pd.DataFrame:
-        """Observations of the figure's metrics; `data.observations` has the other metrics of its runs as well."""
+        """Return the observations of the figure's metrics. `data.observations` has the other metrics of its runs as well."""
         observations = self.data.observations
         return observations[observations["metric"].isin(self.data.metrics)] if len(observations) else observations
 
     def question(self) -> Markdown:
-        """What the study asks, and what the paper says about this figure."""
+        """Return what the study asks, and what the paper says about this figure."""
         name, study = self.data.name, self.study
         number = f"figure {name.removeprefix('fig').lstrip('0')}" if name.startswith("fig") else name
         lines = [
@@ -74,9 +78,9 @@ class Page:
         return Markdown("\n\n".join(lines))
 
     def measured(self) -> pd.DataFrame:
-        """One row per planned cell: the factors that tell it from the others, how many of its runs count and were planned."""
+        """Return one row per planned cell: its distinguishing factors, how many of its runs count, how many were planned."""
         table = pd.DataFrame(self.data.cells)
-        if "repetitions" not in table:  # of a figure that was written before they were
+        if "repetitions" not in table:  # figures of earlier versions do not have them
             table["repetitions"] = self.data.repetitions
         factors = [name for name in self.data.factors if name in table]
         table = table[[*factors, "repetitions"]].drop_duplicates().rename(columns={"repetitions": "planned"})
@@ -90,7 +94,7 @@ class Page:
         return table[[*telling, "n", "planned"]].sort_values(telling, ignore_index=True) if telling else table
 
     def missing(self) -> Markdown:
-        """What is missing of this figure, and why."""
+        """Return what is missing from this figure, and why."""
         told = self.data
         reasons = [told.reason] if told.reason else [*told.missing, *dict.fromkeys(told.unseen.values())]
         if told.cells and told.metrics and not told.reason:
@@ -100,14 +104,14 @@ class Page:
         return Markdown("\n".join(f"- {reason}" for reason in reasons) or "Nothing is missing.")
 
     def show(self, output: str = "") -> None:
-        """Show the figure with its caption; write it if there is an `output`, the path of its files without extension."""
+        """Show the figure with its caption. If `output` is given, the path of its files without extension, write them too."""
         if output:
             self.drawn.save(output)
         display(picture(self.drawn.figure, self.drawn.alternative))
         display(Markdown(f"**{self.data.title}.** {self.drawn.caption}"), Markdown(self.drawn.alternative))
 
     def tests(self) -> pd.DataFrame | Markdown:
-        """The study's own tests of these cells."""
+        """Return the study's own tests of these cells, or a sentence that it has no test of them."""
         path = self.results / "tables/tests.csv"
         table = self._later(path, lambda: data.table(path, self.data.factors))
         if isinstance(table, Markdown):
@@ -121,7 +125,7 @@ class Page:
         return table[own].dropna(axis="columns", how="all").reset_index(drop=True)
 
     def verdicts(self) -> pd.DataFrame | Markdown:
-        """The verdicts on the statements that name this figure."""
+        """Return the verdicts on the claims that name this figure, or a sentence that no claim does."""
         usual = self.results / "together.json"
         path = next((path for path in (usual, self.results / "claims.csv") if path.is_file()), usual)
         results = self._later(path, lambda: _results(path))
@@ -135,7 +139,10 @@ class Page:
         return pd.DataFrame(own).reindex(columns=list(OF_VERDICT))
 
     def _later(self, path: Path, read: Callable[[], object]) -> object:
-        """What comes with the whole study, or a sentence that says so. Another job may be writing it at this moment."""
+        """Return what is made only with the whole study, or a sentence that it is not there yet.
+
+        Another job may be writing it at this moment, so content that cannot be read counts as not there.
+        """
         try:
             content = read()
         except (OSError, TypeError, ValueError):
@@ -146,7 +153,7 @@ class Page:
 
 
 def picture(figure: Figure, alternative: str = "") -> Image:
-    """A figure as a picture, whatever Matplotlib would show it with."""
+    """Return a figure as a picture, independent of how Matplotlib would show it."""
     plt.close(figure)
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=200)

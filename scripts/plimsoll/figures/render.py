@@ -1,4 +1,4 @@
-"""From a study's records to a figure: what it shows is gathered, and its notebook run on that."""
+"""Make a figure from a study's records: gather its data, and run its notebook on them."""
 
 import os
 import re
@@ -17,17 +17,19 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 
-# Of a metric, what charts are told.
+# Keys of a metric that charts receive.
 DESCRIBED = ("label", "unit", "better")
-# Keys of a figure that its chart is told.
+# Keys of a figure that its chart receives.
 OPTIONS = ("bars", "steps")
-# How Python tells what the operating system refuses.
+# The beginning of Python's message about an error of the operating system.
 REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] ")
 
 
 def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | None) -> FigureData:
-    """A figure's data from the records below `results`, the study's folder, and from the list of all runs of the study, if
-    there is one (`judged`)."""
+    """Return a figure's data from the records below `results`, the study's folder.
+
+    `judged` is the list of all runs of the study, if there is one.
+    """
     wanted = availability.figure_runs(plan, study, name)
     observations, runs = collect.collect_some(results / "runs", plan, study, wanted, judged)
     tables = study.design.readings.gather(study, plan, name, results, wanted)
@@ -36,7 +38,10 @@ def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | No
 
 
 def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
-    """Why a figure has nothing to show although its `runs` were planned; None if it has something, or needs no run."""
+    """Return why a figure has nothing to show although its `runs` were planned.
+
+    Return None if it has something to show, or needs no run.
+    """
     if runs.empty or data.observations["metric"].isin(data.metrics).any():
         return None
     if len(data.observations):
@@ -50,7 +55,7 @@ def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
 
 
 def described(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
-    """A figure's data from its observations, and from what the plan says of its cells."""
+    """Return a figure's data from its observations and tables, and from what the plan says of its cells."""
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])
     own = study.design.figures.told(plan, study, name)
@@ -78,27 +83,29 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
 
 
 def _planned(plan: Plan, cells: list[dict]) -> int:
-    """How many runs of each of these cells were planned: the plan's number, or fewer where their design asks for fewer."""
+    """Return how many runs of each of these cells were planned: the plan's number, or fewer if the design asks for fewer."""
     return min(plan["repetitions"], max((cell["repetitions"] for cell in cells), default=0) or plan["repetitions"])
 
 
 def title(study: dict, name: str) -> str:
-    """A figure's title: its own, or its metrics' labels."""
+    """Return a figure's title: its own, or the labels of its metrics."""
     figure = study["figures"][name]
     return figure.get("title") or ", ".join(study["metrics"][metric]["label"] for metric in figure["metrics"])
 
 
 def run(data: FigureData, notebook: Path, results: Path, output: Path, executed: Path) -> None:
-    """Run a notebook on a figure's data, which are left beside it.
+    """Write a figure's data, and run its notebook on them.
 
-    Leaves <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results in
-    `executed`. Raises PlimsollError with the notebook's own words if a cell of it fails, and OSError if that is because the
-    host lacks something; the notebook as far as it ran is kept.
+    Write <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results to
+    `executed`.
+
+    Raise PlimsollError with the notebook's own message if one of its cells fails. Raise OSError if it fails because the
+    host lacks a resource. The notebook is kept as far as it has run.
     """
-    # Here, because what draws in a notebook imports this file and needs none of it.
+    # Imported here, because the code that draws in a notebook imports this file and does not need it.
     from plimsoll.measuring import means
 
-    # Matplotlib otherwise asks for a display.
+    # Without this, Matplotlib asks for a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
     import papermill
 
@@ -107,7 +114,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     data.write(output.parent)
     parameters = {"results": str(results.resolve()), "figure": data.name, "output": str(output.resolve())}
     try:
-        # IPython otherwise makes files in the user's home.
+        # Without this, IPython writes files to the user's home.
         with private.temporary(private.FIGURE) as folder:
             os.environ["IPYTHONDIR"] = str(folder)
             papermill.execute_notebook(
@@ -116,7 +123,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     except papermill.PapermillExecutionError as problem:
         refused = REFUSED.match(problem.evalue)
         if refused and int(refused["number"]) in means.OF_THE_HOST:
-            # As it would be refused to whoever runs the notebook: for want of room on a disk, say.
+            # The host lacks a resource, such as room on a disk. Anyone who runs the notebook here would get this error.
             raise OSError(int(refused["number"]), problem.evalue, data.name) from problem
         raise PlimsollError(
             f"{data.name}: its notebook failed with {problem.ename}: {problem.evalue} (see {executed})."

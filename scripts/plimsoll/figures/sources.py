@@ -1,6 +1,6 @@
-"""What a chart is made of, read from its source: its notebook, and the files that it draws with.
+"""Read what a chart is made of from its source: its notebook, and the files that it draws with.
 
-The workflow asks at every start, and importing what draws takes seconds; so nothing is imported here.
+The workflow needs this at every start, and importing the code that draws takes seconds. So nothing is imported here.
 """
 
 import ast
@@ -20,7 +20,7 @@ DRAWING = ("figures", "charts")
 
 @dataclass(frozen=True)
 class Source:
-    """A chart as its source has it: see `figures.chart.Chart`."""
+    """A chart as its source describes it; see `figures.chart.Chart`."""
 
     name: str
     notebook: str
@@ -30,13 +30,13 @@ class Source:
 
     @property
     def files(self) -> list[Path]:
-        """The chart's file, and the files of figures/ and charts/ that it draws with."""
+        """Return the chart's file, and the files of figures/ and charts/ that it draws with."""
         return sorted(_closure(self.file))
 
 
 @cache
 def charts(folder: Path) -> dict[str, Source]:
-    """Every chart of a design's `charts` folder, by name."""
+    """Return every chart of a design's `charts` folder, by name."""
     known = {}
     for file in sorted(folder.glob("*.py")):
         for node in ast.walk(_tree(file)):
@@ -48,9 +48,9 @@ def charts(folder: Path) -> dict[str, Source]:
 
 
 def check(study: dict, source: str, folder: Path, refer: Callable[[str, list, list], None]) -> None:
-    """Raise PlimsollError for a figure whose chart is unknown, or has no notebook, or wants other metrics or options.
+    """Raise PlimsollError for a figure whose chart is unknown, has no notebook, or needs other metrics or options.
 
-    `refer(key, values, known)` raises it for a value that is not known; `source` names the study's file.
+    `refer(key, values, known)` raises it for a value that is not known. `source` names the study's file.
     """
     known = charts(folder)
     for name, figure in study["figures"].items():
@@ -68,7 +68,7 @@ def check(study: dict, source: str, folder: Path, refer: Callable[[str, list, li
 
 
 def notebook(chart: Source) -> Path:
-    """The notebook that shows figures of a chart."""
+    """Return the path of the notebook that shows figures of a chart."""
     return NOTEBOOKS / f"{chart.notebook}.ipynb"
 
 
@@ -99,7 +99,7 @@ def _closure(file: Path) -> set[Path]:
 
 @cache
 def _imported(file: Path) -> tuple[Path, ...]:
-    """Files of figures/ and charts/ that a file imports."""
+    """Return the files of figures/ and charts/ that a file imports."""
     names = []
     for node in ast.walk(_tree(file)):
         if isinstance(node, ast.ImportFrom) and node.module:

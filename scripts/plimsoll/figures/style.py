@@ -1,5 +1,4 @@
-"""How every figure looks: one colour per runtime everywhere, sizes that can be read at the width of a column, one way of
-saving."""
+"""Style of all figures: one colour per runtime, sizes that can be read at column width, and one way to save files."""
 
 import textwrap
 from collections.abc import Iterable
@@ -13,10 +12,10 @@ from matplotlib.patches import Patch
 
 from plimsoll import environments
 
-# The order of bars and legends; other environments come after, sorted. Colours and hatches are the environments' own.
+# The order of bars and legends. Other runtimes follow, sorted. Colours and hatches are those of the runtimes
+# themselves.
 ORDER = ("bare", "docker", "docker-ptrace", "singularity", "singularity-cgroup", "singularity-instance")
-# For what has no colour of its own, so that nothing vanishes (Okabe and Ito's and Tol's; one that an environment
-# has is left out).
+# Colours of levels that have none of their own (Okabe and Ito's, and Tol's). A colour that a runtime has is left out.
 FALLBACK = ("#d55e00", "#332288", "#999933", "#882255", "#44aa99", "#661100", "#f0e442", "#aa4499")
 FALLBACK_HATCHES = ("||", "--", "++", "oo", "||--", "//..", "xx..", "\\\\..")
 COLUMN_INCHES = 3.5
@@ -26,7 +25,7 @@ SMALLEST, DOT = 6.0, 3.0
 
 @dataclass(frozen=True)
 class Look:
-    """How a runtime, or another level, is drawn: colour, hatch, and its name for people."""
+    """How a runtime, or another level, is drawn: its colour, its hatch, and its name for people."""
 
     colour: str | tuple[float, ...]
     hatch: str
@@ -34,7 +33,7 @@ class Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each runtime named, in the order in which they are drawn; one that is not known here has a look as well.
+    """Return the look of each named runtime, in the order in which they are drawn. An unknown name has a look as well.
 
     A runtime's look does not depend on which others are drawn beside it, as long as all of them are installed here.
     """
@@ -56,29 +55,29 @@ def _fallback(place: int) -> tuple[str, str]:
 
 
 def in_order(known: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The names in the order of `known`, and after them, sorted, those that it does not have: none is left out."""
+    """Return the names in the order of `known`, followed by those that `known` does not have, sorted."""
     wanted = set(names)
     first = [name for name in known if name in wanted]
     return [*first, *sorted(wanted - set(first))]
 
 
 def percent(share: float) -> str:
-    """A relative difference for people: '-41 %'."""
+    """Return a relative difference as text: '-41 %'."""
     return f"{round(100 * share):+d} %"
 
 
 def patches(looks: Iterable[Look]) -> list[Patch]:
-    """An entry of a legend for each look."""
+    """Return a legend's entry for each look."""
     return [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=look.label) for look in looks]
 
 
 def legend_below(figure: Figure, handles: list, **other: float) -> None:
-    """Put a legend below all panels; `other` keywords are Matplotlib's, where they are not the usual ones."""
+    """Put a legend below all panels. `other` are keywords of Matplotlib that replace the usual ones."""
     figure.legend(handles=handles, loc="outside lower center", frameon=False, **{"ncols": 2, "handlelength": 1.4, **other})
 
 
 def apply() -> None:
-    """Fonts that stay readable at column width, and text as text in PDFs."""
+    """Set fonts that stay readable at column width, and keep text as text in PDFs."""
     mpl.rcParams.update(
         {
             "font.size": 7.5,
@@ -103,13 +102,13 @@ def apply() -> None:
 
 
 def save(figure: Figure, stem: str | Path) -> None:
-    """Write <stem>.pdf and <stem>.png, without the moment of writing, so that the same data give the same file."""
+    """Write <stem>.pdf and <stem>.png. They hold no time of writing, so that the same data give the same file."""
     figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
     figure.savefig(f"{stem}.png", dpi=300)
 
 
 def statement(title: str, reason: str) -> Figure:
-    """In place of a figure that this host cannot give: which, and why."""
+    """Return a figure that says why another figure is unavailable on this host."""
     apply()
     figure = plt.figure(figsize=(COLUMN_INCHES, 1.2))
     text = f"{title}\n\n" + textwrap.fill(f"Not measured here: {reason}.", 62)

@@ -1,4 +1,4 @@
-"""The figure of two sets of results: every ratio of B to A with its interval, sorted, one panel per metric."""
+"""Draw the figure of two sets of results: every ratio of B to A with its interval, sorted, one panel per metric."""
 
 import math
 
@@ -12,15 +12,17 @@ from plimsoll.analysis.two_sets import BETTER, DIFFERENT, HIGHER, WORSE
 from plimsoll.figures import style
 
 COLUMNS, PANEL_INCHES = 3, 1.9
-# What is drawn reaches no further than this, up and down: intervals of a few blocks may be wider than any page.
+# Intervals are cut off at this factor, up and down. With few blocks they may be wider than any page.
 FARTHEST = 32.0
-# A panel whose ratios are closer together than this has ticks of its own.
+# A panel whose intervals span a smaller factor than this has evenly spaced ticks.
 CLOSE = 6.0
 
 
 def draw(rows: pd.DataFrame, margin: float) -> Figure | None:
-    """A figure of rows with `label`, `runtime`, `better`, `ratio`, `low`, `high` and `answer`; None where no ratio has an
-    interval. The band is the margin within which sets are alike."""
+    """Draw rows with `label`, `runtime`, `better`, `ratio`, `low`, `high` and `answer`.
+
+    The band is the margin within which sets are alike. Return None if no ratio has an interval.
+    """
     known = rows[rows["low"].notna()]
     if known.empty:
         return None
@@ -29,7 +31,7 @@ def draw(rows: pd.DataFrame, margin: float) -> Figure | None:
     across = min(COLUMNS, len(labels))
     down = math.ceil(len(labels) / across)
     size = (max(2, across) * style.COLUMN_INCHES * 0.7, 0.6 + down * PANEL_INCHES)
-    # Not pyplot's, which keeps every figure and asks for a display.
+    # Made without pyplot, which keeps every figure and asks for a display.
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     looks = style.looks(known["runtime"])
@@ -62,7 +64,7 @@ def _panel(axis: Axes, label: str, own: pd.DataFrame, looks: dict[str, style.Loo
 
 
 def _ticks(axis: Axes, low: float, high: float) -> None:
-    """Few numbers on a logarithmic axis, as people write them."""
+    """Put a few plain numbers on a logarithmic axis."""
     close = high / low < CLOSE
     axis.xaxis.set_major_locator(MaxNLocator(5) if close else LogLocator(base=10, subs=(1, 2, 5), numticks=5))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
@@ -71,7 +73,7 @@ def _ticks(axis: Axes, low: float, high: float) -> None:
 
 
 def caption(margin: float) -> str:
-    """How to read it."""
+    """Return how to read the figure."""
     return (
         "Ratio of B to A of each cell, with its 95 % interval, sorted; one panel per metric, on a logarithmic axis. The grey "
         f"band is the margin of {100 * margin:g} %. Large dots with a black edge are better or worse (between two machines: "
@@ -80,7 +82,7 @@ def caption(margin: float) -> str:
 
 
 def alternative(rows: pd.DataFrame) -> str:
-    """For readers who cannot see it: how far the ratios of each metric reach."""
+    """Return a text for readers who cannot see the figure: the range of the ratios of each metric."""
     told = [
         f"{label}: {own['ratio'].min():.2g} to {own['ratio'].max():.2g}"
         for label, own in rows[rows["low"].notna()].groupby("label", sort=False)

@@ -1,10 +1,13 @@
-"""What this machine can do beyond running programs: tried once, and asked by every instrument and study that needs it."""
+"""Performance counters that perf can read on this machine.
+
+They are tried when the machine is described. Instruments and studies read the result there.
+"""
 
 import shutil
 import subprocess
 
-# Our name of each counter, with perf's names for it: the first that the machine knows is taken. Generic names come last: what
-# `node-loads` counts (all accesses, or local ones) is not the same on all processors.
+# Our name of each counter, and perf's names for it. The first name that works on this machine is used. Generic names
+# come last, because what `node-loads` counts (all accesses, or local ones) differs between processors.
 COUNTERS = {
     "context_switches": ("context-switches",),
     "cpu_migrations": ("cpu-migrations",),
@@ -21,12 +24,15 @@ COUNTERS = {
 
 
 def counters() -> dict[str, str | None]:
-    """Each counter with perf's name for it on this machine; None where it has none. Empty without perf."""
+    """Return perf's name of each counter on this machine, by our name; None for a counter that it does not have.
+
+    Return an empty dictionary if perf is not installed.
+    """
     perf = shutil.which("perf")
     return {name: next((e for e in events if _counts(perf, e)), None) for name, events in COUNTERS.items()} if perf else {}
 
 
 def _counts(perf: str, event: str) -> bool:
-    # Over all processors, as in a run: not every user may.
+    # On all processors (-a), as in a run: not every user may count there.
     done = subprocess.run([perf, "stat", "-a", "-x,", "-e", event, "true"], capture_output=True, text=True)
     return done.returncode == 0 and done.stderr.split(",")[0].strip().isdigit()

@@ -1,4 +1,4 @@
-"""The little that the workflow does with cgroups, on version 1 and 2: groups of its own, and the processor time of a group."""
+"""Cgroups of versions 1 and 2: make, limit and remove groups, and read the processor time of a group."""
 
 import contextlib
 import os
@@ -8,17 +8,20 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 
-# The group that counts what an engine and all that it starts use.
+# Group that counts the processor time of an engine and of all that it starts.
 COUNTING = "plimsoll-engine"
-# The group that counts what a measuring process and its children use.
+# Group that counts the processor time of a measuring process and its children.
 ACCOUNT = "plimsoll-account"
-# How long processes that have just been killed may take to leave a group that is to be removed (s).
+# How long to wait until killed processes have left a group that is to be removed (s).
 REMOVAL_SECONDS = 5.0
 
 
 def mounts(text: str | None = None) -> dict[str, Path]:
-    """Where the cpu, cpuacct, cpuset, memory, perf_event and freezer controllers are mounted, by name, and version 2
-    ('unified')."""
+    """Return the mount points of cgroup controllers, by name.
+
+    The names are cpu, cpuacct, cpuset, memory, perf_event and freezer (version 1), and `unified` (version 2). `text`
+    has the lines of /proc/self/mounts, which is read if `text` is None.
+    """
     if text is None:
         text = Path("/proc/self/mounts").read_text()
     mounted: dict[str, Path] = {}
@@ -33,19 +36,19 @@ def mounts(text: str | None = None) -> dict[str, Path]:
 
 
 def version(mounted: dict[str, Path]) -> str:
-    """'1' or '2': the version that controls processor time here; 'none' without cgroups."""
+    """Return the cgroup version that controls processor time here: '1', '2', or 'none' without cgroups."""
     if "cpu" in mounted:
         return "1"
     return "2" if "unified" in mounted else "none"
 
 
 def cpu_root(mounted: dict[str, Path]) -> Path | None:
-    """Folder under which groups with the cpu controller can be made."""
+    """Return the folder under which groups with the cpu controller can be made; None without cgroups."""
     return mounted.get("cpu") or mounted.get("unified")
 
 
 def cpu_seconds(group: Path) -> float:
-    """Processor time that a group has used, in seconds; 0 if it is gone."""
+    """Return the processor time that a group has used, in seconds; 0 if the group is gone."""
     try:
         if (group / "cpuacct.usage").exists():
             return int((group / "cpuacct.usage").read_text()) / 1e9
@@ -58,7 +61,8 @@ def cpu_seconds(group: Path) -> float:
 
 
 def accounting_root(mounted: dict[str, Path]) -> Path | None:
-    """Group whose processor time is the whole machine's, to the nanosecond or microsecond."""
+    """Return the group whose processor time is the whole machine's, to the nanosecond or microsecond; None if no group
+    counts it."""
     for key in ("cpuacct", "unified"):
         if key in mounted and cpu_seconds(mounted[key]) > 0:
             return mounted[key]
@@ -66,15 +70,18 @@ def accounting_root(mounted: dict[str, Path]) -> Path | None:
 
 
 def accounting_folder(mounted: dict[str, Path]) -> Path | None:
-    """Folder of the groups whose processor time is known."""
+    """Return the root folder of the groups whose processor time is known; None without such groups."""
     return mounted.get("cpuacct") or mounted.get("unified")
 
 
 def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
-    """A group `parent` below the root of the memory and cpuset controllers, confined to `cpus`, `nodes` and `memory_bytes`
-    together with all that is put into it. OSError if that is refused."""
+    """Make a group `parent` below the roots of the memory and cpuset controllers, and limit it.
+
+    `limits` has `cpus`, `nodes` and `memory_bytes`. They hold for all processes in the group together. Raise OSError if
+    the kernel refuses.
+    """
     for controller, values in (
-        # Without swap space, as containers of engines get it.
+        # Without swap space, as engines limit containers.
         (
             "memory",
             {
@@ -88,7 +95,7 @@ def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
         path = parent.strip("/")
         (group,) = _make(controller, root, str(Path(path).parent), [Path(path).name], mounted)
         if root != mounted.get("unified") and controller == "memory":
-            # Version 1 counts the memory of the groups below only where it is told to.
+            # Version 1 counts the memory of child groups only if this is set.
             with contextlib.suppress(OSError):
                 (group / "memory.use_hierarchy").write_text("1")
         for file, value in values.items():
@@ -97,22 +104,24 @@ def make_limited(parent: str, limits: dict, mounted: dict[str, Path]) -> None:
 
 
 def limited(parent: str, limits: dict, mounted: dict[str, Path]) -> list[Path]:
-    """The folders of a group that `make_limited` makes, for a process to join. OSError if that is refused."""
+    """Make a group as `make_limited` does, and return its folders, which a process joins. Raise OSError if the kernel
+    refuses."""
     make_limited(parent, limits, mounted)
     return list(dict.fromkeys(_root_of(controller, mounted) / parent.strip("/") for controller in ("memory", "cpuset")))
 
 
 def memory_limit(group: str, mounted: dict[str, Path]) -> int:
-    """The memory that a group below the root of the controller has, in bytes."""
+    """Return the memory limit of a group in bytes. `group` is its path below the root of the memory controller."""
     folder = _root_of("memory", mounted) / group
     return int(next(path for name in ("memory.limit_in_bytes", "memory.max") if (path := folder / name).exists()).read_text())
 
 
 def account(mounted: dict[str, Path], name: str = ACCOUNT) -> Path | None:
-    """Put this process, and so its children, into a version 2 group that only counts their processor time; the group, or None.
+    """Put this process, and so its children, into a version 2 group that only counts their processor time.
 
-    None where the group cannot be made, or would be scheduled as one entity too (the cpu controller reaches it): that would be
-    one more difference between bare metal and a container. The group stays, empty, for the next run.
+    Return the group, or None if it cannot be made. Return None also where the cpu controller reaches the group. The
+    kernel would then schedule the group as one entity, which would be one more difference between bare metal and a
+    container. The group stays, empty, for the next run.
     """
     root = mounted.get("unified")
     if root is None or not _only_counts(root):
@@ -127,15 +136,15 @@ def account(mounted: dict[str, Path], name: str = ACCOUNT) -> Path | None:
 
 @contextlib.contextmanager
 def counting(processes: Iterable[int], mounted: dict[str, Path], name: str = COUNTING) -> Iterator[list[Path]]:
-    """Version 2 groups that count the processor time of processes, and of all that they start meanwhile: those that end sooner
-    than anybody can look at them, too.
+    """Yield version 2 groups that count the processor time of processes, and of all that they start in this context.
 
-    A process that a service manager has put into a group of its own is counted by that; one in the root is in a group that only
-    counts (as by `account`) for this time, and so is what it starts. No group where none can be made.
+    This includes processes that end before they can be seen in /proc. A process that a service manager has put into a
+    group of its own is counted by that group. A process in the root is moved for this time into a group that only
+    counts (as by `account`), and so is what it starts. No group is yielded where none can be made.
     """
     root = mounted.get("unified")
     group_of = {process: _of_version_2(process, root) for process in processes} if root else {}
-    # Who was killed meanwhile has left them where they are to be put.
+    # A measurement that was killed has left processes in the group `name`. They count as processes of the root.
     at_root = [process for process, group in group_of.items() if group in (root, root / name)]
     others = {group for process, group in group_of.items() if group and process not in at_root}
     own = root / name if at_root and _only_counts(root) and _put(at_root, root / name) else None
@@ -146,7 +155,8 @@ def counting(processes: Iterable[int], mounted: dict[str, Path], name: str = COU
 
 
 def put_back(mounted: dict[str, Path], name: str = COUNTING) -> None:
-    """Put what is in a group of `counting` back into the root, and remove the group; nothing if it is not there."""
+    """Move the processes of a `counting` group back into the root, and remove the group. Do nothing if the group is not
+    there."""
     group = mounted.get("unified", Path("/none")) / name
     with contextlib.suppress(OSError):
         _put((int(line) for line in (group / "cgroup.procs").read_text().split()), group.parent)
@@ -154,7 +164,7 @@ def put_back(mounted: dict[str, Path], name: str = COUNTING) -> None:
 
 
 def _only_counts(root: Path) -> bool:
-    """Whether groups of version 2 count, and are not scheduled as one entity each."""
+    """Return whether groups of version 2 only count, and are not scheduled as one entity each."""
     try:
         return "cpu" not in (root / "cgroup.subtree_control").read_text().split()
     except OSError:
@@ -162,7 +172,7 @@ def _only_counts(root: Path) -> bool:
 
 
 def _put(processes: Iterable[int], group: Path) -> bool:
-    """Put processes into a group, which is made if it is not there; whether one of them is in it."""
+    """Put processes into a group, which is made if it is not there. Return whether at least one process is in it."""
     done = False
     for process in processes:
         with contextlib.suppress(OSError):
@@ -181,7 +191,11 @@ def _of_version_2(process: int, root: Path) -> Path | None:
 
 
 def of_process(pid: int, mounted: dict[str, Path], controller: str = "cpuacct") -> Path | None:
-    """The group of a process in the hierarchy of a controller: of `cpuacct`, which accounts processor time, or another one."""
+    """Return the group of a process in the hierarchy of a controller; None if the process has ended or the hierarchy is
+    not mounted.
+
+    The default, `cpuacct`, accounts processor time. Version 2 is used where version 1 does not have the controller.
+    """
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     except OSError:
@@ -196,12 +210,13 @@ def of_process(pid: int, mounted: dict[str, Path], controller: str = "cpuacct") 
 
 
 def of_container(identity: str, pid: int, mounted: dict[str, Path]) -> Path | None:
-    """Return the cgroup of a container in the hierarchy that accounts processor time.
+    """Return the cgroup of a container in the hierarchy that accounts processor time; None if there is no such group here.
 
-    It is the one that the kernel names for the container's first process `pid`, or the one above that which has the
-    container's `identity` in its name: a first process may have moved into a group below. Where the kernel does not tell, or
-    the number belongs to another container's or another kernel's process, the group is looked for by that name. None if there
-    is no such group here.
+    The kernel names the group of the container's first process `pid`. The result is that group or the nearest one above
+    it, whichever has the container's `identity` in its name: a first process may have moved into a group below.
+
+    The group is searched by that name where the kernel does not tell, and where `pid` is a process of another container
+    or of another kernel.
     """
     group = of_process(pid, mounted)
     for above in (group, *group.parents) if group else ():
@@ -212,8 +227,10 @@ def of_container(identity: str, pid: int, mounted: dict[str, Path]) -> Path | No
 
 
 def named(identity: str, root: Path) -> Iterator[Path]:
-    """Yield the groups of a hierarchy that have a container's identity in their name, wherever they are, without those below
-    them."""
+    """Yield the groups of a hierarchy that have a container's identity in their name, at any depth.
+
+    Groups below such a group are left out.
+    """
     for place, folders, _ in os.walk(root):
         for name in [name for name in folders if identity in name]:
             folders.remove(name)
@@ -221,18 +238,22 @@ def named(identity: str, root: Path) -> Iterator[Path]:
 
 
 def apart(pid: int, mounted: dict[str, Path]) -> list[Path]:
-    """The group of a process, unless it is this process's: that counts others too."""
+    """Return the group of a process, as a list. The list is empty if this process is in the same group, which then
+    counts others too."""
     group = of_process(pid, mounted)
     return [group] if group and group != of_process(os.getpid(), mounted) else []
 
 
 def counting_root(mounted: dict[str, Path]) -> Path | None:
-    """Where the groups are by which perf can count: version 1's perf_event, or version 2, which always has it."""
+    """Return the root of the groups in which perf can count: version 1's perf_event, or version 2, which always has it."""
     return mounted.get("perf_event") or mounted.get("unified")
 
 
 def moved(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
-    """The group of the same name in another hierarchy; None if it is not there. Container engines make theirs in all."""
+    """Return the group of the same path in the hierarchy `root`; None if it is not there.
+
+    Container engines make their groups in all hierarchies.
+    """
     for other in mounted.values():
         if other in group.parents:
             same = root / group.relative_to(other)
@@ -241,7 +262,7 @@ def moved(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
 
 
 def members(groups: Iterable[Path]) -> set[int]:
-    """The numbers of the processes in groups and in those below them."""
+    """Return the PIDs of the processes in groups and in all groups below them."""
     found: set[int] = set()
     for group in _with_those_below(groups):
         with contextlib.suppress(OSError):
@@ -250,20 +271,20 @@ def members(groups: Iterable[Path]) -> set[int]:
 
 
 def frozen(groups: Iterable[Path], mounted: dict[str, Path]) -> list[Path]:
-    """Those of groups, and of the groups below them, that somebody has frozen, as `docker pause` does."""
+    """Return the frozen groups among these groups and all groups below them. `docker pause` freezes a group, for example."""
     root = _freezer(mounted)
     there = filter(None, (moved(group, mounted, root) for group in groups)) if root else ()
     return [group for group in _with_those_below(there) if _is_frozen(group)]
 
 
 def all_frozen(mounted: dict[str, Path]) -> list[Path]:
-    """Every group of this host that somebody has frozen."""
+    """Return every frozen group of this host."""
     root = _freezer(mounted)
     return [group for group in _with_those_below([root]) if _is_frozen(group)] if root else []
 
 
 def thaw(group: Path) -> None:
-    """Have the processes of a frozen group go on, where this user may."""
+    """Let the processes of a frozen group continue. Do nothing where this user may not."""
     for file, word in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
         if (path := group / file).exists():
             with contextlib.suppress(OSError):
@@ -271,7 +292,7 @@ def thaw(group: Path) -> None:
 
 
 def _freezer(mounted: dict[str, Path]) -> Path | None:
-    """Where the groups are that can be frozen."""
+    """Return the root of the groups that can be frozen; None without such groups."""
     return mounted.get("freezer", mounted.get("unified"))
 
 
@@ -289,18 +310,25 @@ def _with_those_below(groups: Iterable[Path]) -> Iterator[Path]:
         group = waiting.pop()
         yield group
         with contextlib.suppress(OSError):
-            # A folder has two links, and one more for each folder in it, where the file system counts them.
+            # Two links mean that a folder has no folders in it, and need not be listed. Other file systems do not count
+            # folders so.
             if group.stat().st_nlink != 2:
                 waiting += [Path(entry) for entry in os.scandir(group) if entry.is_dir(follow_symlinks=False)]
 
 
 def make(parent: str, children: list[str], mounted: dict[str, Path]) -> list[Path]:
-    """Groups with the cpu controller, all under one parent, as liu2020 (section 4.3) asks for. OSError if that is refused."""
+    """Make groups with the cpu controller under one parent, as in liu2020 (section 4.3), and return them.
+
+    Raise OSError if the kernel refuses.
+    """
     return _make("cpu", cpu_root(mounted), parent, children, mounted)
 
 
 def make_cpusets(parent: str, places: list[dict], mounted: dict[str, Path]) -> list[Path]:
-    """Groups c0, c1, .. with the cpuset controller, each confined to its place's `cpus` and `nodes`. OSError if refused."""
+    """Make groups c0, c1, ... with the cpuset controller, each confined to its place's `cpus` and `nodes`, and return them.
+
+    Raise OSError if the kernel refuses.
+    """
     root = _root_of("cpuset", mounted)
     groups = _make("cpuset", root, parent, [f"c{i}" for i in range(len(places))], mounted)
     for group, place in zip(groups, places, strict=True):
@@ -310,13 +338,16 @@ def make_cpusets(parent: str, places: list[dict], mounted: dict[str, Path]) -> l
 
 
 def may_make(controller: str, mounted: dict[str, Path]) -> bool:
-    """Whether this user may make groups with a controller."""
+    """Return whether this user may make groups with a controller."""
     root = _root_of(controller, mounted)
     return root is not None and os.access(root, os.W_OK)
 
 
 def _root_of(controller: str, mounted: dict[str, Path]) -> Path | None:
-    """Where a controller's groups are; version 2 is not asked where version 1 has the controllers."""
+    """Return the root of a controller's groups; None if it is not mounted.
+
+    Version 2 is not used where version 1 has the cpu controller.
+    """
     return mounted.get(controller) or (None if "cpu" in mounted else mounted.get("unified"))
 
 
@@ -329,7 +360,7 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
         if root == mounted.get("unified"):
             (folder.parent / "cgroup.subtree_control").write_text(f"+{controller}")
         elif controller == "cpuset":
-            # A new group of version 1 has no processors, and its children could have none.
+            # A new group of version 1 has no processors, so that its children could not have any either.
             for file in ("cpuset.cpus", "cpuset.mems"):
                 if not (folder / file).read_text().strip():
                     (folder / file).write_text((folder.parent / file).read_text())
@@ -342,24 +373,24 @@ def _make(controller: str, root: Path | None, parent: str, children: list[str], 
 
 
 def remove(parent: str, seconds: float = REMOVAL_SECONDS) -> None:
-    """Remove a group and those below it, waiting a while for processes that have just been killed to leave them. What this user
-    may not remove is left.
+    """Remove a group and those below it from every hierarchy. Wait up to `seconds` until killed processes have left them.
 
-    They are removed from every hierarchy, as container engines make the parents of their groups in all of them.
+    Groups that this user may not remove stay. Raise Unavailable if a process is still in the group. Every hierarchy is
+    searched, because container engines make the parents of their groups in all of them.
     """
     for root in hierarchies():
         _remove(root, parent, seconds)
 
 
 def remove_named(identity: str) -> None:
-    """Remove a container's groups from every hierarchy, as `remove` does: an engine may have them under any parent."""
+    """Remove a container's groups from every hierarchy, as `remove` does. An engine may have them under any parent."""
     for root in hierarchies():
         for group in list(named(identity, root)):
             _remove(root, str(group.relative_to(root)), REMOVAL_SECONDS)
 
 
 def hierarchies() -> list[Path]:
-    """Where every hierarchy of cgroups is mounted."""
+    """Return the mount points of all cgroup hierarchies."""
     rows = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
     return [Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")]
 

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterable
 
-# No kernel knows as many processors or memory nodes.
+# Upper limit: no kernel has as many processors or memory nodes.
 MOST = 2**16
 PART = re.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 def parse(text: str) -> list[int]:
-    """Processor numbers of a list such as '0-3,18'; an empty text is an empty list. Raises ValueError on other text."""
+    """Return the processor numbers of a list such as '0-3,18'; an empty text gives an empty list.
+
+    Raise ValueError on other text, and on a list of more than MOST numbers.
+    """
     numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
         if not (ends := PART.fullmatch(part.strip())):
@@ -21,7 +24,7 @@ def parse(text: str) -> list[int]:
 
 
 def format(numbers: Iterable[int]) -> str:
-    """The shortest list of these numbers, sorted: [0, 1, 2, 18] gives '0-2,18'."""
+    """Return the shortest list of these numbers, sorted: [0, 1, 2, 18] gives '0-2,18'."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:

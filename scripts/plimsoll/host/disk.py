@@ -1,4 +1,4 @@
-"""The block device under a folder, what was read from it and written to it, and what room is left on it."""
+"""Block device of a folder, bytes read from it and written to it, and free space on it."""
 
 import contextlib
 import os
@@ -7,38 +7,41 @@ from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
 
-# A run is ended that has taken more of a disk than the first of these and has left less than the second (bytes): who shares
-# the disk needs some of it, and what is written goes on until somebody looks again.
+# A run is stopped when it has taken more than TAKEN_BYTES of a disk and less than LEFT_BYTES are free. Other users of
+# the disk need some space, and a program goes on writing until the next look.
 TAKEN_BYTES, LEFT_BYTES = 2**28, 2**30
-# What has to be free before a run beside what it writes (bytes).
+# Free space that is needed before a run, in addition to what the run writes (bytes).
 SPARE_BYTES = 2 * LEFT_BYTES
-# What lies on the disk of an engine, in words.
+# Name for messages: what lies on the disk of an engine.
 CONTAINERS = "the containers"
 
 
 def device_of(storage: Path) -> str | None:
-    """Name of the block device that a folder is on; None if that is no block device."""
+    """Return the name of the block device that a folder is on; None if it is on no block device."""
     number = os.stat(storage).st_dev
     path = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     return path.resolve().name if path.exists() else None
 
 
 def refuse_less(folder: Path, needed: float) -> None:
-    """Outage if a folder has less room on its disk than what will be written there (bytes)."""
+    """Raise Outage if the disk of a folder has less than `needed` bytes free."""
     free = free_bytes(folder)
     if free < needed:
         raise Outage(f"{folder} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")
 
 
 def free_bytes(folder: Path) -> int:
-    """What this user may still write to the disk of a folder."""
+    """Return how many bytes this user may still write to the disk of a folder."""
     seen = os.statvfs(folder)
     return seen.f_bavail * seen.f_frsize
 
 
 class Room:
-    """The disks on which a run writes, which it may not fill: those of folders, by what lies there in words. A folder that
-    cannot be seen from here, or no longer, is left out. `refused` says whether a run was ended for them."""
+    """Disks on which a run writes, and which it must not fill.
+
+    `folders` maps a name for messages (what lies there) to a folder on the disk. A folder that cannot be seen from
+    here, or no longer, is left out. `refused` is true once a run was stopped because of these disks.
+    """
 
     def __init__(self, folders: Mapping[str, Path]):
         self.refused = False
@@ -46,31 +49,31 @@ class Room:
         self.begin()
 
     def watch(self, folders: Mapping[str, Path]) -> None:
-        """Watch the disks of these folders, too."""
+        """Watch the disks of these folders too. Losses of all disks count from now on."""
         self._folders |= folders
         self.begin()
 
     def moved(self, folders: Mapping[str, Path]) -> None:
-        """See the same disks by other folders, as those by which they were seen have gone."""
+        """Look at the watched disks through these folders, because the folders used before are gone."""
         self._folders |= folders
 
     def begin(self) -> None:
-        """From now on what the disks lose counts."""
+        """Count from now on what the disks lose."""
         self._before = self._free()
 
     def refuse_filling(self) -> None:
-        """Unavailable if some of the disks have lost much since the beginning, and have little left."""
+        """Raise Unavailable if a disk has lost more than TAKEN_BYTES since `begin` and has less than LEFT_BYTES free."""
         if filling := self._filling():
             self.refused = True
             raise Unavailable(f"it was ended before the disk of {filling} were free, was full")
 
     def refuse_filled(self) -> None:
-        """Outage if that is so when a run that was ended for it has been removed."""
+        """Raise Outage if the disk is still full after the run that filled it was removed."""
         if self.refused and (filling := self._filling()):
             raise Outage(f"something fills the disk of {filling} were free, and removing the run has not freed it", "free some")
 
     def _filling(self) -> str:
-        """In words, the disks that have lost much and have little left; nothing if there are none."""
+        """Return, in words, the disks that have lost much and have little left; an empty text if no disk has."""
         now = self._free()
         lost = {what: self._before[what] - left for what, left in now.items() if what in self._before and left < LEFT_BYTES}
         filling = [what for what in lost if lost[what] > TAKEN_BYTES]
@@ -89,7 +92,10 @@ class Room:
 
 
 def device_bytes(diskstats: str, device: str) -> dict[str, int]:
-    """Bytes read from and written to a device since boot, from /proc/diskstats (sectors of 512 bytes)."""
+    """Return the bytes read from and written to a device since boot; an empty dictionary if the device is not listed.
+
+    `diskstats` is the text of /proc/diskstats, which counts sectors of 512 bytes.
+    """
     for line in diskstats.splitlines():
         fields = line.split()
         if fields[2] == device:

@@ -1,4 +1,5 @@
-"""What hwloc says of a machine: packages, cores, caches and kinds of cores, in the order in which Open MPI numbers them."""
+"""Packages, cores, caches and kinds of cores of a machine, as hwloc reports them, in the order in which Open MPI
+numbers them."""
 
 import shutil
 import subprocess
@@ -16,17 +17,18 @@ ROOT = Path("/")
 PROGRAM = Path(sys.prefix) / "lib/hwloc/lstopo-no-graphics"
 OTHERS = ("lstopo-no-graphics", "lstopo")
 REMEDY = "Run `bash scripts/setup/python.sh` in the project's folder, or install hwloc (Debian's package hwloc-nox)."
-# With processors that a cgroup forbids, and without devices.
+# With processors that a cgroup forbids, and without I/O devices.
 WORDS = ("--of", "xml", "--no-io", "--disallowed")
 CACHE_TYPES = {"0": "Unified", "1": "Data", "2": "Instruction"}
-# Cores of one kind may differ as much in speed: a few cores of a processor often may run a little faster than the others.
+# Kinds of cores whose speeds have at least this ratio count as one kind: a few cores of a processor often may run a
+# little faster than the others.
 ALIKE = 0.9
 
 
 def program() -> str:
     """Return the path of hwloc's lstopo: the project's own, or the machine's.
 
-    Raises PlimsollError if the machine has no lstopo.
+    Raise PlimsollError if the machine has no lstopo.
     """
     found = str(PROGRAM) if PROGRAM.exists() else next(filter(None, map(shutil.which, OTHERS)), None)
     if not found:
@@ -35,12 +37,12 @@ def program() -> str:
 
 
 def read(root: Path = ROOT) -> Element:
-    """Return lstopo's XML of this machine, or of the one whose /sys and /proc are copied below `root`.
+    """Return lstopo's XML of this machine, or of the machine whose /sys and /proc are copied below `root`.
 
-    Raises PlimsollError if lstopo does not work.
+    Raise PlimsollError if lstopo does not work.
     """
     command = [program(), *WORDS]
-    # Nothing of the user's: hwloc has variables that replace the machine by another one.
+    # None of the user's variables: some of hwloc's replace the machine by another one.
     variables = {"LC_ALL": "C"}
     if root != ROOT:
         variables |= {"HWLOC_FSROOT": str(root), "HWLOC_COMPONENTS": "linux,stop", "HWLOC_THISSYSTEM": "0"}
@@ -63,7 +65,7 @@ def numbers(mask: str) -> list[int]:
 
 
 def machine(topology: Element) -> Element:
-    """Return the object that holds all others."""
+    """Return hwloc's object of the whole machine, which holds all others."""
     return topology.find("object")
 
 
@@ -78,19 +80,23 @@ def processors(found: Element) -> list[int]:
 
 
 def cores(topology: Element) -> list[list[int]]:
-    """Return the processors of each core in logical order. Without cores each processor is one, as for Open MPI."""
+    """Return the processors of each core in logical order.
+
+    If hwloc knows no cores, each processor counts as a core, as in Open MPI.
+    """
     return [processors(core) for core in objects(topology, "Core") or objects(topology, "PU")]
 
 
 def packages(topology: Element) -> list[list[int]]:
-    """Return the processors of each package in logical order. Those that hwloc shows outside of all packages are the last."""
+    """Return the processors of each package in logical order. Processors outside all packages come last, as one more
+    package."""
     named = [processors(package) for package in objects(topology, "Package")]
     others = set(processors(machine(topology))).difference(*named)
     return [*named, sorted(others)] if others else named
 
 
 def caches(topology: Element) -> list[Cache]:
-    """Return each cache once."""
+    """Return all caches of known size, each once."""
     kinds = [f"L{level}{letter}Cache" for level in range(1, 6) for letter in ("", "i")]
     return [
         {
@@ -105,7 +111,10 @@ def caches(topology: Element) -> list[Cache]:
 
 
 def core_kinds(topology: Element) -> list[CoreKind]:
-    """Return the kinds of cores, fastest first. hwloc's kinds whose speeds differ by less than a tenth are one kind."""
+    """Return the kinds of cores, fastest first.
+
+    hwloc's kinds of one type whose speeds differ by less than a tenth are merged.
+    """
     groups: list[list[Element]] = []
     for kind in reversed(topology.findall("cpukind")):
         if groups and _alike(groups[-1][0], kind):
@@ -124,7 +133,10 @@ def _facts(kind: Element) -> dict[str, str]:
 
 
 def _alike(fast: Element, slow: Element) -> bool:
-    """Whether two kinds are of one type and about as fast, by the kernel's capacities or by the highest frequencies."""
+    """Return whether two kinds of cores have one type and about the same speed.
+
+    Speeds are the kernel's capacities, or the highest frequencies.
+    """
     one, other = _facts(fast), _facts(slow)
     speed = next((name for name in ("LinuxCapacity", "FrequencyMaxMHz") if name in one and name in other), None)
     same_type = one.get("CoreType") == other.get("CoreType")
@@ -132,7 +144,7 @@ def _alike(fast: Element, slow: Element) -> bool:
 
 
 def _name(kind: Element) -> str:
-    """A kind in words, as far as the kernel tells."""
+    """Return a kind of cores in words (type, capacity, highest frequency), as far as the kernel tells them."""
     facts = _facts(kind)
     words = {"CoreType": "{}", "LinuxCapacity": "capacity {}", "FrequencyMaxMHz": "up to {} MHz"}
     return ", ".join(text.format(facts[name]) for name, text in words.items() if name in facts)

@@ -1,4 +1,4 @@
-"""What this machine is: discovered, never typed in. One dictionary, and the same as a table for people."""
+"""Facts about this machine, as a dictionary and as a table for people. All facts are discovered; none is typed in."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from plimsoll.interchange import Host, Topology
 
 
 def here() -> Topology:
-    """What a plan for this machine is made from: its topology, what this user may do, and what can be counted on it."""
+    """Return what a plan for this machine is made from: its topology, what this user may do, and what perf can count."""
     mounted = cgroup.mounts()
     cpusets = cgroup.may_make("cpuset", mounted)
     allowed = {"root": not os.geteuid(), "cpusets": cpusets, "limits": cpusets and cgroup.may_make("memory", mounted)}
@@ -23,10 +23,10 @@ def here() -> Topology:
 
 
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:
-    """Everything about the host that a reader of results may ask for.
+    """Return all facts about the host that a reader of results may need.
 
-    `tried` is what trying the environments gave (plimsoll.environments.isolation.try_all); each of the `designs` says what this
-    machine is to it.
+    `tried` has the results of trying the runtimes (plimsoll.environments.isolation.try_all). Each of the `designs` adds
+    facts that matter to it.
     """
     mounted = cgroup.mounts()
     machine = here()
@@ -67,7 +67,7 @@ def _virtualisation() -> str:
 
 
 def table(host: Host) -> str:
-    """The host as aligned text."""
+    """Return the facts about the host as a table in aligned text."""
     memory = f"{host['memory_bytes'] / 2**30:.1f} GiB"
     rows = [
         *_placed(host),
@@ -89,7 +89,10 @@ def table(host: Host) -> str:
 
 
 def _among_many() -> dict:
-    """What scripts/cluster/host.sh says of a host that is one of several: its name, and its job of Slurm."""
+    """Return the host's `name` and its job of `slurm`, as scripts/cluster/host.sh sets them for one of several hosts.
+
+    A key is left out where its variable is not set.
+    """
     name, node, job = (os.environ.get(f"PLIMSOLL_{key}") for key in ("HOST", "NODE", "JOB"))
     return {**({"name": name} if name else {}), **({"slurm": {"node": node or "unknown", "job": job}} if job else {})}
 
@@ -113,7 +116,10 @@ def _node(node: dict) -> str:
 
 
 def _kinds(host: Host) -> list[tuple[str, str]]:
-    """A row of a hybrid machine: each kind of its cores, and on which of them programs are placed."""
+    """Return a row for a hybrid machine: the kinds of its cores, and the kind that programs are placed on.
+
+    Return no row if all cores are alike.
+    """
     if not (kind := topology.measured_kind(host)):
         return []
     kinds = [f"{cpulist.format(each['cpus'])} ({each['name']})" for each in host["core_kinds"]]

@@ -1,7 +1,7 @@
-"""The lock that one workflow of a machine holds while it measures, whoever its user is, and the mark of each user who does.
+"""Lock of a machine, which one workflow of any user holds while it measures, and a marker of each user who measures.
 
-Nobody writes into the lock's file, so that everybody can hold that of whoever made it. A mark that is there while nobody holds
-the lock is that of a measurement that was killed.
+The lock's file is never written, so that each user can lock a file that another user made. A marker that is there while
+the lock is free belongs to a measurement that was killed.
 """
 
 import contextlib
@@ -18,21 +18,24 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import processes
 
 LOCK, MARK = "plimsoll.lock", "plimsoll.measuring"
-# A mark of a user after whom root has swept.
+# Renamed marker of a user: root has swept after that user's killed measurement.
 SWEPT = "plimsoll.swept"
-# Of a user who has swept since this machine started, and of one of whose measurements something could not be removed.
+# STARTED: this user has swept since the machine started. STAYED: a leftover of this user's measurements could not be removed.
 STARTED, STAYED = "plimsoll.started", "plimsoll.stayed"
-# What could not be removed is tried again after this (s).
+# Time until a removal that failed is tried again (s).
 AGAIN_SECONDS = 600.0
-# What holds a container of Podman.
+# Programs that hold a container of Podman.
 HOLDS = ("conmon",)
-# All users of a machine must come to the same one, so what this user may write does not matter.
+# All users of a machine must get the same folder. So the choice does not depend on what this user may write.
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 FOR_ALL = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
 
 
 def folder() -> Path:
-    """The first folder in which every user may make files, and none may remove another's. PlimsollError if there is none."""
+    """Return the first folder in which every user may make files, and no user may remove another's.
+
+    Raise PlimsollError if no folder is like that.
+    """
     for path in FOLDERS:
         with contextlib.suppress(OSError):
             if path.stat().st_mode & FOR_ALL == FOR_ALL:
@@ -43,16 +46,19 @@ def folder() -> Path:
 
 @contextlib.contextmanager
 def held(waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's lock, as of `exclusive`."""
+    """Hold the machine's lock during the context. `waiting` is as in `exclusive`."""
     with exclusive(folder() / LOCK, waiting):
         yield
 
 
 @contextlib.contextmanager
 def exclusive(path: Path, waiting: Callable[[str], None], access: int = os.O_RDONLY) -> Iterator[None]:
-    """Hold the lock of a file, which is made if it is not there. If another process has it, `waiting` is told which in words,
-    and it is waited for. `access` is how the file is opened: on file systems of other machines only who may write may lock.
-    PlimsollError if the file cannot be opened."""
+    """Hold the lock of a file during the context. The file is made if it is not there.
+
+    If another process has the lock, call `waiting` with a text that names it, and wait. `access` is how the file is
+    opened: on network file systems only a user who may write may lock. Raise PlimsollError if the file cannot be
+    opened.
+    """
     while True:
         descriptor = _opened(path, access)
         try:
@@ -61,7 +67,7 @@ def exclusive(path: Path, waiting: Callable[[str], None], access: int = os.O_RDO
             except BlockingIOError:
                 waiting(holder(descriptor))
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            # One that was removed meanwhile keeps nobody out.
+            # A file that was removed during the wait no longer keeps others out.
             if _is_at(path, descriptor):
                 yield
                 return
@@ -70,7 +76,10 @@ def exclusive(path: Path, waiting: Callable[[str], None], access: int = os.O_RDO
 
 
 def _opened(path: Path, access: int = os.O_RDONLY) -> int:
-    """A descriptor of a lock's file, for which reading suffices here; it is made if it is not there."""
+    """Return a descriptor of a lock's file, which is made if it is not there.
+
+    Opening it for reading is enough on this machine. Raise PlimsollError if it cannot be opened, or is no regular file.
+    """
     while True:
         try:
             descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -87,7 +96,10 @@ def _opened(path: Path, access: int = os.O_RDONLY) -> int:
 
 
 def _made(path: Path, access: int) -> int:
-    """A descriptor of the lock's new file; FileExistsError if it is there by now, PlimsollError if none can be made."""
+    """Return a descriptor of the lock's new file.
+
+    Raise FileExistsError if the file is there by now, and PlimsollError if it cannot be made.
+    """
     try:
         descriptor = os.open(path, access | os.O_CREAT | os.O_EXCL, 0o644)
     except FileExistsError:
@@ -96,7 +108,7 @@ def _made(path: Path, access: int) -> int:
         raise PlimsollError(
             f"{path} cannot be made ({problem.strerror}): make room there, or let users write there."
         ) from problem
-    # Whatever this user's umask is.
+    # The mode must not depend on this user's umask.
     os.fchmod(descriptor, 0o644)
     return descriptor
 
@@ -109,7 +121,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def holder(descriptor: int) -> str:
-    """Who holds the lock of an open file, in words, as far as the kernel tells."""
+    """Return the user and process that hold the lock of an open file, in words, as far as the kernel tells."""
     of_file = os.fstat(descriptor)
     wanted = f"{os.major(of_file.st_dev):02x}:{os.minor(of_file.st_dev):02x}:{of_file.st_ino}"
     for line in Path("/proc/locks").read_text().splitlines():
@@ -120,7 +132,7 @@ def holder(descriptor: int) -> str:
 
 
 def free() -> bool:
-    """Whether nobody holds the lock."""
+    """Return whether no process holds the machine's lock. Return False if its file cannot be opened."""
     try:
         descriptor = _opened(folder() / LOCK)
     except PlimsollError:
@@ -135,22 +147,28 @@ def free() -> bool:
 
 
 def mark() -> None:
-    """Say that this user measures. PlimsollError if somebody else has put something in the mark's place."""
+    """Put the marker of this user's measurement in place.
+
+    Raise PlimsollError if another user has put something in its place.
+    """
     _put(_own(MARK))
 
 
 def unmark() -> None:
-    """Say that this user's measurement has ended."""
+    """Remove the marker of this user's measurement, which has ended."""
     _own(MARK).unlink(missing_ok=True)
 
 
 def _own(name: str) -> Path:
-    """This user's file of that name."""
+    """Return the path of this user's file with a name such as MARK."""
     return folder() / f"{name}.{os.geteuid()}"
 
 
 def _put(path: Path) -> None:
-    """Make a file of this user's, or have it now as its time. PlimsollError if somebody else has put something in its place."""
+    """Make a file of this user's, or set its time to now.
+
+    Raise PlimsollError if another user has put something in its place.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     except OSError as problem:
@@ -166,7 +184,7 @@ def _put(path: Path) -> None:
 
 
 def marks(name: str = MARK) -> dict[int, Path]:
-    """Every user's mark that is there, by the user's number. What somebody else has called like a user's mark is none."""
+    """Return the markers of all users, by user ID. Ignore a marker that its user does not own."""
     found = {}
     for path in sorted(folder().glob(f"{name}.*")):
         number = path.name.rpartition(".")[2]
@@ -178,8 +196,15 @@ def marks(name: str = MARK) -> dict[int, Path]:
 
 
 def due() -> bool:
-    """Whether this user has to sweep before measuring. Something is marked. Or nothing was swept since this machine started: it
-    may have been switched off under a measurement, whose mark went with it. Or something could not be removed a while ago."""
+    """Return whether this user must sweep before measuring.
+
+    There are three reasons:
+
+    - A marker of a killed measurement is there (`to_sweep`).
+    - This user has not swept since the machine started. It may have been switched off during a measurement, and the
+      marker is lost.
+    - Something could not be removed more than AGAIN_SECONDS ago.
+    """
     me = os.geteuid()
     stayed = marks(STAYED).get(me)
     again = stayed is not None and abs(time.time() - stayed.stat().st_mtime) > AGAIN_SECONDS
@@ -187,7 +212,7 @@ def due() -> bool:
 
 
 def note_sweep(whole: bool) -> None:
-    """Say that this user has swept, and whether all could be removed. PlimsollError as of `mark`."""
+    """Note that this user has swept. `whole` says whether everything could be removed. Raise PlimsollError as `mark` does."""
     _put(_own(STARTED))
     if whole:
         _own(STAYED).unlink(missing_ok=True)
@@ -196,16 +221,21 @@ def note_sweep(whole: bool) -> None:
 
 
 def to_sweep() -> list[Path]:
-    """Marks of killed measurements whose leavings this user may remove: root everybody's, and all users their own, also where
-    root has removed what root can."""
+    """Return the markers of killed measurements whose leftovers this user may remove.
+
+    Root may remove the leftovers of all users. Other users may remove their own, also after root has removed what root
+    can.
+    """
     me = os.geteuid()
     again = marks(SWEPT).get(me)
     return [path for number, path in marks().items() if me in (0, number)] + ([again] if again else [])
 
 
 def swept(left: list[Path]) -> None:
-    """Take back marks whose leavings were removed. Those of other users are kept by another name: some of what they left only
-    they can remove."""
+    """Remove markers of measurements whose leftovers were removed.
+
+    Markers of other users are renamed instead, because some leftovers only their own user can remove.
+    """
     for path in left:
         number = path.name.rpartition(".")[2]
         with contextlib.suppress(OSError):
@@ -216,8 +246,11 @@ def swept(left: list[Path]) -> None:
 
 
 def forget() -> list[str]:
-    """Remove the files of the lock, which must be held: this user's, and for root everybody's; what they were. Who waits for
-    the lock sees that it is gone, and makes it anew."""
+    """Remove the files of the lock, and return their paths. The lock must be held.
+
+    Root removes the files of all users, other users their own. A process that waits for the lock sees that its file is
+    gone, and makes a new one.
+    """
     removed, me = [], os.geteuid()
     for path in (*(path for name in (STARTED, STAYED, SWEPT) for path in marks(name).values()), folder() / LOCK):
         if me in (0, path.lstat().st_uid):
@@ -227,14 +260,18 @@ def forget() -> list[str]:
 
 
 def of_others() -> list[str]:
-    """Names of the other users whose killed measurement nobody has swept after, or whose containers without root are still
-    there: only they can remove these."""
+    """Return the names of other users who left something that only they can remove.
+
+    These are users after whose killed measurement no sweep was made, and users whose rootless containers are still
+    there.
+    """
     left = {number: path for number, path in marks(SWEPT).items() if processes.named(HOLDS, number)} | marks()
     return [user_of(path) for number, path in left.items() if number != os.geteuid()]
 
 
 def user_of(path: Path) -> str:
-    """The name of the user whose a file, or the folder of a process, is."""
+    """Return the name of the user who owns a file, or a process by its folder in /proc; a description if the name is
+    not known."""
     try:
         number = path.lstat().st_uid
     except OSError:

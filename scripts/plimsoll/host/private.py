@@ -1,4 +1,4 @@
-"""Folders in places where everybody may make files: what is taken for this user's has to be this user's alone."""
+"""Folders in places where every user may make files. A folder that is used must be this user's alone."""
 
 import contextlib
 import fcntl
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
 
-# Folders in which figures are drawn.
+# Prefix of folders in which figures are drawn.
 FIGURE = "plimsoll-figure-"
 
 
 def is_own(folder: Path) -> bool:
-    """Whether a folder is there, no link, this user's, and closed to all others."""
+    """Return whether a folder is there, is no link, is this user's, and is closed to all others."""
     try:
         found = folder.lstat()
     except OSError:
@@ -26,8 +26,11 @@ def is_own(folder: Path) -> bool:
 
 
 def make(folder: Path) -> Path:
-    """The folder, made if it is not there. Unavailable if somebody else has made it, or left it open; Outage if what it is to
-    be in is not there."""
+    """Return a folder of this user's alone, which is made if it is not there.
+
+    Raise Unavailable if another user has made it, or if it is open to others. Raise Outage if the folder above it is
+    not there.
+    """
     refuse_missing(folder.parent)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -37,22 +40,25 @@ def make(folder: Path) -> Path:
 
 
 def refuse_missing(place: Path) -> None:
-    """Outage if a place for temporary files is not there."""
+    """Raise Outage if a place for temporary files is not there."""
     if not place.is_dir():
         raise Outage(f"{place} is not there", "make it, with the mode 1777")
 
 
 @contextlib.contextmanager
 def temporary(prefix: str) -> Iterator[Path]:
-    """A new folder of this user's alone in the place for temporary files, which goes with the context. Those of the same prefix
-    go too that were left when a process was killed: whose process is there, holds a lock on its folder."""
+    """Yield a new folder of this user's alone in the place for temporary files, and remove it at the end.
+
+    Folders with the same prefix that killed processes left are removed first. A process that is still there holds a
+    lock on its folder.
+    """
     place = Path(tempfile.gettempdir())
     for left in place.glob(f"{prefix}*"):
         remove_left(left)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix))
         held = locked(folder)
-        # Another process may have taken it for one that was left, before there was the lock.
+        # Another process may have removed it as a leftover before it was locked.
         if held is not None and folder.exists():
             break
     try:
@@ -63,8 +69,10 @@ def temporary(prefix: str) -> Iterator[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder and all in it, as far as that can be. Programs may have nested folders in it so deeply that Python cannot
-    follow."""
+    """Remove a folder and all in it, as far as possible.
+
+    Programs may have nested folders so deeply that Python cannot follow. Then `rm` removes them.
+    """
     with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
@@ -72,7 +80,7 @@ def remove(folder: Path) -> None:
 
 
 def remove_left(folder: Path) -> bool:
-    """Whether a folder was this user's and nobody held a lock on it: it is removed then."""
+    """Remove a folder if it is this user's and no process holds a lock on it. Return whether that was so."""
     if not is_own(folder) or (held := locked(folder)) is None:
         return False
     shutil.rmtree(folder, ignore_errors=True)
@@ -81,7 +89,7 @@ def remove_left(folder: Path) -> bool:
 
 
 def locked(folder: Path) -> int | None:
-    """A descriptor of a folder that holds a lock on it; None if another process has one, or if it is gone."""
+    """Return a descriptor that holds a lock on a folder; None if another process has the lock, or if the folder is gone."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:

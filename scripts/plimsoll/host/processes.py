@@ -1,4 +1,4 @@
-"""Processes of this host by what the kernel says of them."""
+"""Processes of this host, as the kernel shows them in /proc."""
 
 import contextlib
 import os
@@ -9,27 +9,29 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-# In the masks of signals that wait for a thread.
+# Bit of SIGKILL in a mask of the signals that wait for a thread.
 KILLED = 1 << (signal.SIGKILL - 1)
 TICKS = os.sysconf("SC_CLK_TCK")
-# A loader that is asked for a program with libraries of its own: what it is called, and its option before the program.
+# A dynamic loader may be started in place of a program, to load it with other libraries. Beginning of the loader's
+# name, and its option before the libraries' path and the program.
 LOADER, LIBRARIES = "ld-linux", "--library-path"
-# The numbers of a process in the namespaces around it, of which the last is in its own.
+# PIDs of a process in the namespaces around it. The last is in its own namespace.
 FIRST = re.compile(r"^NSpid:.*\t1$", re.MULTILINE)
 
 
 def named(names: Collection[str], user: int | None = None) -> list[int]:
-    """Numbers of the processes with one of these names, of all users or of one."""
+    """Return the PIDs of processes with one of these names, of all users or of one."""
     return [number for number, name in _names(user) if name in names]
 
 
 def beginning(name: str, user: int) -> list[int]:
-    """Numbers of a user's processes whose name begins so: some programs start themselves anew under a longer one."""
+    """Return the PIDs of a user's processes whose name begins with `name`: some programs start themselves again under a
+    longer one."""
     return [number for number, full in _names(user) if full.startswith(name)]
 
 
 def words(process: int) -> list[str]:
-    """The command line of a process; nothing if it has ended."""
+    """Return the command line of a process as words; an empty list if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")[:-1]
     except OSError:
@@ -44,7 +46,10 @@ def _names(user: int | None) -> Iterator[tuple[int, str]]:
 
 
 def name(process: int) -> str:
-    """What a process is called, as far as the kernel tells. One that its loader was asked for is called as the loader there."""
+    """Return the name of a process, as far as the kernel tells.
+
+    For a program that a dynamic loader has loaded it is the name that the loader was given.
+    """
     try:
         told = Path(f"/proc/{process}/comm").read_text(errors="replace").strip()
     except OSError:
@@ -53,18 +58,18 @@ def name(process: int) -> str:
 
 
 def _loaded(words: list[str]) -> str:
-    """What a loader with these words has loaded; nothing if it does not say."""
+    """Return the name of the program that a loader with these words has loaded; an empty text if the words do not say."""
     after = words.index(LIBRARIES) + 2 if LIBRARIES in words else len(words)
     return Path(words[after]).name if after < len(words) else ""
 
 
 def now() -> int:
-    """This moment as the kernel notes it of a process that starts: in ticks since boot."""
+    """Return the present moment in the unit in which the kernel notes starts of processes: clock ticks since boot."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
 
 
 def started_since(moment: int) -> list[int]:
-    """Numbers of the processes that were started at a moment (`now`) or later, and have not ended."""
+    """Return the PIDs of processes that were started at a moment (`now`) or later, and have not ended."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -75,8 +80,12 @@ def started_since(moment: int) -> list[int]:
 
 
 def root(groups: Iterable[Path]) -> Path | None:
-    """The root folder of a process in one of these cgroups, as root of this host sees it; None if there is none, or for anybody
-    else: file systems that users mount may be programs, and need not answer."""
+    """Return the root folder of a process in one of these cgroups, as this host's root user sees it; None if they hold
+    no process.
+
+    Return None also if this process is not root: a file system that a user mounts may be a program, and need not
+    answer.
+    """
     for group in groups if os.geteuid() == 0 else ():
         with contextlib.suppress(OSError):
             for number in (group / "cgroup.procs").read_text().split():
@@ -85,7 +94,7 @@ def root(groups: Iterable[Path]) -> Path | None:
 
 
 def stopped(members: Iterable[int]) -> list[int]:
-    """Those of these processes that somebody has stopped (SIGSTOP), or holds with a debugger."""
+    """Return the PIDs of these processes that are stopped (SIGSTOP) or held by a debugger."""
     found = []
     for number in members:
         with contextlib.suppress(OSError):
@@ -95,8 +104,8 @@ def stopped(members: Iterable[int]) -> list[int]:
 
 
 def descendants(process: int) -> set[int]:
-    """The numbers of what a process has started, and of what that has, as far as it has not ended; none where the kernel does
-    not list them."""
+    """Return the PIDs of all processes below a process that have not ended; an empty set where the kernel does not list
+    children."""
     found: set[int] = set()
     waiting = [process]
     while waiting:
@@ -107,7 +116,7 @@ def descendants(process: int) -> set[int]:
 
 
 def _children(process: int) -> Iterator[int]:
-    """What a process's threads have started; nothing if it has ended."""
+    """Yield the PIDs that a process's threads have started; nothing if it has ended."""
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
             with contextlib.suppress(OSError):
@@ -115,8 +124,11 @@ def _children(process: int) -> Iterator[int]:
 
 
 def of_containers(members: Collection[int]) -> set[int]:
-    """Of these processes those for which containers were started: what the first process of a namespace has started first, in
-    its own session. What it has adopted was started from outside, in another one."""
+    """Return the PIDs of these processes for which containers were started.
+
+    Such a process is the first one that the first process of a namespace has started, in its own session. A process
+    that it has adopted was started from outside, in another session.
+    """
     seen = {}
     for number in members:
         with contextlib.suppress(OSError):
@@ -129,7 +141,7 @@ def of_containers(members: Collection[int]) -> set[int]:
 
 
 def _is_first(process: int) -> bool:
-    """Whether a process is the first one of a namespace of processes."""
+    """Return whether a process is the first one of a PID namespace."""
     try:
         return bool(FIRST.search(Path(f"/proc/{process}/status").read_text(errors="replace")))
     except OSError:
@@ -137,8 +149,10 @@ def _is_first(process: int) -> bool:
 
 
 def undying() -> set[int]:
-    """Numbers of the processes that were started after this one, were killed, and do not end: one of their threads is in the
-    kernel and is not to be woken."""
+    """Return the PIDs of processes that were started after this one, were killed, and do not end.
+
+    One of their threads is in the kernel and cannot be woken.
+    """
     begun, found = _seen(Path("/proc/self/stat")).started, set()
     for status in Path("/proc").glob("[0-9]*/task/[0-9]*/status"):
         with contextlib.suppress(OSError):
@@ -150,8 +164,8 @@ def undying() -> set[int]:
 
 
 class _Seen(NamedTuple):
-    """What the kernel says of a process or a thread: the letter for what it does, the numbers of its parent and its session,
-    and when it was started, in ticks since boot."""
+    """Facts about a process or thread: letter of its `state`, PID of its `parent`, its `session`, and when it `started`
+    (ticks since boot)."""
 
     state: str
     parent: int
@@ -165,15 +179,17 @@ def _seen(stat: Path | str) -> _Seen:
 
 
 def stat_of(stat: Path | str) -> tuple[str, list[bytes]]:
-    """What a process's or a thread's file `stat` says: its name, which may hold anything, and the fields that follow, from its
-    state on. OSError if it has ended."""
+    """Return the name of a process or thread and the fields that follow it, from the state on, from its file `stat`.
+
+    The name may hold any character. Raise OSError if the process has ended.
+    """
     with open(stat, "rb") as file:
         head, _, tail = file.read().rpartition(b")")
     return head.partition(b"(")[2].decode(errors="replace"), tail.split()
 
 
 def place_in_kernel(process: int) -> str:
-    """Where in the kernel a process waits, by the names of its functions, as far as this user is told."""
+    """Return the names of the kernel's functions in which a process waits, as far as this user may see them."""
     places = set()
     for thread in Path(f"/proc/{process}/task").glob("[0-9]*"):
         with contextlib.suppress(OSError):

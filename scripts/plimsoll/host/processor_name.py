@@ -1,4 +1,4 @@
-"""The name of the processor, as lscpu gives it on every architecture."""
+"""Name of the processor, as lscpu gives it on every architecture."""
 
 import json
 import os
@@ -8,15 +8,15 @@ from pathlib import Path
 
 ROOT = Path("/")
 UNKNOWN = "unknown"
-# What lscpu prints for a model that it does not know.
+# lscpu prints this for a model that it does not know.
 NO_NAME = "-"
 
 
 def find(root: Path = ROOT) -> str:
-    """Return the name of the processor, or of each of its models; `root` holds copies of another machine's /sys and /proc.
+    """Return the name of the processor, or of each of its models. `root` holds copies of another machine's /sys and /proc.
 
-    Where lscpu knows no model the name is the vendor's. Where lscpu is missing or fails the name is the one in /proc/cpuinfo,
-    which has none on Arm: `unknown`.
+    If lscpu knows no model, the name is the vendor's. If lscpu is missing or fails, the name is the one in
+    /proc/cpuinfo. That file has no name on Arm: the result is then `unknown`.
     """
     fields = _told(root)
     for wanted in ("Model name", "Vendor ID"):
@@ -26,7 +26,7 @@ def find(root: Path = ROOT) -> str:
 
 
 def _told(root: Path) -> list[tuple[str, str]]:
-    """Fields with their values, of lscpu or else of the first processor in /proc/cpuinfo."""
+    """Return (field, value) pairs from lscpu, or the model names in /proc/cpuinfo if lscpu is missing or fails."""
     where = [] if root == ROOT else ["--sysroot", str(root)]
     try:
         done = subprocess.run(["lscpu", "--json", *where], env={**os.environ, "LC_ALL": "C"}, capture_output=True)
@@ -38,7 +38,7 @@ def _told(root: Path) -> list[tuple[str, str]]:
 
 
 def _fields(rows: list[dict]) -> Iterator[tuple[str, str]]:
-    """Each field with its value; newer versions of lscpu hold fields within fields."""
+    """Yield (field, value) pairs. Newer versions of lscpu hold fields within fields."""
     for row in rows:
         yield row["field"], row["data"]
         yield from _fields(row.get("children", []))

@@ -1,5 +1,7 @@
-"""Files in a run's folder, into which what is measured writes too, and in some containers as root: what it has put there is
-never followed, waited for, or kept in the place of a file of ours."""
+"""Files in a run's folder, into which measured programs write too, in some containers as root.
+
+What a program has put there is never followed, waited for, or kept in the place of a file of ours.
+"""
 
 import contextlib
 import os
@@ -10,14 +12,14 @@ from typing import BinaryIO
 
 from plimsoll.errors import Unavailable
 
-# What the kernel says of a name that something else has, or of a folder that has gone, or that nobody may enter any more.
+# Errors if a program has taken a name, or if a folder is gone or may no longer be entered.
 TAKEN = (FileExistsError, IsADirectoryError, NotADirectoryError, FileNotFoundError, PermissionError)
-# A folder that is nested deeper is left out (bytes): the kernel takes no longer path.
+# Folders with a path longer than this (characters) are left out: the kernel takes no longer path.
 LONGEST = 4000
 
 
 def new_folder(folder: Path) -> Path:
-    """A new folder. Unavailable if something has its name."""
+    """Make a new folder, and return its path. Raise Unavailable if its name is taken."""
     try:
         folder.mkdir()
     except TAKEN:
@@ -26,8 +28,10 @@ def new_folder(folder: Path) -> Path:
 
 
 def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
-    """A new file, open to be written; a file or link of its name goes. Unavailable if a folder has its name, or if its folder
-    is a link or has gone."""
+    """Return a new file, open for writing, in place of any file or link of its name.
+
+    Raise Unavailable if a folder has its name, or if the folder that it is in is a link or is gone.
+    """
     try:
         with _folder_of(path) as within:
             with contextlib.suppress(FileNotFoundError):
@@ -36,25 +40,28 @@ def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
     except TAKEN:
         raise _taken(path) from None
     file = os.fdopen(descriptor, "wb")
-    # The caller's mask takes no bits of it away.
+    # The umask of this process must not take bits away.
     os.fchmod(descriptor, mode)
     return file
 
 
 def write(path: Path, content: str | bytes, mode: int = 0o644) -> Path:
-    """Write a new file, and return its path. Errors as of `new_file`."""
+    """Write a new file, and return its path. Raise Unavailable as `new_file` does."""
     with new_file(path, mode) as file:
         file.write(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def reading(path: Path) -> BinaryIO:
-    """A file, open to be read. OSError if it is none, or a link, or in a folder that is a link."""
+    """Return a file, open for reading.
+
+    Raise OSError if it is not a regular file, is a link, or is in a folder that is a link.
+    """
     return os.fdopen(_opened(path, os.O_RDONLY), "rb")
 
 
 def text(path: Path, most: int) -> str:
-    """What is in the first `most` bytes of a file; nothing if it cannot be read (`reading`)."""
+    """Return the first `most` bytes of a file as text; an empty text if it cannot be read (`reading`)."""
     try:
         with reading(path) as file:
             return file.read(most).decode(errors="replace")
@@ -63,9 +70,9 @@ def text(path: Path, most: int) -> str:
 
 
 def cut(path: Path, most: int, left: int) -> bool:
-    """Whether a file is longer than `most` bytes; it is cut to those that are to be `left`, where this user may."""
+    """Cut a file that is longer than `most` bytes to `left` bytes. Return whether it was longer and could be cut."""
     try:
-        # Nothing is opened while all is well: some file systems then write what is to be written.
+        # A file of usual length is not opened: opening makes some file systems write what is still to be written.
         seen = path.lstat()
         if not stat.S_ISREG(seen.st_mode) or seen.st_size <= most:
             return False
@@ -75,13 +82,15 @@ def cut(path: Path, most: int, left: int) -> bool:
         finally:
             os.close(descriptor)
     except OSError:
-        return False  # it has gone, is another user's, or no file
+        return False  # it is gone, is another user's, or is no file
     return True
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The files in a folder, and in its folders, as far as they can be seen; nothing of a folder that is a link. Folders may be
-    nested as deeply as whoever made them liked."""
+    """Yield the regular files in a folder and in its folders, as far as they can be seen; nothing if the folder is a link.
+
+    A stack replaces recursion, because programs may nest folders at any depth.
+    """
     folders = [] if folder.is_symlink() else [str(folder)]
     while folders:
         files = []
@@ -96,7 +105,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _folder_of(path: Path) -> Iterator[int]:
-    """A descriptor of the folder of a file. OSError if that is a link."""
+    """Yield a descriptor of the folder of a file. Raise OSError if that folder is a link."""
     descriptor = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield descriptor
@@ -105,9 +114,9 @@ def _folder_of(path: Path) -> Iterator[int]:
 
 
 def _opened(path: Path, how: int) -> int:
-    """A descriptor of a file. OSError as of `reading`."""
+    """Return a descriptor of a file. Raise OSError as `reading` does."""
     with _folder_of(path) as within:
-        # Devices do something when they are opened, so it is only looked at first.
+        # Opening a device may do something, so the file's kind is checked first, without opening it (O_PATH).
         seen = os.open(path.name, os.O_PATH | os.O_NOFOLLOW, dir_fd=within)
     try:
         if not stat.S_ISREG(os.fstat(seen).st_mode):

@@ -1,19 +1,19 @@
-"""What problem sizes on a host follow from, and whether its memory has room for them."""
+"""Facts about a host that decide problem sizes, and whether its memory has room for a problem."""
 
 from plimsoll.host import topology
 from plimsoll.interchange import Sizes, Topology
 
-# No more of the host's memory than this for what runs.
+# Largest share of the host's memory for what runs.
 MEMORY_SHARE = 0.7
 
 
 def of(host: Topology) -> Sizes:
-    """Return what sizes follow from: what was noted with the host, or the host as it is."""
+    """Return the facts that decide problem sizes: the noted ones if the host has them, otherwise the host's present ones."""
     return host.get("sizes") or seen(host)
 
 
 def seen(host: Topology) -> Sizes:
-    """Return what sizes follow from on the host as it is."""
+    """Return the facts that decide problem sizes on the host as it is."""
     return {
         "host": topology.identity(host),
         "node_bytes": min(node["memory_bytes"] or host["memory_bytes"] for node in topology.memory_nodes(host)),
@@ -25,9 +25,9 @@ def seen(host: Topology) -> Sizes:
 
 
 def too_large(what: str, needed: int, host: Topology) -> str | None:
-    """Return why the host's memory cannot hold `what` runs, which needs so many bytes; None if it can.
+    """Return why the host's memory cannot hold `what` runs, which needs `needed` bytes; None if it can.
 
-    The reason does not say how much memory there is: a plan must not change whenever that does.
+    The reason does not say how much memory there is, because a plan must not change whenever the memory does.
     """
     if needed <= MEMORY_SHARE * host["memory_bytes"]:
         return None

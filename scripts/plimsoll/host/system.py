@@ -1,4 +1,4 @@
-"""What of this host may change between two days and move every number: kernel, processor, firmware and their settings."""
+"""Facts about this host that may change between two days and move every number: kernel, processor, firmware and settings."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,10 @@ NOT_READABLE = "not readable"
 
 
 def facts(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, str]:
-    """The facts by name, in words for people. One that cannot be read here says so; it is then the same every day."""
+    """Return the facts by name, in words.
+
+    A fact that cannot be read has the value `not readable`, which is the same every day.
+    """
     information = read(proc / "cpuinfo")
     vulnerabilities = sorted((sysfs / "devices/system/cpu").glob("vulnerabilities/*"))
     return {
@@ -24,7 +27,7 @@ def facts(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, s
 
 
 def settings(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str, str]:
-    """Those of the facts that somebody may change while the host is up."""
+    """Return the facts that a user may change while the host is up, by name, in words."""
     cpu = sysfs / "devices/system/cpu"
     return {
         "processors online": read(cpu / "online", NOT_READABLE),
@@ -42,13 +45,15 @@ def settings(sysfs: Path = Path("/sys"), proc: Path = Path("/proc")) -> dict[str
 
 
 def governors(cpu: Path) -> str:
-    """The governors of all processors, each named once, from the folder of the processors in sysfs; or that there is none to
-    be read."""
+    """Return the frequency governors of all processors, each named once; `not readable` if none can be read.
+
+    `cpu` is the folder of the processors in sysfs.
+    """
     return ", ".join(sorted({read(file, NOT_READABLE) for file in cpu.glob("cpu*/cpufreq/scaling_governor")})) or NOT_READABLE
 
 
 def turbo(cpu: Path) -> str:
-    """`on`, `off`, or that it cannot be read, from the folder of the processors in sysfs."""
+    """Return `on`, `off` or `not readable`. `cpu` is the folder of the processors in sysfs."""
     no_turbo = read(cpu / "intel_pstate/no_turbo")
     boost = read(cpu / "cpufreq/boost")
     if no_turbo:
@@ -59,7 +64,7 @@ def turbo(cpu: Path) -> str:
 
 
 def boot() -> str:
-    """Identifies the time since the host was started."""
+    """Return an identifier of the time since the host was started."""
     return read(Path("/proc/sys/kernel/random/boot_id"))
 
 

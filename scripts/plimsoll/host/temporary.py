@@ -1,4 +1,4 @@
-"""Temporary folders of workflows: Snakemake removes each at its workflow's end, but not if that is killed."""
+"""Temporary folders of workflows. Snakemake removes each when its workflow ends, but not if the workflow is killed."""
 
 import contextlib
 import tempfile
@@ -6,21 +6,24 @@ from pathlib import Path
 
 from plimsoll.host import private
 
-# Of each workflow in this folder a file that is called as its temporary folder is.
+# Notes of the workflows in this folder: an empty file each, with the name of the workflow's temporary folder.
 NOTES = Path(".snakemake/plimsoll-temporary")
 
 
 def note(folder: Path) -> None:
-    """Note the temporary folder of this workflow, which may not be able to write here: who asks for that says so."""
+    """Note the temporary folder of this workflow.
+
+    Errors are ignored: if this workflow cannot write here, the step that needs to write reports it.
+    """
     with contextlib.suppress(OSError):
-        # Held until this process ends: what is noted and not locked is of a workflow that was killed.
+        # The lock is held until this process ends. A noted folder without a lock belongs to a workflow that was killed.
         private.locked(folder)
         NOTES.mkdir(parents=True, exist_ok=True)
         (NOTES / folder.name).touch()
 
 
 def remove_of_killed() -> list[str]:
-    """Remove the temporary folders of workflows in this folder that are not there any more; their paths."""
+    """Remove the temporary folders of killed workflows of this folder, and return their paths."""
     removed = []
     for noted in NOTES.glob("snakemake*"):
         left = Path(tempfile.gettempdir(), noted.name)

@@ -1,4 +1,4 @@
-"""Threads, also where this host starts no more of them."""
+"""Threads, also on a host that starts no more of them."""
 
 import contextlib
 import errno
@@ -7,19 +7,25 @@ from collections.abc import Callable, Iterator
 
 
 def started(work: Callable[[], None], *, daemon: bool = False) -> threading.Thread:
-    """A thread that does the work; with `daemon` its process does not wait for it. OSError if this host starts no more."""
+    """Start a thread that does the work, and return it. With `daemon` its process does not wait for it.
+
+    Raise OSError if this host starts no more threads.
+    """
     thread = threading.Thread(target=work, daemon=daemon)
     try:
         thread.start()
     except RuntimeError as problem:
-        # Python has no other word for it, and does not tell what the kernel said.
+        # Python raises RuntimeError alone, and does not pass on the kernel's error.
         raise OSError(errno.EAGAIN, "no thread can be started") from problem
     return thread
 
 
 @contextlib.contextmanager
 def beside(work: Callable[[], None]) -> Iterator[None]:
-    """Have work done beside what is done in the context, or after it if this host starts no more threads."""
+    """Do the work in a thread during the context, and wait for it at the end.
+
+    If this host starts no more threads, do it after the context.
+    """
     try:
         finish = started(work).join
     except OSError:

@@ -1,28 +1,30 @@
-"""The host's processors, memory nodes and caches, and what follows from them."""
+"""Processors, memory nodes and caches of the host, and what follows from them."""
 
 from pathlib import Path
 
 from plimsoll.host import cpulist
 from plimsoll.interchange import CoreKind, MemoryNode, Processor, Topology
 
-# Where Open vSwitch can switch packets.
+# Places where Open vSwitch can switch packets.
 KERNEL, USER_SPACE = "kernel", "user space"
 
 
 def open_vswitch(sysfs: Path = Path("/sys")) -> str:
-    """Where packets are switched for Open vSwitch: in the kernel if it has it loaded."""
+    """Return where Open vSwitch switches packets: KERNEL if its kernel module is loaded, otherwise USER_SPACE."""
     return KERNEL if (sysfs / "module/openvswitch").is_dir() else USER_SPACE
 
 
 def hypervisor(cpuinfo: str) -> bool:
-    """Whether this host is a virtual machine, as its processor says."""
+    """Return whether this host is a virtual machine, as its processor says in /proc/cpuinfo."""
     flags = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
     return "hypervisor" in flags.split()
 
 
 def read(path: Path, default: str = "") -> str:
-    """Text of a file without surrounding blanks and NUL bytes, with which some kernels end a list; the default if it cannot be
-    read."""
+    """Return the text of a file without surrounding blanks and NUL bytes; the default if it cannot be read.
+
+    Some kernels end a list with a NUL byte.
+    """
     try:
         return path.read_text().strip("\0 \t\n")
     except OSError:
@@ -30,12 +32,12 @@ def read(path: Path, default: str = "") -> str:
 
 
 def discover(root: Path = Path("/")) -> Topology:
-    """Return the topology of this host, or of the one whose /sys and /proc are copied below `root`.
+    """Return the topology of this host, or of the host whose /sys and /proc are copied below `root`.
 
-    Packages, cores, caches and kinds of cores are hwloc's, memory nodes the kernel's. Raises PlimsollError if hwloc's program
-    is missing or fails.
+    Packages, cores, caches and kinds of cores come from hwloc, memory nodes from the kernel. Raise PlimsollError if
+    hwloc's program is missing or fails.
     """
-    # Imported here, because a run asks for no more than `everything_here`.
+    # Imported here, because a run needs `everything_here` alone.
     from plimsoll.host import hwloc, processor_name
 
     sysfs, proc = root / "sys", root / "proc"
@@ -67,7 +69,7 @@ def discover(root: Path = Path("/")) -> Topology:
 
 
 def _nodes(folder: Path, online: list[int]) -> list[MemoryNode]:
-    """The kernel's memory nodes in order of their numbers, also those without processors."""
+    """Return the kernel's memory nodes in order of their numbers, including nodes without processors."""
     from plimsoll.host import hwloc
 
     return [
@@ -82,13 +84,13 @@ def _nodes(folder: Path, online: list[int]) -> list[MemoryNode]:
 
 
 def _kilobytes(meminfo: str) -> int | None:
-    """All memory in bytes, as the kernel says of the machine or of a node; None if it does not."""
+    """Return all memory in bytes, from the text of a `meminfo` file of the machine or of a node; None if it does not say."""
     words = meminfo.split()
     return int(words[words.index("MemTotal:") + 1]) * 1024 if "MemTotal:" in words else None
 
 
 def _processors(cores: list[list[int]], packages: list[list[int]], nodes: list[MemoryNode]) -> list[Processor]:
-    """Each online processor. One whose own node has no memory uses the first node that has some."""
+    """Return each online processor. A processor whose own node has no memory uses the first node that has some."""
     first, *_ = [node["node"] for node in nodes if node["memory_bytes"] != 0]
     node_of = {cpu: node["node"] for node in nodes for cpu in node["cpus"] if node["memory_bytes"] != 0}
     socket_of = {cpu: number for number, package in enumerate(packages) for cpu in package}
@@ -103,7 +105,7 @@ def _processors(cores: list[list[int]], packages: list[list[int]], nodes: list[M
 def cores_of_sockets(topology: Topology) -> dict[int, list[int]]:
     """Return the first usable hardware thread of each core, by socket, in hwloc's order of the cores.
 
-    On a machine whose cores differ these are cores of one kind (`measured_kind`).
+    On a machine whose cores differ, these are cores of one kind (`measured_kind`).
     """
     usable = _usable(topology)
     if kind := measured_kind(topology):
@@ -134,15 +136,18 @@ def _usable(topology: Topology) -> set[int]:
 def memory_nodes(topology: Topology) -> list[MemoryNode]:
     """Return the memory nodes that processors are near.
 
-    Others (HBM, CXL, the memory of a GPU) are listed, and not measured on.
+    Other nodes (HBM, CXL, the memory of a GPU) are listed, but not measured on.
     """
     near = {cpu["node"] for cpu in topology["cpus"]}
     return [node for node in topology["nodes"] if node["node"] in near]
 
 
 def described(file: dict) -> Topology:
-    """Topology of a host that a file describes (config/schemas/host.yaml): sockets of equal cores numbered one after the other,
-    second hardware threads after all cores, one memory node per socket."""
+    """Return the topology of a host that a file describes (config/schemas/host.yaml).
+
+    It has sockets of equal cores, numbered one after the other. Second hardware threads follow after all cores. Each
+    socket is one memory node.
+    """
     sockets, per_socket, threads = file["sockets"], file["cores_per_socket"], file["threads_per_core"]
     total = sockets * per_socket
     numbers = range(total * threads)
@@ -194,14 +199,14 @@ def everything(topology: Topology) -> dict[str, str]:
 
 
 def everything_here(sysfs: Path = Path("/sys")) -> dict[str, str]:
-    """Return what `everything` does of this host, read from the kernel alone, as during a run."""
+    """Return the lists of `everything` for this host, read from the kernel alone, as during a run."""
     system = sysfs / "devices/system"
     lists = {"cpus": read(system / "cpu/online", "0"), "nodes": read(system / "node/has_memory", "0")}
     return {name: cpulist.format(cpulist.parse(text)) for name, text in lists.items()}
 
 
 def last_level_cache_bytes(topology: Topology) -> int:
-    """Sum over the host's caches of the highest level; 0 if the kernel does not tell."""
+    """Return the total size of the host's caches of the highest level; 0 if the kernel does not tell."""
     caches = [cache for cache in topology["caches"] if cache["type"] != "Instruction"]
     if not caches:
         return 0
@@ -212,7 +217,8 @@ def last_level_cache_bytes(topology: Topology) -> int:
 def identity(host: Topology) -> list:
     """Return what tells one host from another: processor, sockets, cores, hardware threads, memory nodes with processors.
 
-    Measurements made on one host do not count on the other. Memory is left out, as that of a virtual machine grows and shrinks.
+    Measurements made on one host do not count on another. Memory is left out, because a virtual machine's memory grows
+    and shrinks.
     """
     return [
         host.get("cpu_model", "unknown"),
@@ -224,7 +230,10 @@ def identity(host: Topology) -> list:
 
 
 def is_identity(noted: list, host: Topology) -> bool:
-    """Return whether an identity is this host's. Earlier versions noted all memory nodes, and the memory in GiB after them."""
+    """Return whether a noted identity is this host's.
+
+    Earlier versions counted all memory nodes, and added the memory in GiB. Such identities are recognised too.
+    """
     same = identity(host)
     earlier = [*same[:-1], len(host["nodes"])]
     return noted == same or (len(noted) > len(same) and noted[: len(same)] in (same, earlier))

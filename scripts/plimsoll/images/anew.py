@@ -1,5 +1,8 @@
-"""Means of measuring made fresh for another session: the Docker engine is started again, and images are loaded and unpacked
-again from their copies, with the same digests. What cannot be made fresh is said."""
+"""Restart the engine and reload images before another session.
+
+The Docker engine is restarted. Images are loaded and unpacked again from their copies, and keep their digests. What
+cannot be renewed is reported.
+"""
 
 import json
 from pathlib import Path
@@ -14,13 +17,16 @@ FRESH = "started again"
 
 
 def everything(descriptions: list[Path]) -> dict[str, str]:
-    """Start the engine again, and load and unpack the images of these descriptions; in words, by what it is, what was done or
-    why not. What is not there yet is made fresh by whoever needs it first."""
+    """Restart the engine, then load and unpack the images of these description files again.
+
+    Return, by the name of each resource, what was done or why it was not done, in words. An image without a description
+    is skipped: the run that needs it first builds it.
+    """
     done = {ENGINE: _told(docker.restart_engine, FRESH)}
     for path in descriptions:
         if path.exists():
             image = json.loads(path.read_text())
-            # One that Docker alone runs has no files.
+            # An image that only Docker runs has no unpacked files.
             again = "unpacked again" if "rootfs" in image else "loaded again"
             done[f"image {path.stem}"] = _told(lambda image=image: unpack(image), again)
     return done
@@ -36,8 +42,11 @@ def _told(make, done: str) -> str:
 
 @store.alone()
 def unpack(image: Image) -> None:
-    """Remove an image from the engine, load it from its copy, and make its files again, if it has any. Outage if there is no
-    copy, Unavailable if a step fails; a run that finds the image gone makes it again."""
+    """Remove an image from the engine, load it from its copy, and make its unpacked files again if it has any.
+
+    Raise Outage if there is no copy, Unavailable if a step fails. After a failure the next run finds the image missing
+    and makes it again.
+    """
     store.keep(image)
     client.asked("image", "rm", "--force", *store.tags(image))
     store.load(image)

@@ -1,5 +1,8 @@
-"""The base of images: Debian from its packages. `bootstrap` takes today's, from where this machine's own APT fetches them, and
-`bootstrap@20261126T000000Z` those of that moment, from Debian's archive of snapshots."""
+"""Base images: Debian, built from its packages.
+
+`bootstrap` takes today's packages from the mirror that this machine's APT uses. `bootstrap@20261126T000000Z` takes the
+packages of that moment from Debian's snapshot archive.
+"""
 
 import os
 import re
@@ -11,19 +14,19 @@ from plimsoll.errors import Unavailable
 from plimsoll.images import client, debian
 
 SUITE, MEANT = "bookworm", re.compile(r"bootstrap(?:@(?P<moment>[0-9]{8}T[0-9]{6}Z))?")
-# A mirror of the snapshots can be named instead.
+# Users can name a mirror of the snapshot archive instead.
 SNAPSHOTS = os.environ.get("PLIMSOLL_SNAPSHOTS", "http://snapshot.debian.org/archive").rstrip("/")
-# It is fetched, unpacked and packed within (s).
+# Time limit for fetching, unpacking and packing a base image (s).
 SECONDS = 900
 
 
 def is_meant(base: str) -> bool:
-    """Whether a base is made here, and is no image of a registry."""
+    """Whether a base is built by this module, and does not come from a registry."""
     return bool(MEANT.fullmatch(base))
 
 
 def tag(base: str) -> str:
-    """The image of a base that is made here."""
+    """Return the tag of the image of a base that this module builds."""
     moment = _moment(base)
     return f"plimsoll/base:{SUITE}-{moment}" if moment else f"plimsoll/base:{SUITE}"
 
@@ -33,10 +36,13 @@ def _moment(base: str) -> str | None:
 
 
 def sources(base: str) -> list[str]:
-    """What mmdebstrap is told of where packages are, which the image keeps as APT's sources; nothing for its own default, where
-    this machine is no Debian."""
+    """Return the APT sources for mmdebstrap; the image keeps them.
+
+    The list is empty if this machine does not run Debian: mmdebstrap then uses its own default.
+    """
     if moment := _moment(base):
-        # Lists of that day are too old for APT otherwise. Of a line mmdebstrap does not know whose keys it takes.
+        # APT would reject the package lists of that day as too old. mmdebstrap cannot derive the keys of such a line,
+        # so it names them.
         options = f"check-valid-until=no signed-by={debian.KEYS}"
         archives = {"debian": SUITE, "debian-security": f"{SUITE}-security"}
         return [f"deb [{options}] {SNAPSHOTS}/{name}/{moment} {suite} main" for name, suite in archives.items()]
@@ -47,7 +53,7 @@ def sources(base: str) -> list[str]:
 
 
 def make(base: str) -> None:
-    """Make the image of a base. Unavailable if that fails."""
+    """Build the image of a base. Raise Unavailable if that fails."""
     if not shutil.which("mmdebstrap"):
         raise Unavailable("mmdebstrap is not installed (install it, or name an image of a registry as base_image)")
     temporary = paths.image_store() / f".base-{os.getpid()}.tar"

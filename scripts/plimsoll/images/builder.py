@@ -1,12 +1,22 @@
-"""Builds an image once and gives every runtime the same files: an image of Docker or Podman, a SIF and an unpacked file system.
+"""Build an image once and give every runtime the same files.
 
-containers/<image>/image.yaml says which of these `forms` an image has, if not all, which `stages` of its Dockerfile are images
-of their own, which other image it is built `from`, and which file lists the `jars` that it needs.
-containers/<image>/contents.yaml says what is in one: `programs` whose checksums are recorded beside the libraries', `versions`
-of what reports name, what is `built` of sources that the recipe fetches, and what is `unpacked` from jars.
+An image exists in several forms: an image of Docker or Podman, a SIF and an unpacked file system.
+containers/<image>/image.yaml declares how it is built. Each key is optional:
 
-The forms lie in a folder named for what they were built from (paths.image_store()), shared by all clones; a folder that is
-there is complete, because it is built aside and moved into place.
+- `forms`: the forms that the image has, if not all.
+- `stages`: stages of its Dockerfile that are images of their own.
+- `from`: another image that it is built on.
+- `jars`: the file that lists the jars it needs.
+
+containers/<image>/contents.yaml declares what is in it:
+
+- `programs`: their checksums are recorded beside those of the libraries.
+- `versions`: software whose version reports name.
+- `built`: programs that the recipe builds from sources that it fetches.
+- `unpacked`: libraries that the recipe unpacks from jars.
+
+The forms lie in a folder whose name follows from the build's inputs (paths.image_store()). All clones share it. An
+existing folder is complete: it is built under another name and then moved into place.
 """
 
 import contextlib
@@ -28,14 +38,17 @@ from plimsoll.interchange import Image, StageOfImage
 ELSEWHERE = (
     "One that was built elsewhere does as well: `make image` there, and make reproduce IMAGE=plimsoll-images.tar.gz here."
 )
-# To look into an image; without a network, which it does not need and which not every engine has by default. Without the label
-# of runs too: another workflow's sweep must not remove it.
+# Run a container to look into an image. It needs no network, and not every engine has one by default. It has no label
+# of runs: another workflow's sweep must not remove it.
 LOOK = ("run", "--rm", "--network", "none")
 
 
 def identity(name: str, base: str) -> str:
-    """Names an image by what it is built from: the files of containers/<name>/, the base, the image that it is built on, and
-    how the SIF is packed."""
+    """Return the identity of an image: a hash of its build inputs.
+
+    These are the files of containers/<name>/, the base, the image that it is built on, and the options that pack the
+    SIF.
+    """
     digest = hashlib.sha256("\0".join([base, *forms.UNCOMPRESSED]).encode())
     if below := settings.of(name)["from"]:
         digest.update(identity(below["image"], base).encode())
@@ -48,14 +61,21 @@ def identity(name: str, base: str) -> str:
 
 @store.alone()
 def build(name: str, base: str) -> Image:
-    """Build containers/<name>/ unless that is done, and return its description. One that was brought in a file
-    (plimsoll.images.portable) is not built, and needs no engine.
+    """Build containers/<name>/ if that was not done before, and return the image's description.
 
-    The description has `tag`, `id` (the engine's digest of the image), `versions`, and `files` (path in the image, sha256 and
-    build identifier of each program and library); `sif` and `rootfs` (paths) unless only Docker runs it, and then `stages`
-    (tag and id by name) and `bits` (sha256 of each program, the same in all stages). `archive` is the image alone as a file for
-    an engine that has no registry, and `disk` the same files as a read-only file system for a virtual machine, where these are
-    forms of it. Raises PlimsollError if a step fails.
+    An image that was taken from a file (plimsoll.images.portable) is not built, and needs no engine. Raise
+    PlimsollError if a step fails.
+
+    The description has these keys:
+
+    - `tag`, and `id`: the engine's digest of the image.
+    - `versions`: versions of its software.
+    - `files`: SHA-256 and build identifier of each program and library, by path in the image.
+    - `sif`, `rootfs`: paths of these forms, unless only Docker runs the image.
+    - `archive`: path of the image alone as a file, for an engine without a registry; only if it is one of the forms.
+    - `disk`: path of the same files as a read-only file system, for a virtual machine; only if it is one of the forms.
+    - `stages`: tag and id of each stage that is an image, by name.
+    - `bits`: SHA-256 of each program, the same in all stages; only if Docker alone runs the image.
     """
     given = settings.of(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
@@ -63,7 +83,7 @@ def build(name: str, base: str) -> Image:
     try:
         if brought := _brought(folder / store.DESCRIPTION):
             return brought
-        # Before anything that takes time.
+        # Fail before anything that takes time.
         client.command()
         if given["forms"] == ["docker"]:
             description = _docker_only(name, base, tag, given["stages"], folder / store.DESCRIPTION)
@@ -84,7 +104,10 @@ def build(name: str, base: str) -> Image:
 
 
 def packages(names: Iterable[str], base: str) -> list[str]:
-    """Debian packages that building images here takes: none where they are there, or nothing works that could build them."""
+    """Return the Debian packages that building these images on this base needs.
+
+    The list is empty if the base comes from a registry or was built before, if all images exist, or if no engine works.
+    """
     if not bootstrap.is_meant(base) or not _engine() or client.image_id(bootstrap.tag(base)):
         return []
     there = (client.image_id(f"plimsoll/{name}:{identity(name, base)}") for name in names)
@@ -92,8 +115,11 @@ def packages(names: Iterable[str], base: str) -> list[str]:
 
 
 def _brought(path: Path) -> dict | None:
-    """The description of an image that was made before, where no engine works that could make it. Where one works, it has the
-    image as it was made then, and not another one by the same recipe."""
+    """Return the description of an image that was made before, for a machine on which no engine works.
+
+    If an engine works, return None. The engine is first given the image of the store, so that it does not build another
+    one by the same recipe.
+    """
     description = store.described(path)
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
@@ -110,19 +136,20 @@ def _engine() -> bool:
 
 
 def _noted(path: Path, made: dict) -> dict | None:
-    """The description of an image that was made before; None if there is none or Docker has another image now."""
+    """Return the saved description of an image. Return None if it is missing, or if it differs from what was `made` now."""
     description = store.described(path) or {}
     return description if made == {key: description.get(key) for key in made} else None
 
 
 def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path) -> dict:
-    """Description of an image that has no other forms, with those of its stages that are images too.
+    """Return the description of an image that has no other forms than Docker's, with its stages that are images too.
 
-    The description is noted, as looking into that many images takes seconds. The note counts while Docker has the same images.
+    The description is saved, because looking into that many images takes seconds. It is used as long as Docker has the
+    same images.
     """
     built = _stages(name, base, tag, stages)
     made = {"tag": tag, "id": _built(name, base, tag), "stages": built}
-    # Another session once noted such an image without its programs.
+    # Another session once saved such a description without its programs.
     if (description := _noted(noted, made)) and "bits" in description:
         return description
     description = {**made, **_content(tag, {stage: image["tag"] for stage, image in built.items()})}
@@ -134,13 +161,13 @@ def _docker_only(name: str, base: str, tag: str, stages: list[str], noted: Path)
 
 
 def _stages(name: str, base: str, tag: str, stages: list[str]) -> dict[str, StageOfImage]:
-    """Tag and id of each stage that is an image too; they are built unless they are there."""
+    """Return tag and id of each stage that is an image too. A stage that is not there is built."""
     tags = {stage: f"plimsoll/{stage}:{tag.rpartition(':')[2]}" for stage in stages}
     return {stage: {"tag": its_tag, "id": _built(name, base, its_tag, stage)} for stage, its_tag in tags.items()}
 
 
 def _content(tag: str, tags: dict[str, str]) -> dict:
-    """`bits`, `files` and `versions` of an image; Unavailable if one of its stages has other programs."""
+    """Return `bits`, `files` and `versions` of an image. Raise Unavailable if one of its stages has other programs."""
     bits = _programs(tag)
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
@@ -154,7 +181,7 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
 
 
 def _programs(tag: str) -> dict[str, str]:
-    """sha256 of each of our programs and libraries in an image, by its path."""
+    """Return the SHA-256 of each file of an image below the folders in /opt/plimsoll, by path."""
     told = client.asked(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
     rows = (line.split() for line in told.splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
@@ -165,7 +192,7 @@ def _say(text: str) -> None:
 
 
 def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
-    """The engine's digest of an image, which is built unless it is there."""
+    """Return the engine's digest of an image. Build the image first if the engine does not have it."""
     if built := client.image_id(tag):
         return built
     _build(name, base, tag, stage)
@@ -186,7 +213,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
         _built(below["image"], given_base, its_tag, its_stage)
         arguments[below["argument"]] = its_tag
     _say(f"building {tag}")
-    # The classic builder is there in every engine and takes a base image that no registry has.
+    # Every engine has the classic builder, and it accepts a base image that no registry has.
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
     command = [
         *client.command(),
@@ -207,12 +234,12 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
 
 @contextlib.contextmanager
 def _context(name: str) -> Iterator[Path]:
-    """The folder that an image is built in: its own, or a copy of that with the jars that it needs beside it."""
+    """Yield the folder in which an image is built: its own, or a temporary copy with the jars that the image needs."""
     own, lock = paths.PROJECT / "containers" / name, settings.of(name)["jars"]
     if lock is None:
         yield own
         return
-    from plimsoll.images import jars  # here, because most images need none
+    from plimsoll.images import jars  # imported here: most images need no jars
 
     paths.image_store().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=f".{name}-") as temporary:

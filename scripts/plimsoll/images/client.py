@@ -1,4 +1,4 @@
-"""The engine that builds images and keeps them: Docker, or Podman where Docker does not answer. Both have the same commands."""
+"""The engine that builds and keeps images: Docker, or Podman if Docker does not answer. Both have the same commands."""
 
 from functools import cache
 
@@ -6,13 +6,14 @@ from plimsoll import environments
 from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 
-# In the order in which they are asked.
+# Tried in this order.
 ENGINES = ("docker", "podman-rootless", "podman")
 
 
 @cache
 def command() -> tuple[str, ...]:
-    """What begins every command to the engine; Unavailable, with the reason of each, if none works for this user."""
+    """Return the words that begin every command to the engine. Raise Unavailable, with one reason per engine, if no
+    engine works for this user."""
     reasons = []
     for name in ENGINES:
         environment = environments.find(name)
@@ -26,18 +27,20 @@ def command() -> tuple[str, ...]:
 
 
 def build_options() -> tuple[str, ...]:
-    """What a build needs so that its steps reach the network."""
-    # The network of containers without root takes a device that not every user may use.
+    """Return the options with which the steps of a build reach the network."""
+    # Rootless container networks need a device that not every user may use.
     return ("--network", "host") if "podman" in command() else ()
 
 
 def asked(*words: str, seconds: float = 60) -> str:
-    """What the engine prints; Unavailable if it fails."""
+    """Run a command of the engine and return what it prints. Raise Unavailable if it fails or takes longer than
+    `seconds`."""
     return output([*command(), *words], seconds)
 
 
 def image_id(tag: str) -> str | None:
-    """The engine's digest of an image, as Docker writes it; None if the engine does not have the image, or there is none."""
+    """Return the engine's digest of an image, as Docker writes it. Return None if no engine works or the engine does
+    not have the image."""
     try:
         found = asked("image", "inspect", "--format", "{{.Id}}", tag).strip()
     except Unavailable:

@@ -1,4 +1,4 @@
-"""Whether an image that was built has the programs and libraries of another one by the same recipe."""
+"""Compare the programs and libraries of a new image with those of other images built by the same recipe."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,13 +6,15 @@ from plimsoll import paths
 from plimsoll.images import store
 from plimsoll.interchange import Image
 
-# So many names are told of what differs.
+# At most this many differing files are named.
 NAMED = 3
 
 
 def others(tag: str) -> dict[str, Image]:
-    """Descriptions of images by a recipe, by the folder in which they are: this user's, one that was taken from a file among
-    them, and root's where it can be read."""
+    """Return the descriptions of other images by the recipe of `tag`, by the folder that each lies in.
+
+    Looks in this user's image store, which also holds images taken from a file, and in root's store if it is readable.
+    """
     folders = dict.fromkeys((paths.image_store(), paths.ROOT_S_IMAGES))
     found = {}
     for folder in folders:
@@ -23,7 +25,8 @@ def others(tag: str) -> dict[str, Image]:
 
 
 def sentences(built: Image, there: Mapping[str, Image]) -> Iterable[str]:
-    """A sentence for each other image that is `there`: whether the build identifiers are the same, or of what they differ."""
+    """Yield a sentence for each image in `there`: its build identifiers are the same as those of `built`, or which
+    files differ."""
     for folder, other in there.items():
         if other["id"] == built["id"] or "files" not in other:
             continue
@@ -37,5 +40,5 @@ def sentences(built: Image, there: Mapping[str, Image]) -> Iterable[str]:
 
 
 def _identifiers(image: Image) -> dict[str, str]:
-    """Of each program and library what tells its build: the build identifier, or the checksum of what has none."""
+    """Return the build identifier of each program and library, by path; the checksum of a file that has none."""
     return {path: known.get("build_id") or known.get("sha256", "") for path, known in image["files"].items()}

@@ -1,4 +1,5 @@
-"""What is in an image: what its folder states (containers/<image>/contents.yaml), looked up in its file system."""
+"""Contents of an image: what its folder declares (containers/<image>/contents.yaml), looked up in the image's file
+system."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,37 +11,37 @@ from plimsoll.environments.rootfs import libraries
 from plimsoll.errors import PlimsollError
 from plimsoll.images import elf
 
-# No part of what the image is built from.
+# This file is not an input of the build: it does not change the image's identity.
 FILE = "contents.yaml"
 NOTHING: dict = {"programs": [], "versions": {}, "built": {}, "unpacked": {}}
-# Where an image has what its build noted, and what Debian knows of its packages.
+# Files in the image: notes of its build, and the package list of dpkg.
 NOTES, STATUS = "opt/plimsoll/versions.txt", "var/lib/dpkg/status"
 
 
 def stated(name: str) -> dict:
-    """Return what containers/<name>/ says of what is in its image: `programs`, `versions`, `built` and `unpacked`.
+    """Return what containers/<name>/contents.yaml declares: `programs`, `versions`, `built` and `unpacked`.
 
-    PlimsollError if it is misspelt.
+    Raise PlimsollError if the file does not fit its schema.
     """
     path = paths.PROJECT / "containers" / name / FILE
     return {**NOTHING, **(yaml_files.load(path, "contents") if path.is_file() else {})}
 
 
 def noted(text: str) -> dict[str, str]:
-    """What a build noted of itself in the file NOTES, by name."""
+    """Return the notes that a build left in the file NOTES: text by name."""
     return dict(line.split(": ", 1) for line in text.splitlines())
 
 
 def paragraphs(status: str) -> Iterator[dict[str, str]]:
-    """What a list of packages has of each, as dpkg writes it: the fields of one line."""
+    """Yield the fields of each package in a list as dpkg writes it. Only the first line of a field is kept."""
     for paragraph in status.split("\n\n"):
         yield dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
 
 
 def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
-    """Versions of what is `named`, in the image: as the build noted them, or Debian's of a package.
+    """Return the versions of the items in `named`: from the build's notes, or from Debian's package list.
 
-    Raises PlimsollError for one that is nowhere.
+    Raise PlimsollError if neither has an item.
     """
     by_build = noted((rootfs / NOTES).read_text())
     packages = {fields.get("Package"): fields.get("Version") for fields in paragraphs((rootfs / STATUS).read_text())}
@@ -54,7 +55,7 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
 
 
 def files(rootfs: Path, programs: list[str]) -> dict[str, dict]:
-    """Checksum and build identifier of the programs and of every shared library, by path in the image."""
+    """Return SHA-256 and build identifier of the given programs and of every shared library, by path in the image."""
     listed = {}
     for path in [*(rootfs / program for program in programs), *sorted(libraries(rootfs).rglob("*.so*"))]:
         if path.is_file() and not path.is_symlink() and (build_id := elf.build_id(path)):

@@ -1,4 +1,4 @@
-"""Debian's archives, as this machine's own APT knows them: where they are, and what the security archive has."""
+"""Debian's archives: where this machine's APT finds them, and what the security archive holds."""
 
 import gzip
 import subprocess
@@ -13,13 +13,15 @@ from plimsoll.images import contents
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECURITY = "http://deb.debian.org/debian-security"
 TARGETS = "$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)"
-# Fetching a list, or a package, takes no longer (s).
+# Time limit for fetching a package list or a package (s).
 SECONDS = 300
 
 
 def mirrors() -> dict[str, str]:
-    """Where this machine's APT has Debian's `main` archive from, and its `security` archive, as far as it has them; neither
-    where it is no Debian."""
+    """Return the addresses that this machine's APT uses for Debian's archives, by kind (`main`, `security`).
+
+    A kind that APT does not know is left out. The result is empty if this machine does not run Debian.
+    """
     try:
         rows = [line.split() for line in output(["apt-get", "indextargets", "--format", TARGETS]).splitlines()]
     except Unavailable:
@@ -33,13 +35,15 @@ def mirrors() -> dict[str, str]:
 
 
 def newer(version: str, than: str) -> bool:
-    """Whether a version of a package is newer than another one, to dpkg."""
+    """Whether a package version is newer than another one, by dpkg's order."""
     return subprocess.run(["dpkg", "--compare-versions", version, "gt", than]).returncode == 0
 
 
 class SecurityArchive:
-    """The security archive of a release of Debian, with lists of its own beside the machine's: its `date`, and its `packages`,
-    the fields of each by name."""
+    """The security archive of a Debian release, read with package lists that are separate from the machine's own.
+
+    `date` is the archive's date; `packages` has the fields of each package by its name.
+    """
 
     def __init__(self, release: str, folder: Path):
         self.folder = folder
@@ -66,8 +70,11 @@ class SecurityArchive:
         return output([program, "-qq", *(word for option in options for word in ("-o", option)), *words], SECONDS)
 
     def changelog(self, names: Iterable[str]) -> str:
-        """Debian's list of changes to a source, newest first, from the first of its packages that has it; nothing if none has.
-        Packages are fetched, and held against the list's checksums."""
+        """Return Debian's changelog of a source, newest entry first. It comes from the first of the named packages that
+        has one; empty if none has.
+
+        The packages are fetched and checked against the checksums in the list.
+        """
         for name in names:
             known = self.packages[name]
             with tempfile.TemporaryDirectory(dir=self.folder) as place:

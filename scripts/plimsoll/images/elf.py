@@ -1,4 +1,4 @@
-"""Build identifiers of ELF files: the linker's checksum of a program or library, which a running process can report too."""
+"""Build identifiers of ELF files: the linker's checksum of a program or library. A running process can report it too."""
 
 import struct
 from pathlib import Path
@@ -8,7 +8,8 @@ PT_NOTE = 4
 
 
 def build_id(path: Path) -> str | None:
-    """Build identifier of a 64-bit little-endian ELF file as hexadecimal digits; None if it is no such file or has none."""
+    """Return the build identifier of a 64-bit little-endian ELF file as hexadecimal digits. Return None for any other
+    file, or if it has no identifier."""
     data = path.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
         return None

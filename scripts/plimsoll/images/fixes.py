@@ -1,7 +1,7 @@
-"""What Debian's security archive has mended since an image was made: the vulnerabilities that are known, named and fixed.
+"""Security fixes that Debian has published since an image was built: known vulnerabilities that have a name and a fix.
 
-It goes by an image's bill of materials (plimsoll.images.sbom). What has no fix yet, and what is none of Debian's, takes a
-scanner with a list of vulnerabilities of its own: docs/security.md.
+The packages come from the image's bill of materials (plimsoll.images.sbom). Vulnerabilities without a fix, and software
+that is not Debian's, need a scanner with its own vulnerability list: docs/security.md.
 """
 
 import json
@@ -15,17 +15,20 @@ from packageurl import PackageURL
 from plimsoll.errors import Damaged
 from plimsoll.images import debian
 
-# The first line of each entry of a list of changes.
+# First line of each changelog entry.
 ENTRY = re.compile(r"^\S+ \((?P<version>[^()\s]+)\) [^;]+;", re.MULTILINE)
 NAMED = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}")
-# So many are named of a source.
+# At most this many vulnerabilities are named per source.
 MOST = 12
 RELEASE = re.compile(r"\((?P<name>[a-z]+)\)")
 
 
 class Fix(NamedTuple):
-    """A source of Debian of which an image has an older version than the security archive: its name, the image's version of
-    one of its packages, the archive's, and the vulnerabilities that the changes between them name."""
+    """A Debian source that is older in an image than in the security archive.
+
+    `source` is its name. `there` is the version of one of its packages in the image, and `fixed` that package's version
+    in the archive. `named` has the vulnerabilities that the changelog names between these versions.
+    """
 
     source: str
     there: str
@@ -34,14 +37,14 @@ class Fix(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """What a bill of materials says of Debian: the `release` by its name, and the packages: (name, version, source)."""
+    """Debian's part of a bill of materials: the name of the `release`, and the packages as (name, version, source)."""
 
     release: str
     packages: list[tuple[str, str, str]]
 
 
 def listed(path: Path) -> Listed:
-    """Debian's part of a bill of materials; Damaged if it has none."""
+    """Return Debian's part of a bill of materials. Raise Damaged if the file has none."""
     try:
         components = json.loads(path.read_text())["components"]
         (system,) = (one for one in components if one["type"] == "operating-system")
@@ -53,12 +56,12 @@ def listed(path: Path) -> Listed:
 
 
 def lacking(bill: Listed, archive: debian.SecurityArchive) -> Iterator[Fix]:
-    """The fixes of an archive that an image lacks, by their sources' names."""
+    """Yield the fixes that an image lacks compared with an archive, in the order of the sources' names."""
     older: dict[str, dict[str, str]] = {}
     for name, version, source in bill.packages:
         if name in archive.packages and debian.newer(archive.packages[name]["Version"], version):
             packages = older.setdefault(source, {})
-            # A stage that was made on another day may have another version.
+            # A stage that was built on another day may have another version; the older one decides.
             if name not in packages or debian.newer(packages[name], version):
                 packages[name] = version
     for source, packages in sorted(older.items()):
@@ -68,7 +71,7 @@ def lacking(bill: Listed, archive: debian.SecurityArchive) -> Iterator[Fix]:
 
 
 def between(changes: str, version: str) -> list[str]:
-    """The vulnerabilities that a list of changes names in the entries of versions newer than the given one."""
+    """Return the vulnerabilities that the entries of a changelog name for versions newer than `version`, sorted."""
     entries = list(ENTRY.finditer(changes))
     for entry in entries:
         if not debian.newer(entry["version"], version):
@@ -78,7 +81,7 @@ def between(changes: str, version: str) -> list[str]:
 
 
 def sentences(name: str, bill: Listed, fixes: list[Fix], date: str) -> Iterator[str]:
-    """What is said of an image: how many of its sources lack fixes, and a line for each."""
+    """Yield lines about an image: first how many of its Debian sources lack fixes, then one line per source."""
     sources = {source for _, _, source in bill.packages}
     named = {one for fix in fixes for one in fix.named}
     yield (

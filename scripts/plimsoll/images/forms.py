@@ -1,4 +1,4 @@
-"""The forms of an image that are files: made together from what the engine built, and moved into place together."""
+"""Forms of an image that are files. They are all made from the image in the engine, and moved into place together."""
 
 import hashlib
 import json
@@ -14,27 +14,30 @@ from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
 
-# An image without its stages.
+# File that holds an image without its stages.
 ALONE = "alone.tar"
 SIF, ROOTFS = "image.sif", "rootfs"
 DISK, DISK_MAKER = "disk.squashfs", "mksquashfs"
-# A file system that is not compressed: otherwise every start of a container unpacks the libraries again, which costs a third of
-# a second per run.
+# The file system is not compressed: otherwise every start of a container decompresses the libraries again, which costs
+# a third of a second per run.
 AS_IT_IS = ("-noI", "-noD", "-noF", "-noX")
 UNCOMPRESSED = ("--mksquashfs-args", " ".join(AS_IT_IS))
-# A container from which an image is unpacked carries it, with the numbers of the user and the process that unpack. It does not
-# carry the label of runs: another workflow's sweep must not remove it.
+# Label of a container from which an image is unpacked; its value is the user and process that unpack. It is not the
+# label of runs: another workflow's sweep must not remove this container.
 UNPACKING = "plimsoll-unpacking"
 
 
 def lacking(description: Mapping, wanted: list[str]) -> bool:
-    """Whether an image lacks a form that can be made by now: what makes it may have come later."""
+    """Whether an image lacks a wanted form that can be made now. Its tool may have been installed after the image was built."""
     makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": installed}
     return any(form in wanted and form not in description and can() for form, can in makers.items())
 
 
 def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
-    """The forms that are files of an image that the engine has; the image's description. Unavailable if a step fails."""
+    """Make the forms of an image that are files, from the image in the engine. Return the image's description.
+
+    Raise Unavailable if a step fails.
+    """
     name = name_of(tag)
     stated, forms = contents.stated(name), settings.of(name)["forms"]
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
@@ -44,14 +47,14 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         _unpack(tag, new / ROOTFS)
         description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
         store.save(new / store.ARCHIVE, store.tags(description))
-        # Nobody who has no Apptainer needs it.
+        # Without Apptainer the SIF has no use.
         if "sif" in forms and installed():
             _pack(new / store.ARCHIVE, new / SIF)
             description["sif"] = str(folder / SIF)
         if "archive" in forms:
             store.save(new / ALONE, [tag])
             description["archive"] = str(folder / ALONE)
-        # Only virtual machines need it, and they need more that not every host has.
+        # Only virtual machines need it, and they need other tools too that not every host has.
         if "disk" in forms and shutil.which(DISK_MAKER):
             output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
             description["disk"] = str(folder / DISK)
@@ -88,8 +91,10 @@ def _unpack(tag: str, rootfs: Path) -> None:
 
 
 def _remove_abandoned() -> None:
-    """Remove the containers of this user's unpackings that were killed. Whether another user's process is there is not for
-    everybody to see."""
+    """Remove the containers that killed unpackings of this user left.
+
+    Containers of other users are kept, because their processes may be invisible to this user.
+    """
     form = f'{{{{.ID}}}} {{{{.Label "{UNPACKING}"}}}}'
     listed = client.asked("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
     for container, maker in (line.split() for line in listed.splitlines()):
@@ -99,7 +104,7 @@ def _remove_abandoned() -> None:
 
 
 def _pack(archive: Path, sif: Path) -> None:
-    """The SIF of a Docker archive; compressed where this Singularity cannot do otherwise."""
+    """Make a SIF from a Docker archive. It is uncompressed if this Apptainer or Singularity has the option for that."""
     known = UNCOMPRESSED[0] in output([executable(), "build", "--help"])
     options = ["--force", "--disable-cache", *(UNCOMPRESSED if known else ())]
     output([executable(), "build", *options, str(sif), f"docker-archive://{archive}"], 900)

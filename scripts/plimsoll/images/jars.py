@@ -1,7 +1,7 @@
-"""Jars of Maven Central that an image is built from: each with its checksum in a file of the image's folder.
+"""Jars of Maven Central that an image is built from. A lock file in the image's folder has a checksum for each.
 
-The file has one line per jar: its SHA-256, and its path in the repository. Maven made the list once, from the pom.xml beside
-it; an image needs no Maven, and gets the same bytes ever after.
+The file has one line per jar: its SHA-256, and its path in the repository. Maven made the list once from the pom.xml
+beside it. A build needs no Maven, and always gets the same bytes.
 """
 
 import hashlib
@@ -17,16 +17,17 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import PlimsollError, Unavailable, shown
 
-# Maven's own default; a mirror of it can be named instead.
+# Maven's own default. Users can name a mirror instead.
 CENTRAL = "https://repo.maven.apache.org/maven2"
 REPOSITORY = os.environ.get("PLIMSOLL_MAVEN", CENTRAL).rstrip("/")
-# What takes longer does not answer (s); so many are fetched at once.
+# Time limit for an answer (s), and the number of jars that are fetched at once.
 ANSWER_SECONDS, AT_ONCE = 60, 8
 FOLDER = "jars"
 
 
 def listed(lock: Path) -> dict[str, str]:
-    """SHA-256 by path in the repository, of the jars that a file lists; PlimsollError for a line that is none of it."""
+    """Return the jars in a lock file: SHA-256 by path in the repository. Raise PlimsollError for a line of another
+    form."""
     jars = {}
     for number, line in enumerate(lock.read_text().splitlines(), start=1):
         words = line.split()
@@ -37,8 +38,10 @@ def listed(lock: Path) -> dict[str, str]:
 
 
 def put(lock: Path, folder: Path) -> None:
-    """Put the jars that a file lists into a new folder, side by side; those that are not kept here are fetched. Unavailable if
-    one cannot be had, or is not the one that the file means."""
+    """Put the jars of a lock file side by side into a new folder. Jars that this machine does not keep yet are fetched.
+
+    Raise Unavailable if a jar cannot be fetched, or has another checksum than the lock file.
+    """
     jars = listed(lock)
     folder.mkdir()
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -47,7 +50,7 @@ def put(lock: Path, folder: Path) -> None:
 
 
 def _kept(path: str, checksum: str) -> Path:
-    """Where a jar is kept on this machine, fetched if it is not there yet."""
+    """Return the path of a jar on this machine; fetch it first if needed."""
     kept = paths.image_store() / f".{FOLDER}" / checksum
     if kept.is_file() and _sha256(kept.read_bytes()) == checksum:
         return kept
@@ -66,7 +69,8 @@ def _fetched(address: str) -> Iterator[bytes]:
         with urllib.request.urlopen(address, timeout=ANSWER_SECONDS) as answer:
             while part := answer.read(1 << 20):
                 yield part
-            # One that is read in parts ends early without a word. (An answer from a file has no such number.)
+            # An answer that is read in parts can end early without an error. (An answer from a file has no such
+            # number.)
             if left := getattr(answer, "length", None):
                 raise http.client.IncompleteRead(b"", left)
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as problem:
@@ -79,7 +83,7 @@ def _sha256(content: bytes) -> str:
 
 
 def _link(kept: Path, target: Path) -> None:
-    """A second name of the file where the file system lets it, otherwise a copy."""
+    """Hard-link a file to a second name, or copy it where the file system has no hard links."""
     try:
         os.link(kept, target)
     except OSError:

@@ -1,7 +1,7 @@
-"""Images in one file: what was built on one machine, for another one that cannot build, or need not.
+"""Export images to one file, and import them on a machine that cannot build them or need not.
 
-The file is a tar archive, compressed by gzip. Its first member says what follows (config/schemas/images.yaml): the files of
-each image's folder in the store, with their checksums. The unpacked image is a tar archive in it.
+The file is a tar archive, compressed by gzip. Its first member lists the others (config/schemas/images.yaml): the files
+of each image's folder in the store, with their checksums. The unpacked image is a tar archive inside.
 """
 
 import hashlib
@@ -23,13 +23,16 @@ from plimsoll.images import builder, comparing, contents, forms, store
 from plimsoll.interchange import Image
 
 FORMAT, MANIFEST, PACKED = 1, "images.json", "rootfs.tar"
-# What it says of itself is no longer (bytes).
+# Upper limit of the manifest's size (bytes).
 LONGEST_MANIFEST = 1 << 20
 PART_BYTES = 1 << 20
 
 
 def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], None]) -> None:
-    """Write images, each with its name, into a file, in one step. `say` is told what goes on. PlimsollError if that fails."""
+    """Write images, given as (name, description), into a file. The file appears in one step.
+
+    `say` is called with each step in words. Raise PlimsollError if the file cannot be written.
+    """
     new = target.with_name(f".{target.name}-{os.getpid()}")
     try:
         with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=".file-") as temporary:
@@ -54,7 +57,7 @@ def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], No
 
 
 def _files(image: Image, temporary: Path) -> dict[str, Path]:
-    """The files of an image's folder, by name; its unpacked files as an archive in a folder `temporary`."""
+    """Return the files of an image's folder, by name. Its unpacked files become one tar archive in the folder `temporary`."""
     folder = store.folder_of(image)
     found = {path.name: path for path in sorted(folder.iterdir()) if path.is_file()}
     if (folder / forms.ROOTFS).is_dir():
@@ -80,10 +83,13 @@ def _sha256(path: Path) -> str:
 
 @store.alone()
 def take(source: Path, base: str) -> dict[str, list[str]]:
-    """Put the images of a file into the store: the tags of those that were not there, each with sentences on whether it has the
-    build identifiers of another one by its recipe that was (plimsoll.images.comparing). `base` is the configuration's.
+    """Import the images of a file into the store. Return the tags of the images that the store did not have.
 
-    PlimsollError for a file that is damaged or holds something else, and for an image of another version of the project.
+    Each tag comes with sentences that compare the image's build identifiers with those of other images by the same
+    recipe (plimsoll.images.comparing). `base` is the configuration's `base_image`.
+
+    Raise PlimsollError if the file is damaged or holds something else, or if an image belongs to another version of the
+    project.
     """
     made: dict[Path, tuple[Path, dict]] = {}
     try:
@@ -96,7 +102,7 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
                 if store.digest(image) == image["id"]:
                     _skip(archive, folder.name, image, source)
                 else:
-                    # Several hosts may share a store.
+                    # The host is part of the name because several hosts may share a store.
                     new = folder.with_name(f".{folder.name}-{os.uname().nodename}-{os.getpid()}")
                     made[folder] = new, image
                     new.mkdir(parents=True)
@@ -118,7 +124,7 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
 
 
 def _put(new: Path, folder: Path, image: dict) -> None:
-    """Put an image's new folder in its place, unless another host has put the same image there meanwhile."""
+    """Move an image's new folder into its place, unless another host has put the same image there in the meantime."""
     try:
         new.rename(folder)
     except OSError:
@@ -142,7 +148,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
 
 
 def _refuse_other_version(image: dict, base: str, source: Path) -> None:
-    """PlimsollError for an image that this version of the project, with its configuration, would not build."""
+    """Raise PlimsollError if this version of the project, with this configuration, would build another image."""
     if not (paths.PROJECT / "containers" / image["name"]).is_dir():
         raise PlimsollError(f"{source} has an image {image['name']}, which this version of the project does not know.")
     wanted = f"plimsoll/{image['name']}:{builder.identity(image['name'], base)}"
@@ -154,7 +160,10 @@ def _refuse_other_version(image: dict, base: str, source: Path) -> None:
 
 
 def _members(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> Iterator[tuple[str, BinaryIO]]:
-    """The name of each file of an image with what can be read of it, in the order in which the manifest has them."""
+    """Yield (name, readable content) of each file of an image, in the manifest's order.
+
+    Raise PlimsollError for another member.
+    """
     for name, known in image["files"].items():
         member = archive.next()
         if member is None or member.name != f"{folder}/{name}" or not member.isreg() or member.size != known["bytes"]:
@@ -168,8 +177,10 @@ def _skip(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -> N
 
 
 def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source: Path) -> Image:
-    """Put the files of an image into a new folder, which is to become `folder`, and give its description. PlimsollError unless
-    every file is what the manifest says."""
+    """Put the files of an image into the folder `new`, which will become `folder`. Return the image's description.
+
+    Raise PlimsollError if a file differs from what the manifest says.
+    """
     for name, content in _members(archive, folder.name, image, source):
         if _copied(content, new / name) != image["files"][name]["sha256"]:
             raise PlimsollError(f"{source} is damaged: {folder.name}/{name} is not what was written.")
@@ -184,7 +195,7 @@ def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source
 
 
 def _copied(content: BinaryIO, path: Path) -> str:
-    """SHA-256 of what was copied."""
+    """Copy content to a file and return its SHA-256."""
     digest = hashlib.sha256()
     with open(path, "wb") as file:
         while part := content.read(PART_BYTES):
@@ -194,8 +205,10 @@ def _copied(content: BinaryIO, path: Path) -> str:
 
 
 def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
-    """The image's description with the paths that its files have here; PlimsollError if its unpacked files are not those of the
-    description."""
+    """Return an image's description with the paths that its files have on this machine.
+
+    Raise PlimsollError if the description names another image, or if the unpacked files differ from it.
+    """
     try:
         description = json.loads((new / store.DESCRIPTION).read_text())
         if (description["tag"], description["id"]) != (image["tag"], image["id"]):

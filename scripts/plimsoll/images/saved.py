@@ -1,7 +1,7 @@
-"""Images as a file of `docker save` or `podman save` has them: read without an engine, and without unpacking.
+"""Read images from a file of `docker save` or `podman save`, without an engine and without unpacking.
 
-Such a file has a list of its images, each with its configuration and its layers, which are tar archives. What a file system
-holds is its layers one over the other; a name that begins with .wh. takes away what a lower layer had.
+Such a file lists its images, each with its configuration and its layers. A layer is a tar archive. The file system of
+an image is its layers, one over the other; a name that begins with .wh. removes a file of a lower layer.
 """
 
 import contextlib
@@ -18,13 +18,16 @@ from plimsoll.interchange import StageOfImage
 
 LIST, INDEX = "manifest.json", "index.json"
 TAKEN_AWAY, EMPTIED = ".wh.", ".wh..wh..opq"
-# What reading a file that is damaged ends with.
+# Exceptions that reading a damaged file ends with.
 UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError)
 
 
 class Saved:
-    """An image of such a file: its `tag` and `id`, when it was `created` (as its configuration has it), and its `files`: the
-    paths of those that are plain ones."""
+    """An image in such a file.
+
+    `tag` and `id` name it, `created` is its moment of creation as its configuration has it, and `files` holds the paths
+    of its regular files.
+    """
 
     def __init__(self, image: StageOfImage, created: str, layers: list[tarfile.TarFile]):
         self.tag, self.id, self.created = image["tag"], image["id"], created
@@ -35,25 +38,28 @@ class Saved:
         return path in self._places
 
     def open(self, path: str) -> BinaryIO:
-        """A file of the image, to be read. PlimsollError if it is not there."""
+        """Open a file of the image for reading. Raise PlimsollError if the image does not have it."""
         if path not in self._places:
             raise PlimsollError(f"The image {self.tag} has no /{path}: it is none of Debian, or its copy is damaged.")
         layer, member = self._places[path]
         return layer.extractfile(member)
 
     def text(self, path: str) -> str:
-        """What is in a file of the image."""
+        """Return the text of a file of the image."""
         return self.open(path).read().decode(errors="replace")
 
     def sha256(self, path: str) -> str:
-        """The checksum of a file of the image."""
+        """Return the SHA-256 of a file of the image."""
         return hashlib.file_digest(self.open(path), "sha256").hexdigest()
 
 
 @contextlib.contextmanager
 def opened(path: Path, wanted: list[StageOfImage]) -> Iterator[list[Saved]]:
-    """The images of a file that are wanted, in their order. PlimsollError if one is not in it, or if it is damaged, also where
-    that is found while they are read."""
+    """Yield the `wanted` images of a file, in their order.
+
+    Raise PlimsollError if one is not in it, or if the file is damaged. Damage that is found while the images are read
+    raises it too.
+    """
     try:
         with contextlib.ExitStack() as layers:
             yield _all(layers.enter_context(tarfile.open(path)), wanted, layers, path)
@@ -84,7 +90,7 @@ def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layer
 
 
 def _digests(archive: tarfile.TarFile, entry: Mapping) -> set[str]:
-    """What an engine may call an image: the digest of its configuration, or of what leads to that."""
+    """Return the digests that an engine may use for an image: that of its configuration, or of a manifest that leads to it."""
     own = f"sha256:{hashlib.sha256(archive.extractfile(entry['Config']).read()).hexdigest()}"
     if INDEX not in archive.getnames():
         return {own}
@@ -92,7 +98,7 @@ def _digests(archive: tarfile.TarFile, entry: Mapping) -> set[str]:
 
 
 def _merged(layers: list[tarfile.TarFile]) -> dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """The plain files of layers one over the other, by path, each with the layer that has it."""
+    """Return the regular files of layers that lie one over the other: by path, (the layer that has it, its member)."""
     found: dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]] = {}
     for layer in layers:
         members = {PurePosixPath(member.name).as_posix(): member for member in layer}

@@ -1,10 +1,10 @@
-"""What is in an image, part by part, as a software bill of materials in CycloneDX (https://cyclonedx.org).
+"""Software bill of materials of an image, in CycloneDX (https://cyclonedx.org).
 
-It is about what the image holds and not about how that came there: packages are those of dpkg's own list in the image, jars and
-programs are its files with their checksums. What a recipe builds of a source that it fetches names that source, which the
-image does not tell (`built` of containers/<image>/contents.yaml).
+It describes what the image holds, not how that was put there. Packages come from dpkg's list in the image; jars and
+programs are its files with their checksums. For a program that the recipe builds, the bill names the source that the
+recipe fetches. The image does not tell that source, so it comes from `built` in containers/<image>/contents.yaml.
 
-The same image gives the same bits: its serial number is made of its digest, and its time is the image's.
+The same image gives the same bits: the serial number follows from its digest, and the time is the image's.
 """
 
 import re
@@ -26,15 +26,17 @@ from plimsoll.images import contents, jars, settings
 from plimsoll.images.saved import Saved
 
 RELEASE, DEBIAN_VERSION = "usr/lib/os-release", "etc/debian_version"
-# Where recipes put what is none of Debian's.
+# Folders in which recipes put files that are not Debian's.
 OWN = ("opt/plimsoll/", "opt/hadoop/")
-# A package's source where its name or its version is another one.
+# The source of a package, where its name or version differs from the package's.
 SOURCE = re.compile(r"(?P<name>\S+)(?: \((?P<version>\S+)\))?")
 
 
 def bill(image: Saved, stages: Iterable[Saved]) -> str:
-    """The bill of materials of an image and of those of its stages that are images too, as JSON. Its `dependencies` tell what
-    each of them holds. PlimsollError if one is none of Debian."""
+    """Return the bill of materials of an image and of its stages that are images too, as JSON.
+
+    Its `dependencies` say what each of them holds. Raise PlimsollError if one is not based on Debian.
+    """
     name = name_of(image.tag)
     bom = Bom(serial_number=uuid5(NAMESPACE_URL, image.id))
     bom.metadata.timestamp = datetime.fromisoformat(image.created)
@@ -56,7 +58,7 @@ def _parts(image: Saved, name: str) -> list[Component]:
 
 
 def _component(kind: ComponentType, name: str, **known: object) -> Component:
-    """A component whose reference is its package URL or, without one, its name and version."""
+    """Return a component whose reference is its package URL or, without one, its kind, name and version."""
     purl = known.get("purl")
     reference = str(purl) if purl else f"{kind.value}:{name}@{known.get('version', '')}"
     return Component(type=kind, name=name, bom_ref=reference, **known)
@@ -67,7 +69,7 @@ def _sha256(checksum: str) -> list[HashType]:
 
 
 def _described(image: Saved) -> Component:
-    """An image by its digest, with what its build noted."""
+    """Return an image as a component: its digest, with the notes of its build."""
     noted = contents.noted(image.text(contents.NOTES)) if contents.NOTES in image else {}
     name, _, identity = image.tag.rpartition(":")
     return _component(
@@ -86,14 +88,14 @@ def _release(image: Saved) -> dict[str, str]:
 
 
 def _system(image: Saved) -> Component:
-    """The distribution, by which scanners choose whose list of vulnerabilities they take."""
+    """Return the distribution as a component. Scanners choose their vulnerability list by it."""
     release = _release(image)
     known = {"version": image.text(DEBIAN_VERSION).strip(), "description": release["PRETTY_NAME"]}
     return _component(ComponentType.OPERATING_SYSTEM, release["ID"], **known)
 
 
 def _packages(image: Saved) -> Iterator[Component]:
-    """The packages that are installed in an image."""
+    """Yield the packages that are installed in an image."""
     release = _release(image)
     distribution = f"{release['ID']}-{release['VERSION_ID']}"
     for fields in contents.paragraphs(image.text(contents.STATUS)):
@@ -105,31 +107,34 @@ def _packages(image: Saved) -> Iterator[Component]:
 
 
 def _source(fields: dict[str, str]) -> dict[str, str]:
-    """The source of a package where that is called otherwise: Debian's list of vulnerabilities goes by sources."""
+    """Return the source of a package as a qualifier, if it is named differently.
+
+    Debian's vulnerability list goes by sources.
+    """
     if not (found := SOURCE.fullmatch(fields.get("Source", ""))):
         return {}
     return {"upstream": f"{found['name']}@{found['version']}" if found["version"] else found["name"]}
 
 
 def _locked(name: str) -> dict[str, str]:
-    """The jars that an image is built from: the path in the repository, by SHA-256."""
+    """Return the jars that an image is built from: path in the repository by SHA-256."""
     lock = settings.of(name)["jars"]
     listed = jars.listed(paths.PROJECT / "containers" / name / lock) if lock else {}
     return {checksum: path for path, checksum in listed.items()}
 
 
 def _own(image: Saved) -> dict[str, str]:
-    """The checksum of each file that is none of Debian's, by path, but for what a build noted."""
+    """Return the SHA-256 of each file that is not Debian's, by path. The notes of the build are left out."""
     found = (path for path in sorted(image.files) if path.startswith(OWN) and path != contents.NOTES)
     return {path: image.sha256(path) for path in found}
 
 
 def _jars(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
-    """The jars of Maven Central in an image: files that have the checksum of one."""
+    """Yield the jars of Maven Central in an image: files that have the checksum of one."""
     for path, checksum in own.items():
         if checksum in locked:
             group, artifact, number, file = locked[checksum].rsplit("/", 3)
-            # What stands between the version and the ending tells two jars of one artifact apart.
+            # The text between the version and the ending distinguishes two jars of one artifact.
             classifier = file.removeprefix(f"{artifact}-{number}").removesuffix(".jar").lstrip("-")
             purl = PackageURL(
                 "maven", group.replace("/", "."), artifact, number, {"classifier": classifier} if classifier else None
@@ -147,13 +152,15 @@ def _jars(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
 
 
 def _of_central(path: str, **known: list[HashType]) -> ExternalReference:
-    """Where a jar can be had, by its path in Maven Central."""
+    """Return the address of a jar, from its path in Maven Central."""
     return ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=XsUri(f"{jars.CENTRAL}/{path}"), **known)
 
 
 def _unpacked(image: Saved, name: str) -> Iterator[Component]:
-    """Give each library that the recipe of an image unpacks from a jar, or that of an image that it is built on, where it is in
-    the image."""
+    """Yield each library that the recipe unpacks from a jar, with its places in the image.
+
+    The recipes of the images that it is built on count too.
+    """
     for what, given in contents.stated(name)["unpacked"].items():
         if there := [path for path, checksum in given["files"].items() if path in image and image.sha256(path) == checksum]:
             group, artifact, number = given["jars"].rstrip("/").rsplit("/", 2)
@@ -171,12 +178,12 @@ def _unpacked(image: Saved, name: str) -> Iterator[Component]:
 
 
 def _found(places: Iterable[str]) -> ComponentEvidence:
-    """Where files of a component are. Their references are given, as the library would draw others each time."""
+    """Return the places of a component's files. References are set here, because the library would draw new ones each time."""
     return ComponentEvidence(occurrences=[Occurrence(location=f"/{path}", bom_ref=f"place:/{path}") for path in places])
 
 
 def _built(image: Saved, name: str) -> Iterator[Component]:
-    """What was built of sources that the recipe fetches, as far as it is in an image."""
+    """Yield the programs in an image that its recipe builds from sources that it fetches."""
     for what, given in built(name).items():
         if there := [path for path in given["files"] if path in image]:
             named = {"download_url": given["archive"], "checksum": f"sha256:{given['sha256']}"}
@@ -195,8 +202,11 @@ def _built(image: Saved, name: str) -> Iterator[Component]:
 
 
 def built(name: str) -> dict[str, dict]:
-    """What the recipe of an image, and those of the images that it is built on, build of sources that they fetch: as stated,
-    with the source's `sha256` as the recipe has it."""
+    """Return the programs that the recipe of an image builds from sources that it fetches, by name.
+
+    Each has what contents.yaml states, and the `sha256` of its source from the recipe. The recipes of the images that
+    it is built on count too.
+    """
     recipe = (paths.PROJECT / "containers" / name / "Dockerfile").read_text()
     pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
     own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.stated(name)["built"].items()}
@@ -205,10 +215,11 @@ def built(name: str) -> dict[str, dict]:
 
 
 def _files(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:
-    """Every other file that is none of Debian's: programs, libraries and scripts of the recipe."""
+    """Yield every other file that is not Debian's: programs, libraries and scripts of the recipe."""
     for path, checksum in own.items():
         if checksum not in locked:
-            # Two images of one recipe have the same file; another one at the same path is another component.
+            # The checksum is part of the reference: two images of one recipe share a file, but another file at the same
+            # path is another component.
             yield Component(
                 type=ComponentType.FILE, name=f"/{path}", bom_ref=f"file:/{path}#{checksum}", hashes=_sha256(checksum)
             )

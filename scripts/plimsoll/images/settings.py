@@ -1,4 +1,4 @@
-"""How an image is built and in which forms it is kept: containers/<image>/image.yaml, where there is one."""
+"""How an image is built and which forms it has: containers/<image>/image.yaml, if that file exists."""
 
 from pathlib import Path
 
@@ -9,15 +9,17 @@ ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars":
 
 
 def of(name: str) -> dict:
-    """`forms`, `stages`, `from` and `jars` of containers/<name>/: every form, no stage, no other image and no jars, unless its
-    file says more.
-    PlimsollError if that is misspelt."""
+    """Return `forms`, `stages`, `from` and `jars` of containers/<name>/image.yaml.
+
+    The defaults are every form, no stage, no other image and no jars. Raise PlimsollError if the file does not fit its
+    schema.
+    """
     path = paths.PROJECT / "containers" / name / "image.yaml"
     return {**ALL, **(yaml_files.load(path, "image") if path.is_file() else {})}
 
 
 def sources(name: str) -> list[Path]:
-    """The files that an image is made from, those of the image that it is built on included."""
+    """Return the files that an image is built from, including those of the image that it is built on."""
     below = of(name)["from"]
     own = sorted((paths.PROJECT / "containers" / name).iterdir())
     return own + (sources(below["image"]) if below else [])

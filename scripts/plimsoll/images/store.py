@@ -1,4 +1,4 @@
-"""The copy of each image in the store, from which one that was removed is made again (plimsoll.images.restore)."""
+"""The image store's copy of each image. A removed image is restored from it (plimsoll.images.restore)."""
 
 import contextlib
 import os
@@ -18,8 +18,11 @@ ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Have the store for this process alone while images are built, taken, unpacked or made again: two workflows that start at
-    once would take each other's files away. Who has it is said, and waited for."""
+    """Hold the image store for this process alone while images are built, imported, unpacked or restored.
+
+    Two workflows that start at once would delete each other's files. If another process holds the store, name it on
+    standard error and wait.
+    """
     paths.image_store().mkdir(parents=True, exist_ok=True)
     with machine_lock.exclusive(paths.image_store() / LOCK, _say_whose, os.O_RDWR):
         yield
@@ -34,7 +37,7 @@ def _say_whose(holder: str) -> None:
 
 
 def folder_of(image: Image) -> Path:
-    """Where an image's forms lie, by its tag. PlimsollError for a tag that would lead elsewhere."""
+    """Return the folder of an image's forms, by its tag. Raise PlimsollError for a tag that would lead out of the store."""
     name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
     if Path(name).name != name or name.startswith("."):
         raise PlimsollError(f"{shown(image['tag'])} is no tag of an image of ours: delete the description that has it.")
@@ -42,7 +45,7 @@ def folder_of(image: Image) -> Path:
 
 
 def keep(image: Image) -> None:
-    """Put a copy of an engine's image and of its stages into the store, unless there is one. Unavailable if that fails."""
+    """Save an engine's image and its stages into the store, if there is no copy yet. Raise Unavailable if that fails."""
     path = folder_of(image) / ARCHIVE
     if path.exists():
         return
@@ -56,46 +59,52 @@ def keep(image: Image) -> None:
 
 
 def save(path: Path, named: list[str]) -> None:
-    """Write images of the engine, by their tags, to a file as Docker writes it; Unavailable if that fails."""
-    # Podman leaves out all but the first unless it is told.
+    """Write images of the engine, given by their tags, to a file in Docker's format. Raise Unavailable if that fails."""
+    # Without this option Podman saves only the first image.
     several = ("--multi-image-archive",) if "podman" in client.command() and len(named) > 1 else ()
     client.asked("save", *several, "--output", str(path), *named, seconds=300)
 
 
 def load(image: Image) -> None:
-    """Give the engine an image, and those of its stages, from the copy; Outage if there is none, Unavailable if that fails."""
+    """Load an image and its stages from the copy into the engine.
+
+    Raise Outage if there is no copy, Unavailable if that fails.
+    """
     archive = folder_of(image) / ARCHIVE
     if not archive.is_file():
         raise gone(image, f"and {archive} is not there")
     client.asked("load", "--quiet", "--input", str(archive), seconds=300)
-    # Docker and Podman name what they save differently, and the digest is the same.
+    # Docker and Podman name saved images differently, so each is tagged again by its digest.
     for each in parts(image):
         client.asked("tag", each["id"].removeprefix("sha256:"), each["tag"])
 
 
 def tags(image: Image) -> list[str]:
-    """Tags of an image and of those of its stages that are images too."""
+    """Return the tags of an image and of its stages that are images too."""
     return [each["tag"] for each in parts(image)]
 
 
 def parts(image: Image) -> list[StageOfImage]:
-    """An image and those of its stages that are images too."""
+    """Return an image and its stages that are images too."""
     return [image, *image.get("stages", {}).values()]
 
 
 def in_engine(image: Image) -> bool:
-    """Whether the engine has an image and its stages as they are described, and not others by the same recipe."""
+    """Whether the engine has an image and its stages with the digests of the description, and not others by the same recipe."""
     return all(client.image_id(each["tag"]) == each["id"] for each in parts(image))
 
 
 def digest(image: Mapping) -> str | None:
-    """The digest of what the store has under an image's tag; None if it has nothing, or if what it says is damaged."""
+    """Return the digest of the image that the store has under an image's tag.
+
+    Return None if its description is missing or damaged.
+    """
     known = described(folder_of(image) / DESCRIPTION)
     return known["id"] if known else None
 
 
 def described(path: Path) -> StageOfImage | None:
-    """The description of an image in a file; None if there is none, or if it is damaged: it is then made anew."""
+    """Return the description of an image in a file. Return None if the file is missing or damaged: it is then made again."""
     try:
         return documents.of(path, StageOfImage)
     except documents.Misfit:
@@ -103,8 +112,10 @@ def described(path: Path) -> StageOfImage | None:
 
 
 def forget_replaced(folder: Path) -> None:
-    """Delete the descriptions in a folder of images that have been replaced in the store since, by another clone or from a
-    file: the paths in them lead to other bits."""
+    """Delete the descriptions in a folder whose images were replaced in the store, by another clone or from a file.
+
+    The paths in such a description lead to other bits.
+    """
     for path in folder.glob("*.json"):
         known = described(path)
         if known and digest(known) not in (None, known["id"]):

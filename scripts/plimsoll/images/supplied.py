@@ -1,4 +1,5 @@
-"""Programs that may not be shipped: archives that the user supplies with a checksum, checked and unpacked for containers."""
+"""Programs that may not be distributed: archives that the user supplies with a checksum, checked and unpacked for
+containers."""
 
 import os
 import shutil
@@ -9,21 +10,21 @@ from plimsoll.errors import PlimsollError
 
 
 def folder(checksum: str) -> Path:
-    """Where an archive with this checksum lies unpacked."""
+    """Return the folder in which the archive with this checksum is unpacked."""
     return paths.image_store() / f"supplied-{checksum[:16]}"
 
 
 def prepare(supplied: dict[str, dict]) -> None:
-    """Check each archive of the configuration's `programs` and unpack it, unless that is done.
+    """Check and unpack each archive of the configuration's `programs`, if that was not done before.
 
-    A single folder at its top is left out, so that what is in it is found whatever the version. Raises PlimsollError for an
-    archive that is missing, has another checksum, or cannot be unpacked.
+    A single folder at the top of an archive is left out, so that paths do not depend on the version. Raise
+    PlimsollError if an archive is missing, has another checksum, or cannot be unpacked.
     """
     for name, given in supplied.items():
         target, archive = folder(given["sha256"]), paths.given(given["archive"])
         if target.is_dir():
             continue
-        import hashlib  # here, because every run looks for a supplied program, and none unpacks one
+        import hashlib  # imported here: every run looks for a supplied program, but none unpacks one
 
         key = f"config: programs.{name}"
         try:
@@ -40,7 +41,7 @@ def _unpack(archive: Path, target: Path, key: str) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     try:
-        # Members that would leave the folder are refused.
+        # The filter refuses members that would leave the folder.
         shutil.unpack_archive(archive, new, **({} if archive.suffix == ".zip" else {"filter": "data"}))
         inside = list(new.iterdir())
         (inside[0] if len(inside) == 1 and inside[0].is_dir() else new).rename(target)

@@ -1,4 +1,4 @@
-"""What watches a run: one file per instrument. Each lists what it offers in INSTRUMENTS."""
+"""Instruments that watch a run, one file each. Each file lists what it offers in INSTRUMENTS."""
 
 from functools import cache
 
@@ -8,12 +8,12 @@ from plimsoll.instruments.base import Instrument
 
 @cache
 def known() -> dict[str, type[Instrument]]:
-    """Every instrument by name."""
+    """Return every instrument by name."""
     import plimsoll.instruments as package
 
     return registry.members(package, "INSTRUMENTS")
 
 
 def find(name: str) -> type[Instrument]:
-    """The instrument of that name; PlimsollError if there is none."""
+    """Return the instrument of that name. Raise PlimsollError if no instrument has it."""
     return registry.find(known(), "instrument", name)

@@ -1,4 +1,4 @@
-"""What the workflow asks of an instrument, and the instrument that watches nothing."""
+"""Interface of an instrument, and the instrument that watches nothing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +9,10 @@ from plimsoll.mpi.job import Job
 
 
 class Instrument:
-    """Watches one run. Runs under an instrument are runs of their own: none of their values stands for a run without it.
+    """Watches one run. This base class is the instrument that watches nothing.
 
-    `cell` is the run's cell of the plan, with what `settings` added to it. `preload` is a library of the image that every rank
-    loads first.
+    Runs under an instrument are separate runs: none of their values stands for a run without it. `cell` is the run's
+    cell of the plan, with what `settings` added to it. `preload` is a library of the image that every rank loads first.
     """
 
     name = "plain"
@@ -23,23 +23,26 @@ class Instrument:
 
     @staticmethod
     def settings(host: Topology) -> dict:
-        """What a cell of the plan says of the instrument on this host; with a `reason` if it cannot watch anything here."""
+        """Return what a cell of the plan says of the instrument on this host. It has a `reason` if nothing can be
+        watched here."""
         return {}
 
     @staticmethod
     def missing(source: str, settings: dict) -> str | None:
-        """Why a value cannot be had with these settings; None if it can."""
+        """Return why a value is unavailable with these settings; None if it is available."""
         return None
 
     def around(self, command: list[str], nodes: Sequence[Node], account: Path | None) -> list[str]:
-        """The command that launches the ranks in the nodes, with what it takes to watch it. `account` is the cgroup of this
-        process."""
+        """Return the command that launches the ranks in the nodes, with what is needed to watch it.
+
+        `account` is the cgroup of this process.
+        """
         return command
 
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:
-        """What was seen, by name; InvalidOutput if that does not fit together.
+        """Return what was seen, by name. Raise InvalidOutput if that is inconsistent.
 
-        `ranks` are the ranks' own reports, `region` is what the benchmark calls the part of itself that is measured.
+        `ranks` are the ranks' own reports. `region` is the benchmark's name for the part of itself that is measured.
         """
         return {}
 

@@ -1,4 +1,4 @@
-"""What the kernel and the processor count while a run goes on: `perf stat` on the cgroups of the run's ranks."""
+"""Counters of the kernel and the processor during a run: `perf stat` on the cgroups of the run's ranks."""
 
 import os
 import re
@@ -16,39 +16,42 @@ from plimsoll.mpi.job import Job
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
-# Values that are made of counters, each with its counters.
+# Values that are computed from counters, each with its counters.
 DERIVED = {
     "local_memory_rate": ("local_memory_loads", "remote_memory_loads"),
     "memory_loads": ("local_memory_loads", "remote_memory_loads"),
     "stalls_per_work_cycle": ("cycles", "stall_cycles"),
 }
 GROUP = f"{LABEL}-counted"
-# Rank 0 writes to the first pipe when counting has to begin and to end, and perf answers in the second when it has
-# (containers/hpcc/rank_report.c). No rank goes on before.
+# Rank 0 writes to the first pipe when counting has to begin and to end. perf answers in the second pipe when it has
+# done so (containers/hpcc/rank_report.c). No rank continues before.
 CONTROL, ANSWER = "ranks/control", "ranks/answer"
-# Ranks report their own switches, and perf counts these too: at least this share of them, but for a few of a short run.
+# Ranks report their own context switches. perf must count at least this share of them, less a few for short runs.
 AT_LEAST, MISSED = 0.9, 50
-# A line of perf's (-x ,): the count, its unit, the event, the cgroup, the time of counting and its share, and what was made of
-# it, which is nothing here.
+# A line of perf's output (-x ,): the count, its unit, the event, the cgroup, the time of counting and its share, and a
+# derived value, which is empty here.
 COUNT = "[0-9]+|<not counted>|<not supported>"
 LINE = re.compile(rf"(?P<count>{COUNT}),[^,]*,(?P<event>[^,]+),(?P<group>[^,]+),[0-9]+,[0-9]+[.][0-9]+(?:,[^,]*)*")
 
 
 class Events(Instrument):
-    """perf over all processors, restricted to the cgroups that hold the ranks."""
+    """perf on all processors, restricted to the cgroups that hold the ranks."""
 
     name = "events"
 
     def __init__(self, job: Job, cell: Cell):
         super().__init__(job, cell)
         self.nodes = allocations()
-        # In how many perf counts.
+        # Number of cgroups in which perf counts.
         self.groups: int | None = None
 
     @staticmethod
     def settings(host: Topology) -> dict:
-        """`events`: perf's name of each counter that this host has; a host that is only described has all of them. `nodes`: how
-        many memory nodes it has."""
+        """Return `events` and `nodes`, and a `reason` if perf counts nothing on this host.
+
+        `events` has perf's name of each counter that this host has. A host that is only described has all counters.
+        `nodes` is the number of memory nodes.
+        """
         events = host.get("events", {name: events[0] for name, events in COUNTERS.items()})
         counted = {name: event for name, event in events.items() if event}
         nodes = len(topology.memory_nodes(host))
@@ -56,7 +59,10 @@ class Events(Instrument):
 
     @staticmethod
     def missing(source: str, settings: dict) -> str | None:
-        """Why a value cannot be had: the counters that it is made of and that this host does not have."""
+        """Return why a value is unavailable, such as the counters that it is computed from and that this host does not have.
+
+        Return None if the value is available.
+        """
         if source == "local_allocation_rate" and settings["nodes"] < 2:
             return "this host has one memory node"
         names = DERIVED.get(source, (source,) if source in COUNTERS else ())
@@ -64,7 +70,10 @@ class Events(Instrument):
         return f"this host does not count {' or '.join(absent)}" if absent else None
 
     def around(self, command: list[str], nodes: Sequence[Node], account: Path | None) -> list[str]:
-        """perf around the launcher, counting from MPI_Init to MPI_Finalize. Unavailable if the ranks' cgroups are not known."""
+        """Return the launcher's command under perf, which counts from MPI_Init to MPI_Finalize.
+
+        Raise Unavailable if perf cannot count by cgroup here, or if the ranks' cgroups are not known.
+        """
         mounted = cgroup.mounts()
         root = cgroup.counting_root(mounted)
         perf = shutil.which("perf")
@@ -76,7 +85,7 @@ class Events(Instrument):
         events = ",".join(self.cell["events"].values())
         for pipe in (CONTROL, ANSWER):
             os.mkfifo(self.job.folder / pipe)
-        # As seen from the folder, where perf starts: it splits paths at commas.
+        # Relative to the folder where perf starts, because perf splits paths at commas.
         window = ["--delay=-1", f"--control=fifo:{CONTROL},{ANSWER}"]
         options = ["-a", "-x", ",", "-o", str(self.job.folder / "perf.csv"), "-e", events, "--for-each-cgroup", ",".join(names)]
         return [perf, "stat", *window, *options, "--", *prefix, *command]
@@ -84,15 +93,17 @@ class Events(Instrument):
     def _groups(
         self, root: Path, mounted: dict[str, Path], nodes: Sequence[Node], account: Path | None
     ) -> tuple[list[Path], list[str]]:
-        """The cgroups whose processes are counted, and the prefix that puts the launcher into one of them where ranks are its
-        children."""
+        """Return the cgroups whose processes are counted, and a prefix for the launcher's command.
+
+        Where ranks are the launcher's children, the prefix puts the launcher into one of these groups.
+        """
         if nodes[0].separate or nodes[0].detached:
             groups = [cgroup.moved(group, mounted, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
             if len(there) < len(nodes):
                 raise Unavailable("the cgroups of the containers are not known, so that nothing can be counted in them")
             return there, []
-        # Below the group of this process, so that its processor time stays the run's own.
+        # Below the group of this process, so that the ranks' processor time still counts as the run's own.
         own = (account if account and root in account.parents else root) / GROUP
         others = [root / f"{LABEL}/{self.job.identity}"]
         # `apptainer exec` with a cgroup file makes a group below this one for each rank.
@@ -106,7 +117,10 @@ class Events(Instrument):
         return [own, *(group for group in others if group.is_dir())], join([own])
 
     def values(self, ranks: list[dict], region: str) -> dict[str, float]:
-        """Each counter's sum over the cgroups, what is made of them, and as a check what the ranks say of themselves."""
+        """Return each counter's sum over the cgroups, values computed from these, and the ranks' own counts.
+
+        Raise InvalidOutput if perf counted clearly fewer context switches (AT_LEAST, MISSED) than the ranks alone had.
+        """
         counted = parse(printed.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
         values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
@@ -121,10 +135,13 @@ class Events(Instrument):
 
 
 def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[str, float]:
-    """Counts by our names from perf's comma-separated output, summed over cgroups; InvalidOutput for one that is not there, or
-    unless each was counted once in each of so many `groups`.
+    """Return counts by our names from perf's comma-separated output, summed over cgroups.
 
-    A group in which nothing ran is `<not counted>`. Where perf could count only part of the time it has scaled the count.
+    Raise InvalidOutput if a counter is missing, or if it was not counted once in each of the groups. `groups` is their
+    number. If it is not given, it is the largest number of groups in which any counter was counted.
+
+    A group in which nothing ran is `<not counted>`. Where perf could count only part of the time, it has scaled the
+    count.
     """
     if not text.endswith("\n"):
         raise InvalidOutput("perf's counts end in the middle of a line")
@@ -151,8 +168,11 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
 
 
 def derived(counted: dict[str, float]) -> dict[str, float]:
-    """Values that are made of counters, where all of these are there: the share of loads from memory that the rank's own node
-    served (table 6), and stall cycles per work cycle."""
+    """Return values that are computed from counters, where all of these are there.
+
+    They are loads from memory, the share of them that the rank's own node served (table 6), and stall cycles per work
+    cycle.
+    """
     values = {}
     local, remote = (counted.get(f"{place}_memory_loads") for place in ("local", "remote"))
     if local is not None and remote is not None and local + remote > 0:
@@ -165,7 +185,7 @@ def derived(counted: dict[str, float]) -> dict[str, float]:
 
 
 def allocations(sysfs: Path = Path("/sys")) -> list[tuple[int, int]]:
-    """Pages allocated so far on each memory node by processes that ran on it, and by others."""
+    """Return for each memory node the pages allocated so far by processes that ran on it, and by others."""
     nodes = []
     for file in sorted(sysfs.glob("devices/system/node/node[0-9]*/numastat")):
         fields = dict(line.split() for line in file.read_text().splitlines())
@@ -174,7 +194,10 @@ def allocations(sysfs: Path = Path("/sys")) -> list[tuple[int, int]]:
 
 
 def local_share(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> float | None:
-    """Share of the pages allocated between two readings that were on the allocating process's own node; None on one node."""
+    """Return the share of the pages allocated between two readings that were on the allocating process's own node.
+
+    Return None on one node, and if no pages were allocated.
+    """
     if len(after) < 2 or len(before) != len(after):
         return None
     local = sum(b[0] - a[0] for a, b in zip(before, after, strict=True))
@@ -183,7 +206,7 @@ def local_share(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> 
 
 
 def _nothing(events: dict, host: Topology) -> str:
-    """Why perf counts nothing on a host."""
+    """Return why perf counts nothing on a host."""
     if not events:
         return "perf is not installed"
     if not host.get("root", True):

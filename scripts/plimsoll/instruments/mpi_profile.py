@@ -9,7 +9,7 @@ from plimsoll.instruments.base import Instrument
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
-# The columns of liu2020's table 1, by the group and with the functions that each stands for.
+# Columns of liu2020's table 1, each with its group and the functions that it stands for.
 PATTERNS = {
     "blocking_pingpong_transfer": ("point_to_point", ("MPI_Send", "MPI_Ssend", "MPI_Recv")),
     "blocking_concurrent_transfer": ("point_to_point", ("MPI_Sendrecv",)),
@@ -26,9 +26,9 @@ PATTERNS = {
 }
 GROUPS = ("point_to_point", "collective")
 PATTERN_OF = {function: pattern for pattern, (_, functions) in PATTERNS.items() for function in functions}
-# Inside and outside must add up to the wall time to within this share of it.
+# Seconds inside and outside MPI functions must add up to the wall time, within this share of it.
 TOLERANCE = 0.001
-# Of each time, after the point.
+# Digits of each time after the decimal point.
 DIGITS = 9
 
 
@@ -42,14 +42,14 @@ class Section(TypedDict):
 
 
 class Profile(TypedDict):
-    """What a rank has left."""
+    """What a rank's profile holds."""
 
     rank: int
     sections: list[Section]
 
 
 class MpiProfile(Instrument):
-    """containers/hpcc/mpi_profile.c in every rank."""
+    """The library of containers/hpcc/mpi_profile.c in every rank."""
 
     name = "mpi"
     preload = "/opt/plimsoll/lib/libmpi_profile.so"
@@ -59,7 +59,10 @@ class MpiProfile(Instrument):
 
 
 def section(folder: Path, rank: int, region: str) -> dict:
-    """A rank's profile of one part of the program; InvalidOutput if there is none, or if its times do not add up."""
+    """Return a rank's profile of one part of the program.
+
+    Raise InvalidOutput if the rank left no such profile, or if its times do not add up.
+    """
     profile = _of_region(folder / f"ranks/{rank}.profile.json", rank, region)
     inside = sum(seconds for _, seconds in profile["functions"].values())
     wall, outside = profile["wall_seconds"], profile["outside_seconds"]
@@ -87,10 +90,13 @@ def _of_region(path: Path, rank: int, region: str) -> dict:
 
 
 def summarise(profiles: list[dict]) -> dict[str, float]:
-    """Values of a run from its ranks' profiles.
+    """Return values of a run from its ranks' profiles.
 
-    `wall_seconds` is the mean over the ranks. For `all`, each group, pattern and function: `mpi_seconds/..` (mean per rank),
-    `mpi_share/..` (of the ranks' wall time together, 0 to 1), and `mpi_calls/..` (of all ranks together, as table 1 has them).
+    `wall_seconds` is the mean over the ranks. `all`, each group, each pattern and each function have three values:
+
+    - `mpi_seconds/..`: mean per rank
+    - `mpi_share/..`: share of the ranks' wall time together, 0 to 1
+    - `mpi_calls/..`: calls of all ranks together, as in table 1
     """
     wall = sum(profile["wall_seconds"] for profile in profiles)
     totals: dict[str, list[float]] = {name: [0, 0.0] for name in ("all", *GROUPS, *PATTERNS)}

@@ -1,4 +1,4 @@
-"""Where programs of a run are bound, as the kernel says while they run."""
+"""Processors that programs of a run are bound to, as the kernel says while they run."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -6,14 +6,17 @@ from pathlib import Path
 
 from plimsoll.host import cpulist
 
-# How long to look for them: a test takes a moment to begin, and between two iterations there is no client for a moment.
+# How long to look for bound programs (s). A test takes a moment to begin, and between two iterations there is no client
+# for a moment.
 LOOK_SECONDS = 1.0
 AGAIN_SECONDS = 0.02
 
 
 def seen(processes: Iterable[tuple[str, Path]], names: Iterable[str]) -> dict[str, set[int]]:
-    """The processors that programs of these names are bound to, of those that are bound to one. `processes` are names with
-    folders in /proc."""
+    """Return the processors that programs of these names are bound to, by name.
+
+    Only programs that are bound to one processor count. `processes` are (name, folder in /proc) pairs.
+    """
     bound: dict[str, set[int]] = {name: set() for name in names}
     for name, folder in processes:
         if name not in bound:
@@ -29,7 +32,11 @@ def seen(processes: Iterable[tuple[str, Path]], names: Iterable[str]) -> dict[st
 
 
 def problem(processes: Callable[[], Iterable[tuple[str, Path]]], needed: dict[str, set[int]]) -> str | None:
-    """Look until programs are seen bound to the processors that they need, by name; otherwise, in words, what was seen last."""
+    """Look until programs are seen bound to the processors that they need, and return None.
+
+    If they are not seen so within LOOK_SECONDS, return in words what was seen last. `processes` gives (name, folder in
+    /proc) pairs at each look. `needed` has the processors by the program's name.
+    """
     end = time.monotonic() + LOOK_SECONDS
     while (there := seen(processes(), needed)) != needed:
         if time.monotonic() >= end:

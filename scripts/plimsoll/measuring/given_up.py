@@ -18,42 +18,42 @@ from plimsoll.measuring import progress, record, status
 
 VARIABLE = "PLIMSOLL_START"
 FILE = "progress/given_up.json"
-# So many runs that fail alike are enough.
+# Number of runs that must fail alike.
 RUNS = 3
-# What other programs do to a run is no fault of its runtime.
+# Statuses that a runtime may cause. A disturbed run is not among them, because other programs cause it.
 FAULTS = (status.FAILED, status.INVALID, status.TIMEOUT)
-# Characters of a reason.
+# Longest reason (characters).
 LONGEST = 300
 # Process numbers, identities of runs and times differ between runs that fail alike.
 VARYING = re.compile("[0-9a-f]*[0-9][0-9a-f]*")
 
 
 class Group(NamedTuple):
-    """The cells of a runtime that need the same of it (`kind`, in words)."""
+    """The cells of a runtime that have the same needs; `kind` says in words what they need of it."""
 
     runtime: str
     kind: str
 
     @property
     def text(self) -> str:
-        """Name of the group, in messages and as a key."""
+        """Return the name of the group, for messages and as a key."""
         return f"{self.runtime}, {self.kind}" if self.kind else self.runtime
 
 
 class Noted(TypedDict):
-    """What the file holds: reasons by the group's name."""
+    """Content of the file: which start it is, and reasons by the group's name."""
 
     start: str
     reasons: dict[str, str]
 
 
 def begin() -> None:
-    """Name this start, unless the process that started this one has named it."""
+    """Give this start an identifier, unless the process that started this one has done so."""
     os.environ.setdefault(VARIABLE, f"{os.getpid()}-{time.time_ns()}")
 
 
 def reasons(study_folder: Path) -> dict[str, str]:
-    """Why groups of a study are given up in this start, by the group's name."""
+    """Return why groups of a study are given up in this start, by the group's name."""
     try:
         noted = documents.of(study_folder / FILE, Noted)
     except documents.Misfit:
@@ -62,15 +62,18 @@ def reasons(study_folder: Path) -> dict[str, str]:
 
 
 def note(study_folder: Path, group: Group, reason: str) -> None:
-    """Give a group up for this start."""
+    """Give up a group for this start, for a reason."""
     begin()
     known = {**reasons(study_folder), group.text: reason}
     record.write(study_folder / FILE, {"start": os.environ[VARIABLE], "reasons": known})
 
 
 def reason(study_folder: Path, plan: Plan, group: Group, group_of: Callable[[Cell], Group]) -> str | None:
-    """Why the group is to be given up: its last RUNS runs of this start failed alike, and none of its runs counts. Otherwise
-    None. Disturbed runs say nothing of it."""
+    """Return why a group is to be given up; None if it is not.
+
+    It is given up if its last RUNS runs of this start failed alike on an idle machine, and none of its runs counts.
+    Disturbed runs are ignored. `group_of` returns the group of a cell.
+    """
     rows = [
         row
         for row in progress.measured(study_folder / "progress")
@@ -93,7 +96,7 @@ def _is_of(run: str, plan: Plan, group: Group, group_of: Callable[[Cell], Group]
 
 
 def alike(found: Record) -> tuple[str, str]:
-    """A key that is the same for records of runs that failed alike."""
+    """Return a key that is the same for records of runs that failed alike."""
     return found["status"], VARYING.sub("0", found["reason"] or "")
 
 

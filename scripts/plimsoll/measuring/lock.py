@@ -13,44 +13,44 @@ from typing import Protocol, TextIO
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import cgroup, machine_lock, private, variables
 
-# Every process of a run carries it, so that those of a killed run can be found.
+# Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
-# Of a workflow, in its folder.
+# Lock file of a workflow, in its folder.
 FOLDER_S = Path(".snakemake/plimsoll.lock")
-# Of runs and nothing else, as all that a killed run left in it is removed.
+# Folder for runs and nothing else, because all that a killed run left in it is removed.
 TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
 
 class Sweepable(Protocol):
-    """Something that can be left behind, and swept; `containers` says whether it is containers."""
+    """Something that a killed run can leave behind, and that can be swept. `containers` says whether it is containers."""
 
     containers: bool
 
     def sweep(self) -> None:
-        """Remove what a killed run left behind; Unavailable if that fails."""
+        """Remove the leftovers of killed runs. Raise Unavailable if that fails."""
 
 
 @contextlib.contextmanager
 def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
-    """Hold the machine's lock, waiting (and saying so) for another workflow. Sweeps first if this user's last measurement was
-    killed, or may have been (machine_lock.due); root sweeps after everybody's as well.
+    """Hold the machine's lock during the context. Wait, with a message, while another workflow holds it.
 
-    `environments` gives those that it may have left nodes of. They are asked for only then.
+    Sweep first if this user's last measurement was killed, or may have been (machine_lock.due). Root sweeps after all
+    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone.
     """
     with machine_lock.held(say_whose):
         if machine_lock.due():
             left = machine_lock.to_sweep()
-            # Where nothing is marked probably nothing is left, and what does not answer is no news.
+            # Without a marker there is probably nothing to remove. A runtime that does not answer is then not worth a message.
             sweep(environments().values(), aloud=bool(left))
             machine_lock.swept(left)
         machine_lock.mark()
-        # Not in a finally: after an error the mark stays, and the next start sweeps.
+        # Not in a finally: after an error the marker stays, and the next start sweeps.
         yield
         machine_lock.unmark()
 
 
 def say_whose(holder: str) -> None:
-    """Tell who is waited for, by name and number of process."""
+    """Print that this process waits for another workflow; `holder` names its user and process."""
     print(
         f"plimsoll: another workflow is measuring on this machine ({holder}); waiting for it.",
         file=sys.stderr,
@@ -59,21 +59,23 @@ def say_whose(holder: str) -> None:
 
 
 class Busy(PlimsollError):
-    """Another workflow is at work in a folder; `whose` says which."""
+    """Another workflow runs in a folder; `whose` says which."""
 
     def __init__(self, whose: str, path: Path):
         super().__init__(f"{whose}: wait for it to end, or stop it.")
         self.whose, self._path = whose, path
 
     def wait(self) -> None:
-        """Wait until nobody is."""
+        """Wait until the other workflow has ended."""
         with open(self._path, "a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def hold_folder(path: Path = FOLDER_S) -> TextIO:
-    """Keep a second workflow out of a folder, by a file in it, as long as the file that is returned is open. The lock is the
-    kernel's, so a killed holder cannot leave it behind. Busy if another workflow has it."""
+    """Keep a second workflow out of a folder, by a lock on a file in it. Return the open file; closing it releases the lock.
+
+    The lock is the kernel's, so a killed holder cannot leave it behind. Raise Busy if another workflow has it.
+    """
     file = open(path, "w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +87,10 @@ def hold_folder(path: Path = FOLDER_S) -> TextIO:
 
 
 def left_by_others() -> str:
-    """What is to be said of measurements of other users that were killed, if what they left is not this user's to remove."""
+    """Return a message about killed measurements of other users whose leftovers this user may not remove.
+
+    It is empty if there are no such measurements, or while the machine's lock is held.
+    """
     others = machine_lock.of_others()
     if not others or not machine_lock.free():
         return ""
@@ -96,13 +101,16 @@ def left_by_others() -> str:
 
 
 def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
-    """Remove the processes, folders, and what the environments know of (containers, instances, cgroups) that a killed run left
-    behind. The lock must be held. What could not be removed is said `aloud`, and tried again by a later run."""
+    """Remove what killed runs left behind: processes, folders, and what the runtimes know of (containers, instances,
+    cgroups).
+
+    The lock must be held. With `aloud`, print what could not be removed. A later run tries to remove it again.
+    """
     kill_strays()
     remove_folders()
     cgroup.put_back(cgroup.mounts())
     problems = {}
-    # A cgroup can be removed when no container is in it any more.
+    # Containers go first: a cgroup can be removed when no container is in it any more.
     for environment in sorted(environments, key=lambda each: not each.containers):
         try:
             environment.sweep()
@@ -114,8 +122,10 @@ def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
 
 
 def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> float:
-    """Stop what a run has started, and return how long that took in seconds. If it fails, say why, and remove what can be
-    removed."""
+    """Stop what a run has started, and return how long that took (s).
+
+    If `stop` fails, print why, and remove what can be removed.
+    """
     begun = time.monotonic()
     try:
         stop()
@@ -127,10 +137,9 @@ def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> fl
 
 @contextlib.contextmanager
 def run(identity: str, folder: Path) -> Iterator[None]:
-    """Give every process that is started in this context the variables of a run in a folder, and the mark of the run
-    `identity`.
+    """Give every process that is started in this context the variables of a run in `folder`, and its `identity`.
 
-    This is the one place that keeps the user's variables from what is measured, and from what starts it.
+    No other place keeps the user's variables from what is measured, and from what starts it.
     """
     before = dict(os.environ)
     _become({**variables.of_run(before, folder), VARIABLE: identity})
@@ -140,25 +149,25 @@ def run(identity: str, folder: Path) -> Iterator[None]:
         yield
     finally:
         private.remove(home)
-        # What this process starts later is of no run: the next one's sweep would kill it.
+        # What this process starts later belongs to no run. With the run's variable the next sweep would kill it.
         _become(before)
 
 
 def _become(environment: Mapping[str, str]) -> None:
-    """Have these variables, and no others."""
+    """Replace all environment variables of this process by these."""
     os.environ.clear()
     os.environ.update(environment)
 
 
 def temporary_folder(identity: str) -> Path:
-    """A new folder for a run, with a path that is short enough for sockets."""
+    """Make a new folder for a run, with a path that is short enough for sockets, and return its path."""
     folder = private.make(TEMPORARY) / identity
     folder.mkdir(mode=0o700)
     return folder
 
 
 def remove_folders() -> None:
-    """Remove the temporary folders of this user's runs but that of this process's."""
+    """Remove the temporary folders of this user's runs, except the one of this process's run."""
     for folder in TEMPORARY.glob("*") if private.is_own(TEMPORARY) else ():
         if folder.name != os.environ.get(VARIABLE):
             private.remove(folder)
@@ -171,20 +180,26 @@ def kill_strays() -> None:
 
 
 def kill_run(identity: str) -> None:
-    """Kill every process that this process has started for a run and that is still there."""
+    """Kill every process that is left of the run `identity`."""
     _kill(number for number, its in of_runs().items() if its == identity)
 
 
 def of_runs() -> dict[int, str]:
-    """The identity of the run that each process was started for, by the process's number; without those of other users, whose
-    variables cannot be read, and without this process, which has no run in what it was started with."""
+    """Return the identity of the run that each process was started for, by PID.
+
+    Processes of other users are left out, because their variables cannot be read. So is this process, which was not
+    started with a run in its variables.
+    """
     numbers = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
     found = {number: identity_of(number) for number in numbers if number != os.getpid()}
     return {number: identity for number, identity in found.items() if identity is not None}
 
 
 def identity_of(process: int) -> str | None:
-    """The identity of the run that a process was started for; None if there is none, it has ended, or is another user's."""
+    """Return the identity of the run that a process was started for.
+
+    Return None if it was started for no run, has ended, or is another user's.
+    """
     try:
         entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -1,6 +1,7 @@
-"""The means of measuring: engine, image, network, second host, disk and memory. Where one fails, nothing was measured.
+"""The resources that measuring needs: engine, image, network, second host, disk and memory.
 
-They are looked at only after an attempt that did not end well, so that a run's own cost does not grow.
+If one fails, nothing was measured. They are examined only after an attempt that did not end well, so that a run's own
+cost does not grow.
 """
 
 import errno
@@ -14,14 +15,14 @@ from plimsoll.errors import Outage, PlimsollError
 from plimsoll.host import processes
 from plimsoll.measuring import noise, process
 
-# How long to wait until what failed works again.
+# How long to wait until a failed resource works again, and how often to look (s).
 WAIT_SECONDS = 60.0
 LOOK_SECONDS = 1.0
-# With less than this left a disk is full: a run writes some hundred kB, a container's start a little more.
+# A disk with less space is full: a run writes some hundred kB, a container's start a little more.
 FULL_BYTES = 16 * 2**20
 FREE_DISK = "free some of it"
 FREE_MEMORY = "free some of it, or take a smaller profile"
-# What the kernel says when it is the host that cannot, and not the program that did something wrong.
+# Errors that mean that the host failed, and not that the program did something wrong: cause and remedy.
 OF_THE_HOST = {
     errno.ENOSPC: ("a disk of this host is full", FREE_DISK),
     errno.EDQUOT: ("the disk quota of this user is used up", FREE_DISK),
@@ -35,7 +36,7 @@ OF_THE_HOST = {
 
 
 def outage_of(error: OSError) -> Outage | None:
-    """The Outage that an error of the operating system stands for; None if it is not the host's."""
+    """Return the Outage that an error of the operating system stands for; None if the error is not the host's."""
     if error.errno not in OF_THE_HOST:
         return None
     cause, remedy = OF_THE_HOST[error.errno]
@@ -43,7 +44,7 @@ def outage_of(error: OSError) -> Outage | None:
 
 
 def refuse_full(folder: Path) -> None:
-    """Outage if the disk on which a folder lies has no room left; a folder that cannot be seen from here is left out."""
+    """Raise Outage if the disk of a folder has no space left. Ignore a folder that cannot be seen from here."""
     try:
         disk = os.statvfs(folder)
     except OSError:
@@ -54,27 +55,30 @@ def refuse_full(folder: Path) -> None:
 
 
 def refuse_killed(before: int) -> None:
-    """Outage if the kernel has killed more than it had `before`, by `noise.killed_for_memory`.
+    """Raise Outage if the kernel has killed more programs for lack of memory than the number `before`
+    (noise.killed_for_memory).
 
-    The kernel also kills what goes beyond its container's own limit: not to be asked where containers have limits.
+    The kernel also kills programs that exceed their own container's limit. So do not call this where containers have
+    limits.
     """
     if noise.killed_for_memory() > before:
         raise Outage("the kernel killed programs because this host had no memory left", FREE_MEMORY)
 
 
 def refuse_undying() -> None:
-    """Outage if a process that was started after this one was killed and does not end."""
+    """Raise Outage if a process that was started after this one was killed and does not end."""
     if before := processes.undying():
-        # One that is about to end waits for a moment too.
+        # A process that is about to end waits in the kernel for a moment too.
         time.sleep(LOOK_SECONDS)
         for number in sorted(before & processes.undying()):
             raise process.stuck(number)
 
 
 def restore(problem: Outage, examine: Callable[[], None], mend: Callable[[Outage], None]) -> None:
-    """Mend what failed, or wait until somebody else has; the last Outage if `examine` still raises one after WAIT_SECONDS.
+    """Repair what failed, or wait until it works again. Raise the last Outage if it does not within WAIT_SECONDS.
 
-    `mend` is called once for each problem that is found on the way.
+    `examine` raises an Outage as long as something fails. `mend` tries a repair. It is called once for each cause that
+    is found.
     """
     print(
         f"plimsoll: {problem.cause}; mending that, or waiting for it, at most {WAIT_SECONDS:g} s.", file=sys.stderr, flush=True

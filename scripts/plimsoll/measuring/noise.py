@@ -1,4 +1,4 @@
-"""How busy the machine is apart from the run: before it, and during it."""
+"""Load of the machine apart from the run, before the run and during it."""
 
 import os
 import resource
@@ -12,12 +12,12 @@ from plimsoll.host import cgroup, machine_lock, processes, slowed
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# What of a Snapshot is one number.
+# Fields of a Snapshot that are one number.
 NUMBERS = ("when", "machine", "launched", "containers", "stolen", "swapped")
-# What a clock was set by, or how long the machine slept, that no measurement sees (s); and as a share of a run's time, how much
-# faster or slower the kernel may let a clock run, to have it right again.
+# UNSEEN: step of a clock, or sleep of the machine, that no measurement sees (s). SLEWED: how much faster or slower the
+# kernel may let a clock run to correct it, as a share of a run's time.
 UNSEEN, SLEWED = 0.05, 0.0005
-# What is moved to and from swap space and still disturbs nobody: in a run, and in each second of a longer one.
+# Bytes moved to and from swap space that do not yet disturb a run, or one second of a longer run.
 SWAPPED_BYTES = 2**20
 
 
@@ -28,18 +28,18 @@ class Machine:
         self.mounted = cgroup.mounts() if mounted is None else mounted
         self.root = cgroup.accounting_root(self.mounted)
         self.processors = os.cpu_count() or 1
-        # Without cgroups the clock tick is the unit, and a window has to be long enough to see a twentieth of it.
+        # Without cgroups the unit is the clock tick. A window then has at least 20 ticks, to show a share of a twentieth.
         self.resolution = 1e-6 if self.root else 1 / TICKS
 
     def busy_seconds(self) -> float:
-        """Processor time used since boot by everything."""
+        """Return the processor time that all programs have used since boot (s)."""
         if self.root:
             return cgroup.cpu_seconds(self.root)
         user, nice, system, _, _, irq, softirq, *_ = _stat()
         return (user + nice + system + irq + softirq) / TICKS
 
     def busy_share(self, seconds: float) -> float:
-        """Share of all processors that is busy over a window, 0 to 1."""
+        """Return the share of all processors that is busy over a window, 0 to 1."""
         seconds = max(seconds, 20 * self.resolution)
         busy, begun = self.busy_seconds(), time.monotonic()
         time.sleep(seconds)
@@ -47,7 +47,7 @@ class Machine:
 
 
 def killed_for_memory() -> int:
-    """Programs that the kernel has killed since boot for want of memory; 0 where it does not count them."""
+    """Return how many programs the kernel has killed since boot for lack of memory; 0 where it does not count them."""
     for line in Path("/proc/vmstat").read_text().splitlines():
         if line.startswith("oom_kill "):
             return int(line.split()[1])
@@ -60,10 +60,11 @@ def _stat() -> list[int]:
 
 
 def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, wait_seconds: float) -> dict:
-    """Wait until a window is idle enough, at most `wait_seconds`.
+    """Wait until the machine is idle for a window, at most `wait_seconds`.
 
-    Returns `idle` (whether there was such a window), `busy_share` of the last window, `threshold`, `window_seconds` and
-    `waited_seconds`; without such a window also who was `busiest`.
+    Idle means that at most `busy_share` of its processors is busy. Return `idle` (whether there was such a window),
+    `busy_share` of the last window, `threshold`, `window_seconds` and `waited_seconds`. Without such a window also
+    return `busiest`, the processes that used most.
     """
     begun = time.monotonic()
     while True:
@@ -84,16 +85,21 @@ def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, 
 
 
 def not_idle(seen: dict) -> str:
-    """The reason of a run whose machine did not become idle, from what `wait_until_idle` has returned. The containers of a
-    killed run of another user's may be at work, whoever their processes belong to."""
+    """Return the reason of a run whose machine did not become idle. `seen` is what `wait_until_idle` returned.
+
+    It names other users whose measurement was killed: their containers may still run, with processes of any user.
+    """
     killed = machine_lock.of_others()
     left = f"; a measurement of {', '.join(killed)} was killed, and what it left may be at work" if killed else ""
     return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']}{left})"
 
 
 def busiest(seconds: float = 0.2, most: int = 3) -> str:
-    """The processes that use most processor time in a window, at least a tenth of it, each with its number and user; what has
-    ended in it counts for who waited for it."""
+    """Return in words the processes that use most processor time in a window, each with its PID and user.
+
+    They are at most `most` processes, and each uses at least a tenth of the window. The time of a process that has
+    ended in the window counts for its parent, if that waited for it.
+    """
     before = {(one.number, one.started): one.seconds + one.waited for one in _processes()}
     time.sleep(seconds)
     used = {one: one.seconds + one.waited - before.get((one.number, one.started), 0.0) for one in _processes()}
@@ -103,13 +109,16 @@ def busiest(seconds: float = 0.2, most: int = 3) -> str:
 
 
 class Snapshot(NamedTuple):
-    """Processor seconds at one moment: the machine's, this process's and its children's, the containers', those of each helper
-    (container daemon or kernel thread, by what tells it apart), what a hypervisor stole, and for how long quotas or heat kept
-    processors from the run. `swapped` is what was moved to and from swap space, in bytes. `epoch` and `slept` are what has to
-    be added to `when` to get seconds since 1970, and since the machine was started.
+    """Counters of the machine at one moment.
 
-    The workflow that started this process is no helper. It has nothing to do while a run is measured, and if it does something,
-    it disturbs.
+    Processor seconds are those of the whole `machine`, of this process and its children (`launched`), of the
+    `containers`, and of each of the `helpers`. A helper is a container daemon or a kernel thread; its key is its PID
+    and its start. `stolen` is what a hypervisor stole, and `throttled` how long quotas or heat kept processors from the
+    run, by cause (s). `swapped` is what was moved to and from swap space (bytes). Adding `epoch` or `slept` to `when`
+    gives seconds since 1970, or since the machine was started.
+
+    The workflow that started this process is no helper. It has nothing to do while a run is measured, and disturbs if
+    it does something.
     """
 
     when: float
@@ -124,15 +133,15 @@ class Snapshot(NamedTuple):
     slept: float = 0.0
 
 
-# The Snapshots before and after each time in which something is measured.
+# Snapshots before and after each period in which something is measured.
 Spans = list[tuple[Snapshot, Snapshot]]
 
 
 def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons: tuple[str, ...]) -> Snapshot:
-    """The moment's Snapshot.
+    """Return a Snapshot of this moment.
 
-    `account` is the group of this process and its children (without one, they are looked for), `groups` are the containers'
-    cgroups, `daemons` name processes that work for them.
+    `account` is the cgroup of this process and its children. Without one, they are searched in /proc. `groups` are the
+    containers' cgroups. `daemons` are beginnings of the names of processes that work for the containers.
     """
     there = list(_processes())
     return Snapshot(
@@ -149,8 +158,10 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
 
 
 def _clocks() -> tuple[float, float]:
-    """What has to be added to CLOCK_MONOTONIC to get CLOCK_REALTIME and CLOCK_BOOTTIME: of some readings those that took the
-    shortest time, as this process may lose its processor between two clocks."""
+    """Return what must be added to CLOCK_MONOTONIC to get CLOCK_REALTIME and CLOCK_BOOTTIME (s).
+
+    The shortest of three readings counts, because this process may lose its processor between two clocks.
+    """
     readings = []
     for _ in range(3):
         before = time.monotonic()
@@ -161,8 +172,10 @@ def _clocks() -> tuple[float, float]:
 
 
 class Process(NamedTuple):
-    """What the kernel says of a process: its `number` and its parent's, the time at which it `started`, and processor seconds:
-    its own and, in `waited`, those of its children that have ended."""
+    """Facts about a process from the kernel: its PID (`number`), its parent's, its name, and when it `started`.
+
+    Processor seconds are its own (`seconds`) and those of its children that have ended (`waited`).
+    """
 
     number: str
     parent: str
@@ -184,7 +197,7 @@ def _processes() -> Iterator[Process]:
 
 
 def _launched(there: list[Process]) -> float:
-    """Processor seconds of this process and of all that it has started, whether that has ended or not."""
+    """Return the processor seconds of this process and of all that it has started, whether that has ended or not."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
     seconds, parents = sum(part.ru_utime + part.ru_stime for part in used), {str(os.getpid())}
     while children := [one for one in there if one.parent in parents]:
@@ -196,9 +209,11 @@ def _launched(there: list[Process]) -> float:
 def _helpers(
     there: list[Process], daemons: tuple[str, ...], groups: list[Path], counted: bool
 ) -> dict[tuple[str, bytes], float]:
-    """Processor seconds of each helper, by its number and the time at which it started. An engine that runs in a container is
-    none: its group counts it. Nor is a kernel thread that serves a virtual machine where the groups of what was launched are
-    `counted`: it is in them."""
+    """Return the processor seconds of each helper, by its PID and its start.
+
+    An engine that runs in a container is no helper, because its group counts it. If the groups of what was launched are
+    `counted`, a kernel thread that serves a virtual machine is no helper either, because it is in them.
+    """
     return {
         (one.number, one.started): one.seconds
         for one in there
@@ -226,16 +241,22 @@ def neighbours(
     apart: bool,
     stopped: Sequence[str] = (),
 ) -> dict:
-    """What others used between the two snapshots of each span, in all: a run may be measured in pieces.
+    """Return what other programs used between the two snapshots of each span, summed over the spans.
 
-    `neighbour_seconds` is the machine's processor time less the run's own, `neighbour_share` that of all processors' time; the
-    run counts as `disturbed` if the share is above `share` and the time above `seconds`, or if a hypervisor stole as much, or
-    if quotas or heat kept processors from it for as long (`throttled_seconds`). What is seen below some 0.1 s is not neighbours
-    but clock ticks, and the short-lived helpers through which container engines start a process. Where the run's own time
-    cannot be told `apart` from others', both are None, and neighbours do not disturb: records say so, and so do verdicts.
-    Memory that was on a disk (`swapped_bytes`) disturbs, a clock that was set (`set_seconds`), and a machine that slept
-    (`slept_seconds`): what programs print of time is wrong then. So do programs that somebody
-    `stopped`, which says so in words.
+    There are several spans if a run is measured in pieces. `neighbour_seconds` is the machine's processor time less the
+    run's own. `neighbour_share` is its share of all processors' time.
+
+    The run counts as `disturbed` if the share is above `share` and the time above `seconds`. The same limits hold for
+    what a hypervisor stole (`stolen_seconds`), and for how long quotas or heat kept processors from the run
+    (`throttled_seconds`). Less than some 0.1 s is not neighbours. It is clock ticks, and short-lived helpers through
+    which container engines start a process.
+
+    Where the run's own time cannot be separated from others' (`apart` is false), both are None, and neighbours do not
+    disturb. Records and verdicts say so.
+
+    Memory that was on a disk disturbs too (`swapped_bytes`). So do a clock that was set (`set_seconds`) and a machine
+    that slept (`slept_seconds`), because times that programs print are then wrong. So do programs that were `stopped`,
+    which says in words what happened.
     """
     took = {part: sum(getattr(after, part) - getattr(before, part) for before, after in spans) for part in NUMBERS}
     capacity = took["when"] * processors
@@ -243,7 +264,7 @@ def neighbours(
     used, stolen = max(0.0, took["machine"] - own) if apart else None, took["stolen"]
     kept, swapped = _kept_from(spans), int(took["swapped"])
     throttled, slept, moved = sum(kept.values()), *_of_clocks(spans)
-    # Of a run with one rank on a large machine the time of all processors says nothing.
+    # For a run with one rank on a large machine, a share of all processors' time says nothing.
     wanted = throttled + (own if apart else capacity)
     return {
         "seconds": round(took["when"], 4),
@@ -269,7 +290,10 @@ def neighbours(
 
 
 def _kept_from(spans: Spans) -> dict[str, float]:
-    """For how long what kept processors from the run in its spans: of what is there at both ends of a span."""
+    """Return how long each cause kept processors from the run in its spans (s).
+
+    Only causes that are there at both ends of a span count.
+    """
     kept: dict[str, float] = {}
     for before, after in spans:
         for what in before.throttled.keys() & after.throttled.keys():
@@ -279,10 +303,12 @@ def _kept_from(spans: Spans) -> dict[str, float]:
 
 
 def _of_clocks(spans: Spans) -> tuple[float, float]:
-    """How long the machine slept in spans, and by how much its clock was set in the one in which that was most; 0 for what no
-    measurement sees."""
+    """Return how long the machine slept in spans, and the largest step by which its clock was set in one span (s).
+
+    What is too small for a measurement to see is 0.
+    """
     slept = [after.slept - before.slept for before, after in spans]
-    # A machine that wakes finds its clock set to what has passed.
+    # A machine that wakes has its clock set forward by the time that it slept.
     moved = [after.epoch - before.epoch - asleep for (before, after), asleep in zip(spans, slept, strict=True)]
     allowed = UNSEEN + SLEWED * max(after.when - before.when for before, after in spans)
     most = max(moved, key=abs)
@@ -290,12 +316,15 @@ def _of_clocks(spans: Spans) -> tuple[float, float]:
 
 
 def _by_helpers(before: Snapshot, after: Snapshot) -> float:
-    """Processor seconds of the helpers that are there at the end: one that ends takes with it what it used in all its life."""
+    """Return the processor seconds that helpers used in a span (from `before` to `after`).
+
+    A helper that has ended in the span is left out: what it used in all its life is gone with it.
+    """
     return sum(seconds - before.helpers.get(helper, 0.0) for helper, seconds in after.helpers.items())
 
 
 def disturbed(during: dict) -> dict:
-    """Status and reason of a disturbed run, from what was seen beside it (`neighbours`)."""
+    """Return status and reason of a disturbed run. `during` is the result of `neighbours`."""
     threshold, reasons = during["threshold"], []
     if during["slept_seconds"]:
         reasons.append(f"the machine slept {during['slept_seconds']:.2f} s during the run")

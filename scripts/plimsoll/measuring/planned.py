@@ -1,4 +1,4 @@
-"""The plan, as the runs and the stages read it that come after its making."""
+"""Read a study's plan, for the runs and stages that come after its making."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,14 +8,17 @@ from plimsoll.design import Factors
 from plimsoll.errors import Damaged, PlimsollError, shown
 from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
-# What a cell that can be measured has.
+# Keys of a cell that can be measured.
 OF_MEASURABLE = ("parameters", "expected_seconds", "fingerprint")
 ANEW = "delete it, and start the workflow again, which writes it anew"
 
 
 def read(path: Path, factors: Factors | None = None) -> Plan:
-    """A study's plan, with its runs as pairs; with the `factors` of its design, which say what its cells have. Damaged if it
-    does not hold what a plan does."""
+    """Return a study's plan, with the runs in its order as (cell, repetition) tuples.
+
+    The `factors` of its design, if they are given, say which keys its cells have. Raise Damaged if the file does not
+    hold a plan.
+    """
     plan = documents.read(path, Plan, ANEW)
     try:
         if factors:
@@ -31,7 +34,10 @@ def read(path: Path, factors: Factors | None = None) -> Plan:
 
 
 def _refuse_unknown(plan: Plan) -> None:
-    """Misfit if a cell lacks a factor, or what one that can be measured has; if the order names no such cell."""
+    """Raise Misfit if a cell lacks a factor, or a key that a measurable cell has, or has another path than its key.
+
+    Raise Misfit also if the order names a cell that is not there or cannot be measured.
+    """
     cells = plan["cells"]
     for path, cell in cells.items():
         needed = [*plan["factors"], *(() if cell["reason"] else OF_MEASURABLE)]
@@ -49,8 +55,10 @@ def _damaged(path: Path, misfit: documents.Misfit) -> Damaged:
 
 
 def of_run(path: Path, cell: str, repetition: int) -> Plan:
-    """A study's plan as a single run needs it: of its cells only the run's is looked at, as there are thousands. PlimsollError
-    if the plan has no such run, Damaged if it does not hold what a plan does."""
+    """Return a study's plan as a single run needs it. Only the run's cell is checked, because a plan has thousands.
+
+    Raise PlimsollError if the plan cannot be read or has no such run, and Damaged if it does not hold what a plan does.
+    """
     try:
         plan = documents.read(path, PlanHead, ANEW)
     except OSError as error:
@@ -78,7 +86,7 @@ def _refuse_other_parts(plan: dict) -> None:
 
 
 def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> None:
-    """Damaged if one of these cells of a plan does not hold what those of its design do."""
+    """Raise Damaged if one of these cells of a plan is not of the type `kind`, the type of its design's cells."""
     try:
         documents.fit({cell: plan["cells"][cell] for cell in cells}, dict[str, kind])
     except documents.Misfit as misfit:
@@ -86,5 +94,5 @@ def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> 
 
 
 def image(path: Path) -> Image:
-    """The description of an image. Damaged if it does not hold what one does."""
+    """Return the description of an image from its file. Raise Damaged if the file does not hold one."""
     return documents.read(path, Image, "delete it, and start the workflow again, which makes it anew")

@@ -1,4 +1,4 @@
-"""Processes that end in time, and that print no more than anybody reads."""
+"""Child processes with limits on their time and on the length of their output."""
 
 import contextlib
 import os
@@ -13,19 +13,21 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import processes, shared
 from plimsoll.measuring.watch import Watch
 
-# What was killed ends as soon as the kernel lets it go, which may have to write to a slow disk first (s).
+# How long a killed process may take to end (s): the kernel may have to write to a slow disk first.
 KILLED_SECONDS = 60.0
-# No program that is measured prints as much (bytes), and what is left of a longer output.
+# No measured program prints MOST_BYTES. LEFT_BYTES are left of a longer output.
 MOST_BYTES, LEFT_BYTES = 2**28, 2**20
-# How often outputs, disks and processes are looked at (s): some 50 to 500 µs each time, which is far below what a run can tell.
+# How often outputs, disks and processes are looked at (s). A look takes some 50 to 500 µs, far below what a run can show.
 LOOK_SECONDS = 0.5
 
 
 def run_bounded(command: list[str], more: dict, folder: Path, limit: float, watch: Watch | None = None) -> int | None:
-    """Run a command, with `more` variables, in a process group of its own, with its output in the folder. Return its exit code;
-    None at the time limit.
+    """Run a command in a process group of its own, with its output in the folder.
 
-    Unavailable if it prints without end or fills a disk that the `watch` looks at, Outage if it cannot be killed."""
+    Return its exit code, or None at the time limit. `more` are additional variables, and `limit` is in seconds. Raise
+    Unavailable if the command prints without end, or fills a disk that the `watch` looks at. Raise Outage if it cannot
+    be killed.
+    """
     outputs = [folder / "stdout.txt", folder / "stderr.txt"]
     with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
         process = subprocess.Popen(
@@ -38,20 +40,22 @@ def run_bounded(command: list[str], more: dict, folder: Path, limit: float, watc
             process_group=0,
         )
         try:
-            # Popen.wait() with a time limit polls, up to 50 ms late.
+            # Popen.wait() with a time limit polls, and returns up to 50 ms late.
             return process.wait() if ended_within(process.pid, limit, outputs, watch) else None
         finally:
             if process.poll() is None:
-                # mpirun takes its ranks and remote daemons down on SIGTERM; what does not listen is killed.
+                # mpirun ends its ranks and remote daemons on SIGTERM. Programs that ignore it are killed.
                 os.killpg(process.pid, signal.SIGTERM)
                 ended_within(process.pid, 5)
                 kill(process, group=True)
 
 
 def ended_within(pid: int, seconds: float, writes: Sequence[Path] = (), watch: Watch | None = None) -> bool:
-    """Whether a child ends within `seconds`; returns as soon as it has ended and was looked at. Unavailable if it prints
-    without end into one of the files that it `writes`, or if a disk is about to be full that the `watch` looks at; both look
-    now and then."""
+    """Return whether a child ends within `seconds`, as soon as it has ended and was looked at.
+
+    Raise Unavailable if it prints without end into one of the files that it `writes`. Raise it also if a disk that the
+    `watch` looks at is about to be full. Both are looked at every LOOK_SECONDS.
+    """
     descriptor, end = os.pidfd_open(pid), time.monotonic() + seconds
     try:
         while True:
@@ -69,8 +73,10 @@ def ended_within(pid: int, seconds: float, writes: Sequence[Path] = (), watch: W
 
 
 def kill(process: subprocess.Popen, *, group: bool = False) -> int:
-    """Kill a child that may have ended, with `group` all of the process group that it leads; its exit code. Outage if it does
-    not end: it is in the kernel then, and nothing ends it."""
+    """Kill a child that may have ended, and return its exit code. With `group`, kill the process group that it leads.
+
+    Raise Outage if it does not end: it is in the kernel then, and nothing ends it.
+    """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL) if group else os.kill(process.pid, signal.SIGKILL)
@@ -80,7 +86,7 @@ def kill(process: subprocess.Popen, *, group: bool = False) -> int:
 
 
 def stuck(number: int) -> Outage:
-    """The Outage of a process that was killed and does not end."""
+    """Return the Outage of a process that was killed and does not end. `number` is its PID."""
     where = processes.place_in_kernel(number)
     return Outage(
         f"{processes.name(number)}, process {number}, was killed and does not end, as it is in the kernel ({where})",
@@ -89,22 +95,27 @@ def stuck(number: int) -> Outage:
 
 
 def said(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
-    """What a child prints until it ends, on standard output and on standard error; None if it has not ended after `seconds`: it
-    is killed. Outage if it does not end then either."""
+    """Return what a child prints until it ends, on standard output and on standard error.
+
+    If it has not ended after `seconds`, kill it and return None. Raise Outage if it does not end then either.
+    """
     try:
         return process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         return None
     finally:
-        # What it has started may have them open, and would be waited for.
+        # Processes that the child started may hold the streams open, and reading would wait for them.
         for stream in filter(None, (process.stdout, process.stderr)):
             stream.close()
         kill(process)
 
 
 def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
-    """Unavailable if one of these files is longer than any program's output, or if a disk is about to be full that the `watch`
-    looks at. Such a file is cut, so that it does not fill the disk while its writer is taken down."""
+    """Raise Unavailable if one of these files is longer than any program's output, or if the `watch` sees a disk about
+    to be full.
+
+    Such a file is cut, so that it does not fill the disk while its writer is stopped.
+    """
     for path in files:
         if shared.cut(path, MOST_BYTES, LEFT_BYTES):
             raise Unavailable(f"it wrote more than {MOST_BYTES >> 20} MiB to its {path.name}")

@@ -1,7 +1,7 @@
-"""One line per run on the terminal: which of how many it is, the time left, what became of it, and its name. The log file has
-more.
+"""One line per run on the terminal: its number among all runs, the time left, its status and its name.
 
-The workflow writes the queue of the runs that it is about to measure (`begin`); each measurement crosses itself off.
+The log file has more. The workflow writes the queue of the runs that it is about to measure (`begin`). Each measurement
+crosses itself off.
 """
 
 import json
@@ -16,9 +16,9 @@ from plimsoll.measuring import status
 
 # Columns of a terminal.
 WIDTH = 80
-# No run takes so long, nor ends so late (s).
+# Limit for a plausible time (s): no run takes so long, and none ends so late.
 LATEST = 1e12
-# A line of what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts.
+# A run that is crossed off: its name, seconds (None if it was not measured), moment of the end, status, attempts.
 Row = tuple[str, float | None, float, str | None, int]
 
 
@@ -32,23 +32,27 @@ def begin(folder: Path, queue: list[str]) -> None:
 
 
 def waiting(folder: Path) -> set[str]:
-    """The runs that this start of the workflow has yet to measure ('cell/repetition')."""
+    """Return the runs that this start of the workflow has yet to measure ('cell/repetition')."""
     queue, done = _read(folder)
     return set(queue) - {row[0] for row in done}
 
 
 def measured(folder: Path) -> list[list]:
-    """What this start of the workflow has measured so far, in order: run, seconds, moment of the end, status, attempts."""
+    """Return what this start of the workflow has measured so far, in order: run, seconds, moment of the end, status,
+    attempts."""
     return [row for row in _read(folder)[1] if row[1] is not None]
 
 
 def skip(folder: Path, run: str) -> None:
-    """Cross off a run that did not have to be measured after all."""
+    """Cross off a run that need not be measured after all."""
     _cross_off(folder, [run, None, time.time(), None, 0])
 
 
 def finish(folder: Path, run: str, seconds: float, result: Record) -> None:
-    """Cross a measured run off, and print and log its line; after the last one the sum too. `result` is its record."""
+    """Cross off a measured run, and print and log its line. After the last run, print the sum too.
+
+    `result` is the run's record, `seconds` the time that it took.
+    """
     _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])
     queue, done = _read(folder)
     lines = [describe(queue, done, result)]
@@ -69,7 +73,8 @@ def _cross_off(folder: Path, row: list) -> None:
 
 
 def _read(folder: Path) -> tuple[list[str], list[list]]:
-    """The queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status, attempts."""
+    """Return the queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status,
+    attempts."""
     try:
         queue = documents.of(folder / "queue.json", list[str])
     except documents.Misfit:
@@ -82,8 +87,10 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
 
 
 def _row(line: str) -> list | None:
-    """A run that is crossed off; None for a damaged line, as a kill leaves it. These lines are for people, and no reason to
-    stop."""
+    """Return a run that is crossed off, from its line; None for a damaged line, as a kill leaves it.
+
+    These lines are for people, so that damage to one is no reason to stop.
+    """
     try:
         row = json.loads(line)
         documents.fit(row, Row)
@@ -93,8 +100,11 @@ def _row(line: str) -> list | None:
 
 
 def describe(queue: list[str], done: list[list], result: Record) -> str:
-    """The line of the run that was crossed off last, within WIDTH columns: what matters first, then as much of its name as
-    fits. `!` marks a run that does not count, `+` one that counts after other attempts."""
+    """Return the line of the run that was crossed off last, within WIDTH columns.
+
+    What matters comes first, then as much of the run's name as fits. `!` marks a run that does not count, `+` one that
+    counts after other attempts.
+    """
     run, seconds = done[-1][:2]
     count = max(len(queue), len(done))
     mark = "!" if result["status"] not in status.COUNTED else "+" if result["attempts"] > 1 else " "
@@ -104,7 +114,10 @@ def describe(queue: list[str], done: list[list], result: Record) -> str:
 
 
 def shorten(text: str, width: int, place: float = 0.5) -> str:
-    """The text, or as much of it as fits with an ellipsis: in the middle, or at another share of the width."""
+    """Return the text, or as much of it as fits into `width` with an ellipsis.
+
+    The ellipsis stands in the middle, or at another share of the width (`place`).
+    """
     if len(text) <= width:
         return text
     begin = round((width - 1) * place)
@@ -112,7 +125,7 @@ def shorten(text: str, width: int, place: float = 0.5) -> str:
 
 
 def _remark(result: Record) -> str:
-    """What else is to be said of a run: why it does not count, or why it was repeated."""
+    """Return why a run does not count, or why it was repeated; an empty text for other runs."""
     if result["status"] not in status.COUNTED:
         return result["reason"]
     if not result["invalid_attempts"]:
@@ -122,7 +135,7 @@ def _remark(result: Record) -> str:
 
 
 def total(done: list[list]) -> str:
-    """How many runs were measured, by status, and how many of them more than once."""
+    """Return in words how many runs were measured, by status, and how many of them were repeated."""
     measured = [row for row in done if row[1] is not None]
     counts = [f"{number} {name}" for name in status.NAMES if (number := sum(row[3] == name for row in measured))]
     repeated = sum(row[4] > 1 for row in measured)
@@ -130,11 +143,10 @@ def total(done: list[list]) -> str:
 
 
 def remaining(queue: list[str], done: list[list]) -> float:
-    """Seconds that the rest of the queue should take; each row of `done` begins with a run, its seconds and the moment of its
-    end.
+    """Return how long the rest of the queue should take (s).
 
-    Each run is taken to last as long as its cell's runs did, or as the mean of all runs, with the mean pause so far between two
-    runs.
+    Each row of `done` begins with a run, its seconds and the moment of its end. A run is expected to last as long as
+    its cell's runs did on average, or else as the mean of all runs. The mean pause so far between two runs is added.
     """
     measured = [row for row in done if row[1] is not None]
     if not measured:
@@ -152,7 +164,7 @@ def remaining(queue: list[str], done: list[list]) -> float:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as 1:02:03 or 2:03."""
+    """Return seconds as a text such as 1:02:03 or 2:03."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

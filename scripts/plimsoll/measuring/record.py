@@ -1,4 +1,4 @@
-"""Records: one JSON file per run. Written whole or not at all, and never over another one."""
+"""Records: one JSON file per run. A record is written whole or not at all, and never over another one."""
 
 import errno
 import json
@@ -13,28 +13,28 @@ from plimsoll.interchange import Cell, Record
 from plimsoll.measuring import status
 
 FORMAT = 1
-# A fingerprint becomes the name of a folder, and pages lead to the folder of the raw output.
+# A fingerprint becomes the name of a folder, and pages have links to the folder of the raw output. So both are restricted.
 NAME = re.compile("[A-Za-z0-9_-]+")
-# The end of a record's file, but for what is before it.
+# End of a record's file. The checksum is that of the text before it.
 CHECKSUM = re.compile(rb',\n "checksum": "([0-9a-f]{8})"\n}\n\Z')
 RAW = re.compile("raw(?:/[A-Za-z0-9+_][A-Za-z0-9+_.-]*)+")
 
 
 def fingerprint(content: object) -> str:
-    """Identifies what JSON's types hold: the same for the same content, in whatever order its keys are."""
-    # A run only compares fingerprints, and does not pay for this import.
+    """Return an identifier of what JSON's types hold (16 hexadecimal digits), which does not depend on the order of keys."""
+    # Most runs only compare fingerprints, and should not pay for this import.
     import hashlib
 
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def identify(measured: dict) -> str:
-    """Return the fingerprint of a cell, from what says what is measured in it (a design's `cells.measured`)."""
+    """Return the fingerprint of a cell. `measured` says what is measured in it (a design's `cells.measured`)."""
     return fingerprint(list(measured.values()))
 
 
 def keep(path: Path, record: Record) -> None:
-    """Write a record, with a checksum of all of it, so that damage to the file does not change a number unnoticed."""
+    """Write a record with a checksum of all of it, so that damage to the file does not change a number unnoticed."""
     body = json.dumps(record, indent=1).removesuffix("\n}")
     _put(path, f'{body},\n "checksum": "{_checksum(body.encode())}"\n}}\n')
 
@@ -44,16 +44,18 @@ def _checksum(body: bytes) -> str:
 
 
 def write(path: Path, document: object) -> None:
-    """Put a document in place in one step, so that a kill leaves either none or all of it; and so does a power failure, as it
-    is on the disk before it has its name."""
+    """Write a document as JSON in one step: a kill leaves all of it or nothing.
+
+    So does a power failure, because the document is on the disk before it has its name.
+    """
     _put(path, json.dumps(document, indent=1) + "\n")
 
 
 def _put(path: Path, text: str) -> None:
-    # The names of folders that are made now have to be on the disk too.
+    # The names of folders that are made now must be on the disk too.
     above = [folder.parent for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
-    # What a kill has left of an earlier try is overwritten: one process at a time writes a record.
+    # A killed process may have left this file. It is overwritten, because one process at a time writes a record.
     temporary = path.with_name(f".{path.name}.new")
     try:
         with open(temporary, "w") as file:
@@ -69,12 +71,12 @@ def _put(path: Path, text: str) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
+    """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     except OSError as problem:
-        # Some file systems of other machines have no such thing as a folder's own data.
+        # Some network file systems do not support this for a folder.
         if problem.errno != errno.EINVAL:
             raise
     finally:
@@ -82,11 +84,13 @@ def _settle(folder: Path) -> None:
 
 
 def read(path: Path, kind: type = Record) -> Record:
-    """A record; Damaged, with the reason, if the file is truncated or does not hold what every record has, or the records of a
-    design (`kind`)."""
+    """Return the record in a file. `kind` is the type of all records, or of a design's records.
+
+    Raise Damaged, with the reason, if the file is truncated, was changed, or does not hold what such a record has.
+    """
     _refuse_changed(path)
     try:
-        # What a benchmark printed of what it did not run may be no number.
+        # A benchmark may print something that is not a finite number for a part that it did not run.
         record = documents.of(path, kind, finite=False)
     except documents.Misfit as misfit:
         raise Damaged(f"{path} is no complete record: {misfit}") from misfit
@@ -103,27 +107,29 @@ def read(path: Path, kind: type = Record) -> Record:
 
 
 def _refuse_changed(path: Path) -> None:
-    """Damaged if a record's file is not what was written. Records of older versions have no checksum."""
+    """Raise Damaged if a record's file is not what was written. Records of older versions have no checksum, and are
+    accepted."""
     try:
         text = path.read_bytes()
     except OSError:
-        return  # which is said when it is read as JSON
+        return  # reported when it is read as JSON
     if (end := CHECKSUM.search(text)) and end[1].decode() != _checksum(text[: end.start()]):
         raise Damaged(f"{path} is no complete record: it was changed since it was written")
 
 
 def path_of(runs: Path, cell: str, repetition: int) -> Path:
-    """Where the record of a cell's repetition lies below a study's runs/ folder."""
+    """Return the path of the record of a cell's repetition, below a study's runs/ folder."""
     return runs / cell / f"{repetition}.json"
 
 
 def any_below(folder: Path) -> bool:
-    """Whether a study's folder of results holds records."""
+    """Return whether a study's folder of results holds records."""
     return any((folder / "runs").rglob("*.json"))
 
 
 def block_of(cell: Cell, repetition: int) -> int:
-    """The block that a repetition of a cell belongs to: one that runs more often in each has several in it."""
+    """Return the block that a repetition of a cell belongs to. A cell that runs more often per block has several
+    repetitions in it."""
     return (repetition - 1) // cell.get("per_block", 1) + 1
 
 
@@ -137,15 +143,18 @@ def set_aside(path: Path, archive: Path) -> Path:
     return target
 
 
-# Keys of the record itself, which are indented by one space (see `write`); those of what it holds are indented by more.
+# Keys of the record itself, which are indented by one space (see `keep`). Keys inside their values are indented by more.
 GLANCED = re.compile(rb'^ "(?:(fingerprint|status)": "([a-z0-9]+)"|(starts)": ([0-9]{1,9})),?$', re.MULTILINE)
 # Only the record itself ends at the beginning of a line.
 END = b"\n}\n"
 
 
 def glance(path: Path | str) -> dict[str, str]:
-    """A record's `fingerprint`, `status`, and `starts` if it has them, without reading what else it holds, which takes a fifth
-    of the time (of 2,000 records). FileNotFoundError if there is none, Damaged if the file is no record."""
+    """Return a record's `fingerprint` and `status`, and `starts` if it has them, without reading what else it holds.
+
+    That takes a fifth of the time (of 2,000 records). Raise FileNotFoundError if the file is missing, and Damaged if it
+    is no record.
+    """
     with open(path, "rb") as file:
         text = file.read()
     glanced = {(key or number).decode(): (value or count).decode() for key, value, number, count in GLANCED.findall(text)}

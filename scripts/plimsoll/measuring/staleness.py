@@ -1,7 +1,7 @@
-"""Which records are what the plan asks for, and which runs are measured, again or for the first time.
+"""Which records match the plan, and which runs are measured, for the first time or again.
 
-A run that did not count is tried again when the workflow starts the next time, until `starts` of them have tried it: the
-profile's number. Every attempt stays in the record. A record says how many starts tried it (`starts`); a record that does not
+A run that did not count is tried again when the workflow starts the next time. The profile says how many starts try it
+(`starts`). Every attempt stays in the record. A record says how many starts tried it (`starts`). A record that does not
 say so was tried by one.
 """
 
@@ -15,9 +15,9 @@ from typing import NamedTuple
 from plimsoll.interchange import Cell, Record, Tried
 from plimsoll.measuring import record, status
 
-# In a study's folder: records of what the plan does not ask for any more, by their fingerprints.
+# Folder in a study's folder: records that the plan does not ask for any more, by their fingerprints.
 ARCHIVE = "archive"
-# What is the record's own and not its last attempt's.
+# Keys of the record itself. The other keys are its last attempt's.
 OF_THE_RUN = (
     *("format", "study", "cell", "repetition", "block", "place_in_order", "seed", "profile", "fingerprint", "image", "system"),
     *("attempts", "invalid_attempts", "starts"),
@@ -25,7 +25,7 @@ OF_THE_RUN = (
 
 
 class Look(NamedTuple):
-    """What staleness needs to know of a record: all None if there is none or it is damaged."""
+    """What staleness needs to know of a record. Fingerprint and status are None if the record is missing or damaged."""
 
     there: bool
     fingerprint: str | None = None
@@ -34,7 +34,7 @@ class Look(NamedTuple):
 
 
 def look(path: Path | str) -> Look:
-    """What a path holds now."""
+    """Return the Look at what a path holds now."""
     try:
         glanced = record.glance(path)
     except FileNotFoundError:
@@ -48,19 +48,19 @@ def _look_of(recorded: dict) -> Look:
     return Look(True, recorded["fingerprint"], recorded["status"], int(starts_of(recorded)))
 
 
-# The workflow asks several times for each of thousands of records, and must get the same answer each time.
+# The workflow calls this several times for each of thousands of records, and must get the same answer each time.
 seen_at_start = cache(look)
 
 
 def starts_of(recorded: dict) -> int:
-    """How many starts of the workflow have tried a record's run."""
+    """Return how many starts of the workflow have tried a record's run."""
     return recorded.get("starts", 1)
 
 
 def to_measure(seen: Look, fingerprint: str | None, starts: int) -> bool:
-    """Whether a run is to be measured, where a record was `seen` and this `fingerprint` is planned.
+    """Return whether a run is to be measured, where a record was `seen` and this `fingerprint` is planned.
 
-    A damaged record is kept and named until it is deleted.
+    A damaged record is kept, and named in messages, until it is deleted.
     """
     if not seen.there:
         return True
@@ -70,15 +70,15 @@ def to_measure(seen: Look, fingerprint: str | None, starts: int) -> bool:
 
 
 def tried_again(seen: Look, starts: int) -> bool:
-    """Whether a run that did not count is tried once more."""
+    """Return whether a run that did not count is tried once more."""
     return seen.status in status.AGAIN and seen.starts < starts
 
 
 def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
-    """A text that Snakemake compares with the one that it noted when it last ran the job: if they differ, the job runs again.
+    """Return a text that Snakemake compares with the one that it noted when it last ran the job.
 
-    For a run that is tried for the first time it is the planned fingerprint; for a later try it has the number of the start
-    too.
+    If they differ, the job runs again. For the first try of a run it is the planned fingerprint. For a later try it
+    also has the number of the start.
     """
     if seen.fingerprint != fingerprint:
         return fingerprint
@@ -87,10 +87,10 @@ def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
 
 
 def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int) -> tuple[Record | None, Record | None]:
-    """(a record that makes measuring unnecessary, a record of the run that is to be tried again): one of them is None, or both
-    are.
+    """Return (a record that makes measuring unnecessary, a record of a run that is to be tried again).
 
-    Moves a record of another fingerprint, or a damaged one, out of the way; takes one back from the archive.
+    At least one of them is None. Move a record of another fingerprint, or a damaged one, to the archive. Take a record
+    that fits back from the archive.
     """
     archive = study_folder / ARCHIVE
     if target.exists():
@@ -110,7 +110,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
 
 
 def in_archive(study_folder: Path, cell: Cell, repetition: int) -> tuple[Path, Record] | None:
-    """Return the latest record of a run in the archive that counts, with its path; None if there is none."""
+    """Return path and content of the latest record of a run in the archive that counts; None if no record there does."""
     for path in sorted((study_folder / ARCHIVE / cell["fingerprint"]).glob(f"{repetition}-*.json"), reverse=True):
         with contextlib.suppress(record.Damaged):
             old = record.read(path)
@@ -120,18 +120,21 @@ def in_archive(study_folder: Path, cell: Cell, repetition: int) -> tuple[Path, R
 
 
 def _taken_back(study_folder: Path, cell: Cell, repetition: int, target: Path) -> Record | None:
-    """A record that the archive has: a profile that was measured before is not measured again."""
+    """Move a record that counts from the archive to `target`, and return it; None if the archive has no such record.
+
+    So a profile that was measured before is not measured again.
+    """
     found = in_archive(study_folder, cell, repetition)
     if not found:
         return None
     path, old = found
     target.parent.mkdir(parents=True, exist_ok=True)
     path.rename(target)
-    # It is newer than what was made without it.
+    # The record must be newer than files that were made without it.
     os.utime(target)
     return old
 
 
 def attempts_of(recorded: Record) -> list[Tried]:
-    """Every attempt that a record holds, its last one too, in order."""
+    """Return every attempt that a record holds, in order, with the last one."""
     return [*recorded["invalid_attempts"], {key: value for key, value in recorded.items() if key not in OF_THE_RUN}]

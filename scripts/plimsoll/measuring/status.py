@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Status(NamedTuple):
-    """One status: its `meaning` in sentences, whether such a run `counts` (gives observations), and whether it is tried `again`
-    when the workflow starts the next time."""
+    """One status: its `name`, its `meaning` in sentences, whether such a run `counts` (gives observations), and whether
+    it is tried `again` when the workflow starts the next time."""
 
     name: str
     meaning: str
@@ -57,7 +57,7 @@ STATUSES = (
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
 )
 NAMES = tuple(status.name for status in STATUSES)
-# What gives an observation.
+# Statuses of runs that give observations.
 COUNTED = tuple(status.name for status in STATUSES if status.counts)
-# What the next start of the workflow measures again.
+# Statuses of runs that the next start of the workflow measures again.
 AGAIN = tuple(status.name for status in STATUSES if status.again)

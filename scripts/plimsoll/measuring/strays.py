@@ -1,5 +1,7 @@
-"""Processes that a program of a run has left at work when it ended: what they do is not measured, and what is measured next has
-them as neighbours."""
+"""Processes that a program of a run has left running when it ended.
+
+What they do is not measured, and they are neighbours of what is measured next.
+"""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -8,14 +10,17 @@ from pathlib import Path
 from plimsoll.host import cgroup, processes
 from plimsoll.measuring import lock
 
-# What is on its way out is waited for (s).
+# How long to wait for processes that are about to end, and how often to look (s).
 PATIENCE, LOOK_SECONDS = 1.0, 0.02
 
 
 def left(identity: str, groups: Iterable[Path], since: int) -> str:
-    """In words, what a program has left that the run `identity` started at `since` (processes.now): processes that were started
-    after it, in these cgroups or with the run's mark, without what containers have themselves. Nothing if there are none, or if
-    they end in a moment."""
+    """Return in words the processes that the program of the run `identity` has left running.
+
+    They were started since a moment (`since`, of processes.now), and are in one of these cgroups or have the run's
+    identity. Processes that belong to a container itself are left out. The text is empty if nothing is left, or if it
+    ends within PATIENCE.
+    """
     groups, end = list(groups), time.monotonic() + PATIENCE
     while there := dict(_there(identity, groups, since)):
         if time.monotonic() > end:
@@ -25,14 +30,14 @@ def left(identity: str, groups: Iterable[Path], since: int) -> str:
 
 
 def reason(left: str) -> str:
-    """Why a run does not count whose program has `left` something."""
+    """Return why a run does not count whose program has `left` processes (in words)."""
     return f"it ended before what it had started: {left} went on"
 
 
 def _there(identity: str, groups: list[Path], since: int) -> Iterator[tuple[int, str]]:
-    """Number and name of each."""
+    """Yield the PID and the name of each process that is left."""
     grouped = cgroup.members(groups)
-    # An engine says that a container is up before that has started its program.
+    # An engine may report a container as up before the container has started its program.
     grouped -= processes.of_containers(grouped)
     for number in processes.started_since(since):
         if number in grouped or lock.identity_of(number) == identity:

@@ -1,7 +1,7 @@
-"""The system that a study was measured on: runs of two systems are never pooled.
+"""The system that a study was measured on. Runs of two systems are never pooled.
 
-A system is this host's kernel, processor, firmware and settings, and the versions of what starts a runtime's nodes. The file
-system.json in a study's folder has these, and the identity that the records of each runtime carry.
+A system is this host's kernel, processor, firmware and settings, and the versions of what starts a runtime's nodes. The
+file system.json in a study's folder has these, and the identity that the records of each runtime carry.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ from plimsoll.measuring import record
 
 FILE = "system.json"
 HOST = "this host"
-# Of a sentence: characters of a version, and changes.
+# Limits for a message: characters of a version, and number of changes.
 LONGEST, MOST = 120, 5
 NEW = "put aside what it has measured, with its figures and pages (make new-system does)"
 
 
 class Seen(TypedDict):
-    """What is quick to look at."""
+    """Facts about a system that are quick to look at."""
 
     boot: str
     settings: dict[str, str]
@@ -33,7 +33,7 @@ class Seen(TypedDict):
 
 
 class Noted(TypedDict):
-    """What system.json holds."""
+    """Content of system.json."""
 
     identities: dict[str, str]
     parts: dict[str, dict[str, str]]
@@ -41,15 +41,15 @@ class Noted(TypedDict):
 
 
 class Asked(Protocol):
-    """An environment, as far as it is asked here."""
+    """A runtime, as far as this module needs it."""
 
     name: str
 
     def versions(self) -> dict[str, str]:
-        """The version of each program that its nodes depend on; Unavailable if one does not answer."""
+        """Return the version of each program that the runtime's nodes depend on. Raise Unavailable if one does not answer."""
 
     def programs(self) -> tuple[str, ...]:
-        """The names, or paths, of these programs, and paths of their settings."""
+        """Return the names, or paths, of these programs, and paths of their settings."""
 
 
 class Another(Outage):
@@ -61,10 +61,10 @@ class Another(Outage):
 
 
 def identity(folder: Path, environment: Asked) -> str:
-    """What the records of a runtime carry. Another if the system is no longer that of the study's records.
+    """Return the identity of the system that the records of a runtime carry.
 
-    Asked for every run: the whole system is looked at only if a program, a setting, or the time of the last boot has changed
-    since it was noted.
+    Raise Another if the system is no longer that of the study's records. Every run calls this. So the whole system is
+    looked at only if a program, a setting, or the time of the last boot has changed since it was noted.
     """
     noted = read(folder)
     if noted and environment.name in noted["identities"] and noted["seen"] == _seen(noted["seen"]["programs"]):
@@ -73,17 +73,20 @@ def identity(folder: Path, environment: Asked) -> str:
 
 
 def note(folder: Path, environments: Iterable[Asked]) -> dict[str, str]:
-    """Look at the whole system and write it into a study's folder; the identity by runtime.
+    """Look at the whole system, write it into a study's folder, and return the identity by runtime.
 
-    Another if the study has records of another system, or records that do not say of which. Unavailable if an environment does
-    not answer.
+    Raise Another if the study has records of another system, or records that do not say which system. Raise Unavailable
+    if a runtime does not answer.
     """
     environments = list(environments)
     return _note(folder, environments, now(environments))
 
 
 def note_answering(folder: Path, environments: Iterable[Asked]) -> None:
-    """`note`, with those environments that answer: an engine that does not is started by the first run that needs it."""
+    """Do as `note` does, with the runtimes that answer.
+
+    An engine that does not answer is started by the first run that needs it.
+    """
     parts, there = now([]), []
     for environment in environments:
         with contextlib.suppress(Unavailable):
@@ -107,12 +110,13 @@ def _note(folder: Path, environments: list[Asked], parts: dict[str, dict[str, st
 
 
 def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
-    """The facts about this host, and the versions of each environment, as they are. Unavailable if one does not answer."""
+    """Return the present facts about this host, and the versions of each runtime. Raise Unavailable if a runtime does
+    not answer."""
     return {HOST: of_host.facts(), **{environment.name: environment.versions() for environment in environments}}
 
 
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
-    """In words, what differs between the parts that both have."""
+    """Return in words what differs between two systems, in the parts that both have."""
     return [
         f"{name if part == HOST else f'{part}, {name}'}: {_change(old[part].get(name, 'none'), new[part].get(name, 'none'))}"
         for part in old.keys() & new.keys()
@@ -122,7 +126,7 @@ def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) 
 
 
 def _change(then: str, now: str) -> str:
-    """Two values in words; of long ones what is about where they differ."""
+    """Return two values in words. Of long values only the text around their first difference is shown."""
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False))))
     first = max(0, same - LONGEST // 4) if max(len(then), len(now)) > LONGEST else 0
     before, after = (begun(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
@@ -130,7 +134,7 @@ def _change(then: str, now: str) -> str:
 
 
 def read(folder: Path) -> Noted | None:
-    """What a study's folder says about its system; None if it says nothing that can be read."""
+    """Return what a study's folder says about its system; None if it has no system.json that can be read."""
     try:
         return documents.of(folder / FILE, Noted)
     except documents.Misfit:
@@ -142,18 +146,21 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
 
 
 def look(environment: Asked) -> Seen:
-    """What is quick to look at of this host and an environment."""
+    """Return the facts about this host and a runtime that are quick to look at."""
     return _seen(_paths(environment))
 
 
 def _paths(environment: Asked) -> list[str]:
-    """Of its programs, and of its settings whether they are there or not: they may come later."""
+    """Return the paths of a runtime's programs and settings.
+
+    Settings are included even if they are not there, because they may be made later.
+    """
     found = (name if os.path.isabs(name) else shutil.which(name) for name in environment.programs())
     return [path for path in found if path]
 
 
 def _seen(programs: Iterable[str]) -> Seen:
-    """What is quick to look at: if none of it has changed nothing else has."""
+    """Return the facts that are quick to look at. If none of them has changed, nothing else has."""
     return {
         "boot": of_host.boot(),
         "settings": of_host.settings(),

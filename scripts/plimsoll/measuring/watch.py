@@ -1,4 +1,4 @@
-"""What is looked at now and then while a run is measured: whether it fills a disk, and whether somebody stops its programs."""
+"""What is looked at now and then while a run is measured: whether it fills a disk, and whether its programs are stopped."""
 
 import os
 import time
@@ -8,33 +8,39 @@ from pathlib import Path
 from plimsoll.host import cgroup, processes
 from plimsoll.host.disk import Room
 
-# The looks at processes take no more than this share of one processor's time, unless there are so many processes that the next
-# look would come later than this (s): a look takes 30 to 50 µs for each.
+# The looks at processes take at most SHARE of one processor's time. A look takes 30 to 50 µs for each process. With
+# very many processes the share is larger, because the next look comes at the latest after LONGEST (s).
 SHARE, LONGEST = 0.001, 2.0
-# A process that wakes so much later than it should was stopped, or this host was (s).
+# A process that wakes this much later than it should was stopped, or this host was (s).
 LATE = 1.0
 
 
 class Stops:
-    """Programs of a run that somebody stops and lets go on. A stopped program uses no processor, and nothing tells it later
-    from a slow one."""
+    """Programs of a run that were stopped and continued.
+
+    A stopped program uses no processor. Later nothing tells it from a slow one, so stops are noted while they last.
+    """
 
     def __init__(self, mounted: dict[str, Path]):
         self._mounted = mounted
         self._groups: list[Path] = []
         self._account: Path | None = None
         self._next = 0.0
-        # (moment of CLOCK_MONOTONIC, in words what happened)
+        # (moment of CLOCK_MONOTONIC, what happened in words)
         self._seen: list[tuple[float, str]] = []
 
     def of(self, groups: list[Path], account: Path | None) -> None:
-        """From now on the run's programs are those of the containers' cgroups, and those of the group that counts this process
-        and its children; where there is none, what this process has started."""
+        """Set the run's programs: those in the containers' cgroups, and those in the cgroup that counts this process
+        and its children.
+
+        If `account` is None, all that this process has started takes the place of the latter.
+        """
         if (groups, account) != (self._groups, self._account):
             self._groups, self._account, self._next = groups, account, 0.0
 
     def look(self) -> None:
-        """Note what is stopped now, unless the last look is too short a time ago for what a look takes."""
+        """Note what is stopped now. Do nothing if the last look was so recent that looks would take more than SHARE of
+        a processor."""
         if (now := time.monotonic()) < self._next:
             return
         begun = time.thread_time()
@@ -42,13 +48,15 @@ class Stops:
         self._next = now + min(LONGEST, (time.thread_time() - begun) / SHARE)
 
     def woken(self, due: float) -> None:
-        """Note if this process was to wake at a moment of CLOCK_MONOTONIC and did not: it was stopped itself, and could not
-        look."""
+        """Note if this process woke more than LATE after the moment `due` of CLOCK_MONOTONIC.
+
+        It was stopped itself then, and could not look.
+        """
         if (late := time.monotonic() - due) > LATE:
             self._seen.append((time.monotonic(), f"the measuring process did not run for {late:.1f} s"))
 
     def within(self, spans: Iterable[tuple[float, float]]) -> list[str]:
-        """In words, what happened within one of these spans (moments of CLOCK_MONOTONIC)."""
+        """Return in words what happened within one of these spans (moments of CLOCK_MONOTONIC)."""
         spans = list(spans)
         return sorted({what for when, what in self._seen if any(first <= when <= last for first, last in spans)})
 
@@ -58,19 +66,19 @@ class Stops:
         for number in sorted(processes.stopped(members)):
             yield f"{processes.name(number)} (process {number}) was stopped"
         for group in cgroup.frozen(self._groups, self._mounted):
-            # As engines name the groups that they have a service manager make.
+            # Engines give these prefixes to the groups that a service manager makes for them.
             name = group.name.removeprefix("docker-").removeprefix("libpod-")
             yield f"a container (cgroup {name[:12]}) was paused"
 
 
 class Watch:
-    """What a run may not fill (`room`), and what may not be done to it (`stops`)."""
+    """Disks that a run must not fill (`room`), and stops of its programs (`stops`)."""
 
     def __init__(self, room: Room, stops: Stops):
         self.room, self.stops = room, stops
 
     def look(self) -> None:
-        """Look at both. Unavailable if a disk is about to be full."""
+        """Look at the disks and the programs. Raise Unavailable if a disk is about to be full."""
         self.stops.look()
         self.room.refuse_filling()
 

@@ -1,4 +1,4 @@
-"""One MPI job: what it wants started, and mpirun's command line once the nodes are up."""
+"""An MPI job: the nodes that it needs, and mpirun's command line once these are up."""
 
 import os
 import shlex
@@ -25,12 +25,15 @@ exit 125
 
 
 class Job:
-    """Ranks of a program in a working directory `folder`, as many in each node as in the others.
+    """Ranks of a program in a working directory `folder`, the same number in each node.
 
-    `identity` is unique on the machine, `temporary` a short path for sockets, `image` the description of the built image
-    (plimsoll.images). `places` has one place per node: `cpus` and `nodes` as in a cpuset, each rank's core (`cores`) and its
-    number among those that Open MPI sees there (`slots`), both empty for free scheduling; with `confined` nodes are confined to
-    them. `parameters` are Open MPI's, `preload` is a library of the image that every rank loads first.
+    `identity` is unique on the machine, and `temporary` is a short path for sockets. `image` is the description of the
+    built image (plimsoll.images). `parameters` are Open MPI's. `preload` is a library of the image that every rank
+    loads first.
+
+    `places` has one place per node. A place has `cpus` and `nodes` as in a cpuset, each rank's core (`cores`), and the
+    number of that core among those that Open MPI sees there (`slots`). Both lists are empty for free scheduling. With
+    `confined` each node is confined to its place.
     """
 
     def __init__(
@@ -47,18 +50,18 @@ class Job:
     ):
         self.identity, self.folder, self.temporary, self.image = identity, folder, temporary, image
         self.places, self.ranks, self.confined, self.parameters, self.preload = places, ranks, confined, parameters, preload
-        # When mpirun was started.
+        # Time at which mpirun was started (s since 1970).
         self.launched = 0.0
 
     @classmethod
     def of_cell(cls, identity: str, folder: Path, temporary: Path, cell: CellOfRanks, image: Image) -> "Job":
-        """The job of a cell of a plan."""
+        """Return the job of a cell of a plan."""
         places, confined, parameters = cell["places"], cell["restricted"], cell["mpi_parameters"]
         return cls(identity, folder, temporary, image, places, cell["ranks"], confined, parameters)
 
     @property
     def specs(self) -> list[Spec]:
-        """A node per place."""
+        """Return the specification of each node, one per place."""
         user = f"{os.geteuid()}:{os.getegid()}" if os.geteuid() else None
         return [
             Spec(
@@ -75,17 +78,17 @@ class Job:
 
     @property
     def pinned(self) -> bool:
-        """Whether each rank has a core of its own."""
+        """Return whether each rank has a core of its own."""
         return bool(self.places[0]["cores"])
 
     @property
     def apart(self) -> bool:
-        """Whether the nodes have processors or memory nodes of their own."""
+        """Return whether the nodes have processors or memory nodes of their own."""
         return len({(place["cpus"], place["nodes"]) for place in self.places}) > 1
 
     @property
     def together(self) -> dict:
-        """The place of all ranks."""
+        """Return one place for all ranks, which joins the places of the nodes."""
         return {
             "cpus": ",".join(dict.fromkeys(place["cpus"] for place in self.places)),
             "nodes": ",".join(dict.fromkeys(place["nodes"] for place in self.places)),
@@ -94,20 +97,26 @@ class Job:
         }
 
     def command(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
-        """Command on this host that runs a program (a path in the image and its arguments) as the ranks, in the nodes."""
+        """Return the command on this host that runs a program as the ranks, in the nodes.
+
+        `program` is a path in the image and its arguments.
+        """
         return (self._to_nodes if nodes[0].separate else self._from_here)(nodes, program)
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of that command, besides those of the run."""
+        """Return the variables of the command, besides those of the run."""
         return launch.environment(Path(self.image["rootfs"]))
 
     def _from_here(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
-        """Ranks are mpirun's children: one specification of what to start for all nodes that are entered alike."""
+        """Return the command where ranks are mpirun's children.
+
+        It has one specification of what to start if all nodes are entered alike, and otherwise one per node.
+        """
         if nodes[0].two_copies:
             self.parameters = {**self.parameters, **launch.TWO_COPIES}
         start = [*self._mpirun_on_host(["localhost"], [self.together])]
-        # Where the image's files are not at their places the ranks need what the launcher needs.
+        # Where the image's files are at other paths, the ranks need the launcher's variables.
         without = launch.RELOCATION if nodes[0].root == ROOT else ()
         entered = [
             node.enter([], self.folder, without=without, keep_binding=self.pinned)
@@ -121,12 +130,12 @@ class Job:
         return nodes[0].on.inside([*start, *first, *(word for words in others for word in (":", *words))])
 
     def _bound(self, node: Node, program: list[str]) -> list[str]:
-        """The program, which binds itself where the launcher's binding does not reach it or would be another one."""
+        """Return the program, with a script that binds it where the launcher's binding does not reach it or would be wrong."""
         itself = self.pinned and (node.detached or node.by_binding)
         return launch.self_bound(self.folder, self.places, program) if itself else program
 
     def _to_nodes(self, nodes: Sequence[Node], program: list[str]) -> list[str]:
-        """mpirun in the only node, or on this host with the nodes as its hosts."""
+        """Return the command where mpirun runs in the only node, or on this host with the nodes as its hosts."""
         program = nodes[0].of_image(program, self.preload)
         if self.pinned and self.apart:
             program = launch.self_bound(self.folder, self.places, program)
@@ -136,11 +145,11 @@ class Job:
             return nodes[0].inside(mpirun, self.folder, without=launch.RELOCATION)
         start = self._mpirun_on_host([node.name for node in nodes], self.places)
         over = ["--mca", "btl_tcp_if_include", nodes[0].interface] if nodes[0].interface else []
-        # Open MPI splits it at blanks, which no temporary path has.
+        # Open MPI splits this value at blanks, which no temporary path has.
         return [*start, *over, "--mca", "plm_rsh_agent", f"sh {self._agent(nodes)}", *ranks]
 
     def _agent(self, nodes: Sequence[Node]) -> Path:
-        """The script by which Open MPI starts its daemon in each node."""
+        """Write the script by which Open MPI starts its daemon in each node, and return its path."""
         name = f"{nodes[0].kind}-agent.sh"
         cases = "".join(
             f'{shlex.quote(node.name)}) exec {shlex.join(node.inside(["sh", "-c"], self.folder))} "$*" ;;\n' for node in nodes

@@ -1,4 +1,7 @@
-"""The answers to a study's question as pages tell them: sentences that follow from the ratios, and tables of them. Pure."""
+"""Prepare the answers to a study's question for the pages: sentences that follow from the ratios, and tables of ratios.
+
+All functions are pure.
+"""
 
 import math
 from itertools import groupby
@@ -17,11 +20,13 @@ from plimsoll.planning.forecasts import Given
 
 
 def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list[dict]:
-    """Return what the template shows of each of a study's answers.
+    """Return what the template shows of each answer to a study's question.
 
-    That is its `name`; the answer as it is `said` in a few sentences; `parts`, one per level of `each`, and those that are
-    `not_here`; `columns` with the metrics' labels, and whether a ratio is of `several` comparisons. `table` is that of
-    plimsoll.claims.answer, and `given` the time that the study was measured for.
+    Each has its `name`, and the answer as it is `said` in a few sentences. `parts` are its parts, one per level of
+    `each`, and `not_here` those that are unavailable. `columns` are the metrics' labels. `several` says whether a ratio
+    is of several comparisons. `no_time` is the number of ratios to the baseline that the time was too short for.
+
+    `table` is that of plimsoll.claims.answer, and `given` the time that the study was measured for.
     """
     shown = [_answer(answer.of(table, named), named, study, given) for named in answers.of(study)]
     return [{**one, "said": answer_words.told(one, given)} for one in shown]
@@ -45,12 +50,12 @@ def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None)
 
 
 def _notes_of(named: dict, levels: dict[str, str]) -> list[str]:
-    """What is to be known of rows with these levels."""
+    """Return the notes on rows with these levels."""
     return [texts[levels[factor]] for factor, texts in named.get("notes", {}).items() if levels.get(factor) in texts]
 
 
 def _arranged(rows: list[dict]) -> list[str]:
-    """How what the paper leaves open was arranged in these ratios."""
+    """Return sentences on how these ratios arrange what the paper leaves open."""
     known = [row for row in rows if not missing(row["ratio"])]
     said = []
     for words in dict.fromkeys(row["arrangement"] for row in known if not missing(row["arrangement"])):
@@ -63,7 +68,7 @@ def _arranged(rows: list[dict]) -> list[str]:
 
 
 def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict:
-    """One table with its sentences; only a `reason` where none of its ratios could be measured."""
+    """Return one table with its sentences; only its `name` and a `reason` if none of its ratios could be measured."""
     level = study.design.report.level
     common = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
     common = {**{factor: rows[0][factor] for factor in named.get("each", {})}, **common}
@@ -74,12 +79,12 @@ def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> d
     table = _rows(against[answer.BASELINE], named, study, given)
     known = [row for row in table if _known(row)]
     lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
-    # What there was no time for is said of the answer as a whole.
+    # Ratios that there was no time for are counted for the answer as a whole.
     lacking = [reason for reason in lacking if reason != TOO_SHORT]
     cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
     baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
     steps = _steps(against[answer.FIRST], named, study, given)
-    # With steps each note about a row stands beside its own.
+    # With steps, each note about a row stands beside its own row.
     of_rows = [] if steps else [note for row in known for note in _notes_of(named, row["levels"])]
     return {
         **begun,
@@ -98,20 +103,25 @@ def _known(row: dict) -> bool:
 
 
 def _rows(rows: list[dict], named: dict, study: Study, given: Given | None) -> list[dict]:
-    """Rows of a table, each with `name`, what is lacking here for statements about it (`lacks`), and one cell per metric."""
+    """Return the rows of a table, each with its `name`, `levels`, `note`, and one of its `cells` per metric.
+
+    `lacks` says what claims about the row need that is unavailable here.
+    """
     factors, told = list(answers.rows_of(named)[0]), []
     for levels, of_row in groupby(rows, lambda row: {factor: row[factor] for factor in factors}):
         cells = [_cell(row, study, given) for row in of_row]
         path = next((cell["cell_a"] for cell in cells if cell["cell_a"]), None)
         row = {"name": study.design.report.row(levels, path), "levels": levels, "cells": cells, "note": ""}
-        # What was not measured has another reason, and is not set apart.
+        # A row that was not measured has another reason, and is not set apart.
         told.append({**row, "lacks": (cells[0].get("lacks") or "") if _known(row) else ""})
     return told
 
 
 def _steps(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict | None:
-    """What the last level of the factor of `steps` costs against its first: a `lead`, and one sentence per level of the
-    others."""
+    """Return what the last level of the factor of `steps` costs compared with its first; None if no such ratio is known.
+
+    The result has a `lead`, and one sentence per combination of levels of the other factors.
+    """
     told = [row for row in _rows(rows, named, study, given) if _known(row)]
     if not told:
         return None
@@ -126,8 +136,11 @@ def _steps(rows: list[dict], named: dict, study: Study, given: Given | None) -> 
 
 
 def _cell(row: dict, study: Study, given: Given | None) -> dict:
-    """A ratio with what is shown of it: `mark` is a loss or gain beyond the margin, or that there is no such loss. `none` says
-    why there is no ratio."""
+    """Return a ratio with what is shown of it.
+
+    `mark` says that a loss or a gain beyond the margin is shown, or that such a loss is excluded. `none` says why there
+    is no ratio.
+    """
     mark = ""
     if not missing(row["p_beyond_holm"]) and row["p_beyond_holm"] < study["alpha"]:
         mark = GAIN if (row["ratio"] > 1) == (row["better"] == "higher") else LOSS
@@ -140,14 +153,17 @@ def _cell(row: dict, study: Study, given: Given | None) -> dict:
 
 
 def _none(row: dict, given: Given | None) -> str:
-    """Why there is no ratio, in a few words."""
+    """Return in a few words why there is no ratio."""
     if row["reason"] == TOO_SHORT:
         return answer_words.not_in(given)
     return "too few runs" if row["comparisons"] else "not measured"
 
 
 def open_loss(row: dict) -> float | None:
-    """The largest loss that the interval leaves open, as a fraction of the baseline's performance; None without an interval."""
+    """Return the largest loss that the interval does not exclude, as a fraction of the baseline's performance.
+
+    Return None without an interval.
+    """
     if missing(row["low"]):
         return None
     return max(0.0, 1 - (row["low"] if row["better"] == "higher" else 1 / row["high"]))

@@ -1,16 +1,20 @@
-"""Sentences of a study's answer. Each says what is shown, and how large a loss the intervals leave open where none is. Pure."""
+"""Word the answer to a study's question.
+
+Each sentence says what is shown. Where no loss is shown, it says how large a loss the intervals do not exclude. All
+functions are pure.
+"""
 
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
 from plimsoll.planning.forecasts import Given
 
-# Marks of ratios: a loss or a gain beyond the margin is shown, or that there is no such loss.
+# Marks of ratios: a loss or a gain beyond the margin is shown, or such a loss is excluded.
 LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
 PERCENT = percent(MARGIN).removeprefix("+").replace(".0 ", " ")
 
 
 def steps(rows: list[dict]) -> dict:
-    """`rows` are what splits (or is separated): a `headline` where they have names, and `items`."""
+    """Return what steps cost, such as splitting: `items` with a text per row, and a `headline` if rows have names."""
     losing, others = ([row["name"] for row in rows if _has(row, LOSS) is lost] for lost in (True, False))
     headline = ""
     if rows[0]["name"]:
@@ -25,8 +29,10 @@ def steps(rows: list[dict]) -> dict:
 
 
 def against(baseline: str, rows: list[dict]) -> list[str]:
-    """Which rows are slower than the baseline, which are faster, and how large a loss is left open for the others. Nothing of
-    rows that are set apart, nor where all are."""
+    """Return sentences on which rows are slower than the baseline, which faster, and how large a loss the others may have.
+
+    Rows that are set apart are left out. If all rows are, there is no sentence.
+    """
     if not (known := _known(rows)):
         return [f"Nothing was measured that could be set against {baseline}."]
     if not (known := [row for row in known if not row["lacks"]]):
@@ -48,8 +54,11 @@ def against(baseline: str, rows: list[dict]) -> list[str]:
 
 
 def set_apart(rows: list[dict]) -> list[str]:
-    """Rows about which statements of the paper need what is not here (`lacks`): why, and what is shown of each. One text for
-    all that lack the same."""
+    """Return sentences on the rows that are set apart: why, and what is shown of each.
+
+    A row is set apart if claims of the paper about it need something that is unavailable here (`lacks`). Rows that lack
+    the same share one text.
+    """
     apart = [row for row in _known(rows) if row["lacks"]]
     return [
         f"Set apart, as {lacking(lacks)} "
@@ -59,15 +68,15 @@ def set_apart(rows: list[dict]) -> list[str]:
 
 
 def lacking(lacks: str) -> str:
-    """That statements of the paper about a row need what is not here; nothing if they need nothing else."""
+    """Return words on what the paper's claims about a row need that is unavailable here; empty if nothing is."""
     return f"the paper's statements about this need {lacks}." if lacks else ""
 
 
 def told(answer: dict, given: Given | None = None) -> str:
     """Return an answer (plimsoll.pages.answer.shown) in a few sentences, the same for pages and the terminal.
 
-    They say which steps cost something, what is shown of the ratios to the baseline, and how many of these the `given` time was
-    too short for. Rows that are set apart do not count.
+    They say which steps cost something, and what is shown of the ratios to the baseline. They also say for how many of
+    these ratios the `given` time was too short. Rows that are set apart do not count.
     """
     known = [
         {**cell, "baseline": part["baseline"], "where": _where(row, part, answer["parts"])}
@@ -87,12 +96,16 @@ def told(answer: dict, given: Given | None = None) -> str:
 
 
 def not_in(given: Given | None) -> str:
-    """Return that something was not planned for want of time, for a cell of a table."""
+    """Return the words for a cell of a table that was not planned because the time was too short."""
     return f"not in the {given.hours:g} h" if given else "not in the given time"
 
 
 def _step(part: dict, parts: list[dict], beside: bool) -> str:
-    """What the steps of a part cost: their headline, or that of the only row where there is nothing `beside` it."""
+    """Return words on what the steps of a part cost: their headline.
+
+    If the headline is empty, the steps have one row. Its text is used if there is nothing `beside` it; otherwise
+    nothing is said.
+    """
     steps = part["steps"]
     if not steps or not (steps["headline"] or not beside):
         return ""
@@ -101,7 +114,10 @@ def _step(part: dict, parts: list[dict], beside: bool) -> str:
 
 
 def _no_time(number: int, some: bool, given: Given | None) -> str:
-    """How many ratios the time was too short for, whether `some` are known or not, and the command that measures them."""
+    """Return a sentence on how many ratios the time was too short for, and the command that measures them.
+
+    `some` says whether other ratios are known.
+    """
     one = number == 1
     which = f"{number}{' more' if some else ''} ratio{'' if one else 's'} {'is' if one else 'are'}"
     goes_on = f" ({given.command} measures {'it' if one else 'them'})" if given else ""
@@ -109,7 +125,10 @@ def _no_time(number: int, some: bool, given: Given | None) -> str:
 
 
 def _ratios(known: list[dict]) -> str:
-    """How many of these ratios are losses and the largest of these, or how large a loss is left open if none is."""
+    """Return words on how many of these ratios are losses, and the largest loss.
+
+    If none is a loss, they say how large a loss the intervals do not exclude.
+    """
     losing = [cell for cell in known if cell["mark"] == LOSS]
     of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''} to {known[0]['baseline']}"
     if not losing:
@@ -126,12 +145,12 @@ def _ratios(known: list[dict]) -> str:
 
 
 def _where(row: dict, part: dict, parts: list[dict]) -> str:
-    """Which row it is; of several parts, of which."""
+    """Return the name of a row, and that of its part if the answer has several."""
     return f"{row['name']}, {part['name']}" if len(parts) > 1 else row["name"]
 
 
 def _known(rows: list[dict]) -> list[dict]:
-    """Rows of which at least one ratio is known."""
+    """Return the rows of which at least one ratio is known."""
     return [row for row in rows if any(not missing(cell["ratio"]) for cell in row["cells"])]
 
 
@@ -141,12 +160,12 @@ def _compared(word: str, baseline: str, rows: list[dict], mark: str) -> str:
 
 
 def _excluded(cells: list[dict]) -> bool:
-    """Whether a loss of more than the margin is ruled out for all of these that are known."""
+    """Return whether a loss of more than the margin is excluded for all ratios of these cells that are known."""
     return all(cell["mark"] in (GAIN, NO_LOSS) for cell in cells if not missing(cell["ratio"]))
 
 
 def _at_most(rows: list[dict]) -> str:
-    """For rows for which a loss of more than the margin is ruled out: how large a one their intervals leave open."""
+    """Return a sentence on rows for which a loss beyond the margin is excluded: how large a loss their intervals reach."""
     most = max(rows, key=lambda row: _most_open(row["cells"]))
     loss, label = _most_open(most["cells"])
     where = f"{label}; {most['name']}" if len(rows) > 1 else label
@@ -155,13 +174,16 @@ def _at_most(rows: list[dict]) -> str:
 
 
 def _reach(loss: float, where: str) -> str:
-    """How far intervals reach where a loss of more than the margin is ruled out. The test is one-sided, the interval is not."""
+    """Return how far intervals reach where a loss of more than the margin is excluded.
+
+    The interval may reach beyond the margin, as it is two-sided and the test is one-sided.
+    """
     sided = "95 % intervals" if loss <= MARGIN else "95 % intervals, which unlike the test are two-sided,"
     return f"{sided} end at one of {_size(loss)} ({where}) at most"
 
 
 def _left_open(rows: list[dict]) -> str:
-    """For rows without a shown loss: with which of them the intervals leave least room for one, and with which most."""
+    """Return a sentence on rows without a shown loss: whose intervals leave the least room for a loss, and whose the most."""
     least, most = (choose(rows, key=lambda row: _most_open(row["cells"])) for choose in (min, max))
     names = listed([row["name"] for row in rows])
     if least is most:
@@ -173,7 +195,7 @@ def _left_open(rows: list[dict]) -> str:
 
 
 def sure(cells: list[dict], alpha: float) -> str:
-    """How sure the ratios are: blocks, adjustment, and what so many blocks can find; empty if there are none."""
+    """Return how sure the ratios are: blocks, adjustment of p, and what so many blocks can detect; empty without ratios."""
     known = [cell for cell in cells if not missing(cell["ratio"])]
     if not known:
         return ""
@@ -194,7 +216,7 @@ def sure(cells: list[dict], alpha: float) -> str:
 
 
 def _detectable(cells: list[dict]) -> str:
-    """The losses that so many blocks can find: the smallest and the largest of these ratios, with what these are of."""
+    """Return the losses that so many blocks can detect: the smallest and the largest over the ratios, with their metrics."""
     ends = [choose(cells, key=lambda cell: cell["detectable"]) for choose in (min, max)]
     several = len({cell["label"] for cell in cells}) > 1
     told = [_size(1 - 1 / (1 + cell["detectable"])) + (f" ({cell['label']})" if several else "") for cell in ends]
@@ -202,7 +224,7 @@ def _detectable(cells: list[dict]) -> str:
 
 
 def of_row(cells: list[dict]) -> str:
-    """What is shown of one row: losses, gains, and otherwise how large a loss is left open."""
+    """Return what is shown of one row: losses and gains. Without a loss, it says how large a loss is not excluded."""
     known = [cell for cell in cells if not missing(cell["ratio"])]
     said = [
         f"{word} by more than {PERCENT} in {_shown(cells, mark)}"
@@ -219,7 +241,7 @@ def of_row(cells: list[dict]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """A, B and C."""
+    """Return names as text: A, B and C."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -228,7 +250,10 @@ def _has(row: dict, mark: str) -> bool:
 
 
 def _shown(cells: list[dict], mark: str) -> str:
-    """How many metrics have this mark, and the one that has it most; of a row with one metric, that."""
+    """Return how many metrics have this mark, and the one where it is largest.
+
+    For a row with one metric, return that metric.
+    """
     marked = [cell for cell in cells if cell["mark"] == mark]
     known = sum(not missing(cell["ratio"]) for cell in cells)
     most = max(marked, key=lambda cell: abs(cell["size"]))
@@ -238,7 +263,7 @@ def _shown(cells: list[dict], mark: str) -> str:
 
 
 def _value(cell: dict) -> str:
-    """A ratio with its interval, and what it is of."""
+    """Return a ratio with its interval and the label of its metric."""
     less = "" if cell["better"] == "higher" else ", where less is better"
     return f"{cell['label']}: {TIMES}{interval(cell['ratio'], cell['low'], cell['high'], ratio)}{less}"
 
@@ -253,5 +278,5 @@ def _open(cells: list[dict]) -> str:
 
 
 def _size(loss: float) -> str:
-    """A loss in percent; one that would be shown as none is the smallest that is shown."""
+    """Return a loss in percent. A loss that would print as 0 is printed as the smallest loss that is not 0."""
     return f"{100 * loss:.0f} %" if loss >= 0.0995 else f"{100 * max(loss, 0.001):.1f} %"

@@ -1,11 +1,14 @@
-"""What was asked of the measurements, in one generated sentence: beside the paper's it shows whether both are the same."""
+"""Word how a claim was tested, in one generated sentence.
+
+Beside the paper's sentence, it shows whether both mean the same.
+"""
 
 from collections.abc import Callable
 
 from plimsoll.claims import book, verdicts
 from plimsoll.pages.formats import percent
 
-# What is said of side a, in a reader's words.
+# Words for what a claim expects of side a.
 EXPECTED = {
     "no_difference": "alike",
     "not_lower": "not lower",
@@ -13,7 +16,7 @@ EXPECTED = {
     "not_better": "not better",
     "not_worse": "not worse",
 }
-# Of how many comparisons it has to hold.
+# Words for how many comparisons a claim has to hold in.
 HOLDS = {
     verdicts.EACH: "in each of {} comparisons",
     verdicts.AVERAGE: "on the whole (the average of {} comparisons)",
@@ -23,14 +26,15 @@ HOLDS = {
 ONE = "in one comparison"
 
 
-# A level of a factor for people: level(factor, name).
+# A function that names a level of a factor for people: level(factor, name).
 Level = Callable[[str, str], str]
 
 
 def sentence(asked: dict, labels: list[str], comparisons: int, level: Level) -> str:
-    """The question that a claim, or one of its parts, was turned into.
+    """Return the question by which a claim, or one of its parts, is tested.
 
-    `asked` has the claim's levels and rules (plimsoll.claims.findings.ASKED), `labels` name the metrics that were compared.
+    `asked` has the claim's levels and rules (plimsoll.claims.findings.ASKED). `labels` name the metrics that were
+    compared, in so many `comparisons`.
     """
     rule = HOLDS[asked["holds"]].format(comparisons) if comparisons > 1 else ONE
     said = _of_two_metrics(asked, level) or f"{_metrics(asked, labels)} {_said(asked, level)}"
@@ -38,7 +42,7 @@ def sentence(asked: dict, labels: list[str], comparisons: int, level: Level) -> 
 
 
 def _of_two_metrics(asked: dict, level: Level) -> str:
-    """What is asked where the sides are metrics and nothing else; empty where they are not."""
+    """Return the question of a claim whose sides name metrics and nothing else; empty for any other claim."""
     a, b = asked.get("a") or {}, asked.get("b") or {}
     if not set(a) == set(b) == {"metric"}:
         return ""

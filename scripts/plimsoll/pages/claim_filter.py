@@ -1,18 +1,23 @@
-"""What the statements on the page of verdicts can be filtered by: study, verdict, research question, runtime, metric. Pure."""
+"""Filters of the claims on the page of verdicts: study, verdict, research question, runtime, metric.
+
+All functions are pure.
+"""
 
 from plimsoll.claims import book
 from plimsoll.config.studies import Study
 
-# Attributes of a statement on the page, and their names for people. Of the last two a statement may have several.
+# Attributes of a claim on the page, and their names for people. A claim may have several runtimes and metrics.
 BY = {"study": "Study", "verdict": "Verdict", "question": "Research question", "runtime": "Runtime", "metric": "Metric"}
 
 
 def of_claim(result: dict, rows: list[dict], study: Study) -> dict:
-    """`runtimes` and `metrics_named` of a claim in words: those of its comparisons (`rows`), or, if there are none, those that
-    the claim names."""
+    """Return `runtimes` and `metrics_named` of a claim, in words.
+
+    They are those of its comparisons (`rows`). Without comparisons, they are those that the claim names.
+    """
     if not rows:
         return {"runtimes": _named_runtimes(result, study), "metrics_named": _named_metrics(result, study)}
-    # Factors that a cell does not have, and its path lacks, come after the runtime.
+    # A cell's path may lack factors, but only factors that come after the runtime.
     place = study.design.factors.FACTORS.index("runtime")
     paths = [row[side].split("/") for row in rows for side in ("cell_a", "cell_b") if "/" in str(row[side])]
     runtimes = sorted({path[place] for path in paths})
@@ -34,7 +39,7 @@ def _named_metrics(result: dict, study: Study) -> list[str]:
 
 
 def choices(claims: list[dict]) -> list[dict]:
-    """What can be chosen, one entry for each of BY: `key`, `name` and `values`, each of which some statement has."""
+    """Return the filters, one for each of BY: `key`, `name`, and the `values` that some claim has."""
     values = {
         "study": (claim["study"] for claim in claims),
         "verdict": (claim["verdict"] for claim in claims),

@@ -1,4 +1,4 @@
-"""The files of a comparison of two sets of results: tables for programs, the page, JUnit's XML, and the figures."""
+"""Write the files of a comparison of two sets of results: tables for programs, the page, JUnit's XML, and the figures."""
 
 import json
 import math
@@ -17,13 +17,16 @@ from plimsoll.pages import compared_page, junit
 from plimsoll.pages import compared_words as words
 
 FORMAT, STEM = 1, "compare"
-# Columns that only say how a number came about stand last.
+# These columns come first. Columns that only say how a number was computed stand last.
 FIRST = ("study", "kind", "metric", "label", "unit", "better", "cell", "runtime", "name", "answer")
 
 
 def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, folder: Path) -> list[Path]:
-    """Write compare.csv, compare.json, compare.junit.xml, compare.html, and of each study compare-<study>.png, .pdf and .csv
-    into a folder; their paths. Each file is put in place whole."""
+    """Write the files of a comparison into a folder, and return their paths. Each file is put in place complete.
+
+    They are compare.csv, compare.json, compare.junit.xml and compare.html, and for each study compare-<study>.png, .pdf
+    and .csv.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".compare-") as place:
         new = Path(place)
@@ -40,7 +43,7 @@ def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Ter
 
 
 def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | None:
-    """A study's figure, left in a folder; its PNG, or None where there is nothing to draw."""
+    """Draw a study's figure and save it in a folder. Return its PNG, or None if there is nothing to draw."""
     rows = one.rows[one.rows["kind"] == CELL]
     figure = two_sets.draw(rows, terms.margin)
     if figure is None:
@@ -52,7 +55,7 @@ def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | Non
 
 
 def table(compared: Mapping[str, Compared]) -> pd.DataFrame:
-    """All rows of all studies, and the effects that findings rest on, with the name of each for people."""
+    """Return all rows of all studies, and the effects that claims rest on, each with its name for people."""
     tables = [table for study, one in compared.items() for table in (_rows(study, one), _effects(study, one))]
     whole = pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
     return whole.reindex(columns=[*FIRST, *(name for name in whole if name not in FIRST)])
@@ -103,5 +106,5 @@ def _records(rows: pd.DataFrame) -> list[dict]:
 
 
 def _number(value):
-    """A value that JSON has: no number and infinity are null."""
+    """Return a value that JSON has: NaN and infinity become null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""The page of two sets of results: self-contained, with the figures in it."""
+"""Page on two sets of results: self-contained, with the figures in it."""
 
 import base64
 from collections.abc import Mapping
@@ -16,14 +16,17 @@ from plimsoll.pages import formats, glossary
 from plimsoll.pages.junit import cell_name
 from plimsoll.pages.verdict_page import MARKS
 
-# Of a picture with one column of panels, and of one with three.
+# Width in rem of a picture with one column of panels, and of one with several.
 NARROW, WIDE = 34, 52
 
 
 def render(
     compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, pictures: Mapping[str, bytes]
 ) -> str:
-    """The page; `ended` is the exit status with what decided it, `pictures` PNG files by study."""
+    """Return the page as HTML.
+
+    `ended` is the exit status with what decided it. `pictures` are the PNG files by study.
+    """
     designs = [one.study.design.report.GLOSSARY for one in compared.values()]
     return (
         formats.environment()
@@ -77,7 +80,7 @@ def _left_out(one: Compared) -> dict | None:
 
 
 def _metric(row: Mapping, rows: pd.DataFrame) -> dict:
-    """A metric's average over all of its cells, with their answers."""
+    """Return a metric's average over all of its cells, and how many of the cells have which answer."""
     answers = rows.loc[(rows["kind"] == CELL) & (rows["metric"] == row["metric"]), "answer"]
     counts = {answer: int((answers == answer).sum()) for answer in ANSWERS}
     return {"name": words.metric(row), "cells": int(row["cells"]), "change": words.change(row), "counts": counts}

@@ -1,4 +1,4 @@
-"""Two sets of results in words: what a row is, how much it changed, what would decide it. Pure."""
+"""Describe two sets of results in words: what a row is, how much it changed, what would decide it. All functions are pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,9 +13,9 @@ from plimsoll.pages import comparison_rows, wording
 from plimsoll.pages.formats import interval, missing, percent, significant, unit
 
 NOTHING_KNOWN = "nothing is known"
-# Of what is the same on both machines, so much is told.
+# Only these facts are listed if they are the same on both machines.
 SAME = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution")
-# What answers are called in the style sheet.
+# Classes of the answers in the style sheet.
 MARKS = {
     **{WORSE: "contradicted", FAILED: "contradicted", BETTER: "reproduced"},
     **{UNDECIDED: "inconclusive", ALIKE: "untested", DIFFERENT: "conditional"},
@@ -23,12 +23,12 @@ MARKS = {
 
 
 def metric(row: Mapping) -> str:
-    """A row's metric with its unit; nothing for a cell as a whole."""
+    """Return a row's metric with its unit; empty for a cell as a whole."""
     return f"{row['label']}, {unit(row['unit'])}" if row["label"] else ""
 
 
 def cell(row: Mapping, study: Study) -> str:
-    """What a row is about, for people: a cell, or an average."""
+    """Return what a row is about, for people: a cell, or an average."""
     report = study.design.report
     if row["kind"] == AVERAGE:
         return f"average of {int(row['cells'])} cells, {report.level('runtime', row['runtime'])}"
@@ -36,12 +36,12 @@ def cell(row: Mapping, study: Study) -> str:
 
 
 def name(row: Mapping, study: Study) -> str:
-    """A row for people: its metric and its cell."""
+    """Return the name of a row for people: its metric and its cell."""
     return ": ".join(filter(None, (row["label"], cell(row, study))))
 
 
 def change(row: Mapping) -> str:
-    """How much B differs from A, with the 95 % interval where there is one; nothing where nothing is known."""
+    """Return how much B differs from A, with the 95 % interval if there is one; empty if nothing is known."""
     if missing(row["ratio"]):
         return ""
     effect, low, high = (row[key] - 1 for key in ("ratio", "low", "high"))
@@ -49,13 +49,19 @@ def change(row: Mapping) -> str:
 
 
 def mean(row: Mapping, side: str, with_half: bool = True) -> str:
-    """The mean of side `a` or `b`, with half its interval in percent if that is known and asked for."""
+    """Return the mean of side `a` or `b`.
+
+    If it is known and asked for (`with_half`), half its interval follows, in percent.
+    """
     value, half = row[f"mean_{side}"], row[f"half_{side}"]
     return f"{significant(value)} ± {100 * half:.2g} %" if with_half and not missing(half) else significant(value)
 
 
 def undecided(row: Mapping) -> str:
-    """What would decide an undecided row, or why nothing can be said of it; what is unusual about another row."""
+    """Return what would decide an undecided row, or why nothing can be said of it.
+
+    For any other row, return what is unusual about it.
+    """
     if row["answer"] != UNDECIDED or row["note"]:
         return row["note"]
     if not missing(row["blocks_needed"]):
@@ -66,7 +72,7 @@ def undecided(row: Mapping) -> str:
 
 
 def of_set(compared: Compared, side: str) -> str:
-    """A set in words: how much was measured, and when."""
+    """Return how much was measured in a set: its profile, sessions and blocks."""
     one = getattr(compared, side)
     rows = compared.rows
     numbers = rows.loc[rows[f"blocks_{side}"] > 0, f"blocks_{side}"]
@@ -83,7 +89,7 @@ def _range(numbers: pd.Series) -> str:
 
 
 def machines(compared: Compared) -> list[str]:
-    """What is the same on the machines of both sets, and what differs, as sentences."""
+    """Return sentences on what is the same on the machines of both sets, and what differs."""
     silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).facts]
     if silent:
         return [f"Of the machine of {' and '.join(silent)} {NOTHING_KNOWN}: there is no host.txt."]
@@ -94,7 +100,7 @@ def machines(compared: Compared) -> list[str]:
 
 
 def by_claims(compared: Compared) -> list[str]:
-    """What is compared of two machines; nothing where both sets are of one."""
+    """Return a sentence on what is compared between two machines; empty if both sets are of one machine."""
     if not compared.by_claims:
         return []
     names = ", ".join(fact.name for fact in of_another_machine(compared.differing))
@@ -106,7 +112,7 @@ def by_claims(compared: Compared) -> list[str]:
 
 
 def bits(compared: Compared) -> list[str]:
-    """What is known of the programs and libraries that both sets ran."""
+    """Return sentences on the programs and libraries that both sets ran."""
     other, same, silent, versions = compared.bits
     if silent:
         return [f"Whether both ran the same bits is not known: there are no records of {' and '.join(silent)}."]
@@ -122,19 +128,19 @@ def bits(compared: Compared) -> list[str]:
 
 
 def left_out(reasons: Mapping[str, str]) -> str:
-    """How many cells are not compared, and why; nothing if all are."""
+    """Return how many cells are not compared, and why; empty if all are compared."""
     counts = {reason: list(reasons.values()).count(reason) for reason in dict.fromkeys(reasons.values())}
     return f"Not compared: {', '.join(f'{number} cells {reason}' for reason, number in counts.items())}." if counts else ""
 
 
 def sentence(answers: Mapping[str, int], what: str) -> str:
-    """How many rows have which answer: 84 cells: 3 better, 1 worse, 61 alike, 19 undecided."""
+    """Return how many rows have which answer: 84 cells: 3 better, 1 worse, 61 alike, 19 undecided."""
     told = [f"{number} {answer}" for answer, number in answers.items() if number]
     return f"{sum(answers.values())} {what}: {', '.join(told) or 'none'}."
 
 
 def sums(compared: Compared) -> list[str]:
-    """Sentences on how many comparisons, findings and effects came to what."""
+    """Return sentences on how many comparisons, claims and effects have which result."""
     kinds = {
         CELL: "cells and metrics",
         AVERAGE: "averages over the cells of a runtime",
@@ -149,7 +155,7 @@ def sums(compared: Compared) -> list[str]:
 
 
 def _effects(found: effects.Effects) -> list[str]:
-    """Sentences on the effects that findings rest on."""
+    """Return sentences on the effects that claims rest on."""
     answers = found.rows["answer"].tolist()
     told = [sentence({name: answers.count(name) for name in effects.ANSWERS}, "effects behind findings, which decide nothing")]
     alone = f"{found.alone} other effects are in one set only, or are averages over other comparisons there."
@@ -157,25 +163,27 @@ def _effects(found: effects.Effects) -> list[str]:
 
 
 def effect(row: Mapping, study: Study) -> str:
-    """What an effect is of, for people, with the findings that rest on it."""
+    """Return what an effect is of, for people, with the claims that rest on it."""
     return f"{', '.join(row['claims'].split())}: {comparison(row, study)}"
 
 
 def comparison(row: Mapping, study: Study) -> str:
-    """What an effect is of: a comparison, or the average of some."""
+    """Return what an effect is of: a comparison, or the average of several."""
     if row["cells"] > 1:
         return f"{row['label']}: average of {int(row['cells'])} comparisons"
     return comparison_rows.name(row, study, study.design.report.short)
 
 
 def of_effect(row: Mapping, side: str) -> str:
-    """An effect of set `a` or `b`."""
+    """Return an effect of set `a` or `b` as text."""
     return wording.shower(row)(row[f"effect_{side}"])
 
 
 def effect_changed(row: Mapping) -> str:
-    """How much an effect of B differs from that of A, with the 95 % interval where there is one; nothing where nothing is
-    known."""
+    """Return how much an effect in B differs from that in A, with its 95 % interval.
+
+    Without an interval it is the difference alone. If nothing is known, the text is empty.
+    """
     if missing(row["change"]):
         return ""
     ends = {"effect": row["change"], "low": row["change_low"], "high": row["change_high"]}
@@ -184,19 +192,19 @@ def effect_changed(row: Mapping) -> str:
 
 
 def of_finding(finding: Mapping) -> str:
-    """What became of a finding, in words: both verdicts, and what became of the effects that it rests on."""
+    """Return both verdicts on a claim, and how the effects that it rests on compare, in words."""
     behind = f" (effects: {told})" if (told := of_effects(finding)) else ""
     return f"{finding['a']} in A, {finding['b']} in B{behind}"
 
 
 def of_effects(finding: Mapping) -> str:
-    """How many of the effects that a finding rests on have which answer; nothing where none was compared."""
+    """Return how many of the effects that a claim rests on have which answer; empty if none was compared."""
     counted = finding["effects"]
     return ", ".join(f"{counted[answer]} {answer}" for answer in effects.ANSWERS if counted.get(answer))
 
 
 def days(terms: Terms) -> str:
-    """What was allowed for days, in a sentence."""
+    """Return a sentence on what was allowed for differences between days."""
     if terms.session_blocks == float("inf"):
         return "Nothing is allowed for what differs between days: intervals and answers are of these sessions only."
     return (
@@ -206,7 +214,7 @@ def days(terms: Terms) -> str:
 
 
 def encoded(compared: Iterable[Mapping]) -> str:
-    """Whether findings were asked alike in both sets; nothing if they were."""
+    """Return a sentence on claims that the two sets tested differently, or may have; empty if all were tested alike."""
     told = [one["encoded_alike"] for one in compared]
     other = told.count(False)
     if other:

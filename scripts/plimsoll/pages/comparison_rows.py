@@ -1,4 +1,7 @@
-"""One comparison of a claim as the page shows it: texts, links, and the strip that draws its interval. Pure."""
+"""Prepare one comparison of a claim for the page: texts, links, and the strip that draws its interval.
+
+All functions are pure.
+"""
 
 from collections.abc import Callable
 
@@ -11,10 +14,10 @@ PAPER, SAME = "the paper", "the same"
 
 
 def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], str]) -> dict:
-    """A row of the comparisons' table, for a template; `short` names a cell of the study for people."""
+    """Return a row of the comparisons' table, for a template. `short` names a cell of the study for people."""
     claim = {**claim, "quantity": wording.quantity_of(claim, compared)}
     show, printed = wording.shower(claim), claim["quantity"] == "printed value"
-    # Of a printed share both are factors in its odds, less 1.
+    # For a printed share, effect and margin are factors of its odds, less 1.
     sized = (lambda value: f"odds {factor(value)}") if printed else (lambda value: show(value).removeprefix("+"))
     a, b = (_side(compared, side, study, short) for side in ("a", "b"))
     return {
@@ -33,15 +36,17 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
 
 
 def name(compared: dict, study: dict, short: Callable[[str, dict], str]) -> str:
-    """A comparison for people: its metric, its first side, and of the second one what the first has not."""
+    """Return the name of a comparison for people: its metric, its first side, and how the second side differs from it."""
     a, b = (_side({**compared, "mean_b": None}, side, study, short) for side in ("a", "b"))
     other = "" if b is None else PAPER if b["cell"] is None else differing(a["name"], b["name"])
     return f"{_metric(compared, study)}: {' against '.join(one for one in (a['name'], other) if one and one != SAME)}"
 
 
 def differing(name: str, other: str) -> str:
-    """What another cell's name has that the first one's has not: its parts are separated by a comma and a space. Two metrics of
-    one cell have the same name."""
+    """Return the parts of another cell's name that the first one's does not have. Parts are separated by a comma and a space.
+
+    Two metrics of one cell have the same name; the result is then SAME.
+    """
     said = set(name.split(", "))
     return ", ".join(part for part in other.split(", ") if part not in said) or SAME
 
@@ -54,7 +59,7 @@ def _metric(compared: dict, study: dict) -> str:
 
 
 def _side(compared: dict, side: str, study: dict, short: Callable[[str, dict], str]) -> dict | None:
-    """A side's name, and the path of its cell if it is one; None for a side that a comparison does not have."""
+    """Return a side's name, and the path of its cell if it is one. Return None for a side that a comparison does not have."""
     cell, metric = compared.get(f"cell_{side}"), compared["metric"] if side == "a" else compared.get("metric_b")
     if missing(cell):
         return None
@@ -65,10 +70,10 @@ def _side(compared: dict, side: str, study: dict, short: Callable[[str, dict], s
 
 
 def strip(compared: dict) -> dict | None:
-    """Where a comparison lies on a strip of 120 units from an eighth to eight times; None if there is nothing to draw.
+    """Return where a comparison lies on a strip of 120 units from an eighth to eight times; None if there is nothing to draw.
 
-    What lies beyond the ends is said in words (`beyond`) beside an arrow (`arrow`: -1 or 1), never drawn as a dot at the end.
-    `over` says of each end whether the interval goes on beyond it.
+    An effect beyond the ends is given in words (`beyond`) beside an arrow (`arrow`: -1 or 1), never drawn as a dot at
+    the end. `over` says of each end whether the interval goes on beyond it.
     """
     if missing(compared["effect"]) or missing(compared["margin"]):
         return None
@@ -78,7 +83,7 @@ def strip(compared: dict) -> dict | None:
     if not missing(compared["low"]):
         low, high = octaves(compared["low"]), octaves(compared["high"])
         over = (low < -DOUBLINGS, high > DOUBLINGS)
-        # An interval that lies wholly beyond an end has nothing on the strip.
+        # An interval that lies wholly beyond an end has no part on the strip.
         bounds = None if low > DOUBLINGS or high < -DOUBLINGS else (place(compared["low"]), place(compared["high"]))
     return {
         "margin": (place(-compared["margin"]), place(compared["margin"])),

@@ -1,4 +1,4 @@
-"""The figures of a report: pictures with captions, data and claims; and those that cannot be made here, by reason."""
+"""List the figures of a report: pictures with captions, data and claims, and those that are unavailable here, by reason."""
 
 import base64
 from pathlib import Path
@@ -8,13 +8,15 @@ from plimsoll.figures import render as drawing
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
-# Of a figure as wide as a column of a paper: on a page it is read, not glanced at.
+# A figure as wide as a paper's column is COLUMN_REM wide on the page, where it is read and not only looked at.
 COLUMN_REM, COLUMN_INCHES, DOTS_PER_INCH = 46, 3.5, 300
 
 
 def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> dict:
-    """`figures`, and `figures_not_here`: one group per reason, with `reason` and its `figures`. `folder` holds the pictures;
-    `results` are the verdicts; each figure gets those that it shows."""
+    """Return `figures`, and `figures_not_here` with one group per reason (`reason`, and its `figures`).
+
+    `folder` holds the pictures. `results` are the verdicts, and each figure gets those that it shows.
+    """
     drawn, reasons = [], {}
     for name, figure in loaded["figures"].items():
         described = {
@@ -33,7 +35,7 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
 
 
 def _picture(folder: Path, name: str) -> dict:
-    """The picture as text, its width in rem, its caption, and what is said in its place to those who do not see it."""
+    """Return the picture in base64, its width in rem, its caption, and its alternative text."""
     picture, caption = (folder / f"{name}.png").read_bytes(), (folder / f"{name}.txt").read_text().strip()
     alternative = folder / f"{name}.alt.txt"
     alt = alternative.read_text().strip() if alternative.exists() else caption
@@ -41,12 +43,15 @@ def _picture(folder: Path, name: str) -> dict:
 
 
 def width(png: bytes) -> float:
-    """Width of a picture on the page in rem: that of one column is COLUMN_REM, and of two twice as much, if the page has it."""
+    """Return the width of a PNG picture on the page in rem.
+
+    A picture of one column is COLUMN_REM wide. One of two columns is twice as wide, if the page has the room.
+    """
     return round(COLUMN_REM * int.from_bytes(png[16:20], "big") / (DOTS_PER_INCH * COLUMN_INCHES), 1)
 
 
 def heading(name: str, section: str) -> str:
-    """Figure 5 (section 4.4), or the name of a figure that is not the paper's."""
+    """Return a figure's heading: Figure 5 (section 4.4), or its name if it is not a figure of the paper."""
     if not name.startswith("fig"):
         return f"{name.capitalize()} ({section})"
     return f"Figure {name.removeprefix('fig').lstrip('0')} (section {section})"

@@ -1,4 +1,4 @@
-"""What the pages share: templates, and numbers and words for people."""
+"""What all pages share: templates, and functions that print numbers and words for people."""
 
 import math
 import re
@@ -12,20 +12,23 @@ from plimsoll import paths
 from plimsoll.claims import findings
 from plimsoll.pages import glossary
 
-# What all pages share, and what each design adds.
+# Folders of the templates that all pages share, and of those that each design adds.
 TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 # Units as they are printed, where the data have another spelling.
 UNITS = {"us": "µs"}
-# What a text of the configuration or of a record quotes.
+# A part in backticks of a text in the configuration or a record.
 CODE = re.compile(r"`([^`]+)`")
-# A relative difference above this is said as a factor: four times as much, and not +300 %.
+# A relative difference above this is printed as a factor: four times as much, and not +300 %.
 FACTOR = 3
 
 
 def environment() -> jinja2.Environment:
-    """Templates that escape what they are given and refuse what they are not."""
+    """Return the Jinja environment.
+
+    Its templates escape the values that they print, and fail on a name that is not defined.
+    """
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -50,12 +53,12 @@ def environment() -> jinja2.Environment:
 
 
 def missing(value) -> bool:
-    """Whether there is nothing to show: None, an empty text, or not a number."""
+    """Return whether there is nothing to show: None, an empty text, or NaN."""
     return value is None or value == "" or bool(pd.isna(value))
 
 
 def significant(value: float | str | None, digits: int = 3) -> str:
-    """A number for people: three significant digits, and no exponent below ten million."""
+    """Return a number as text: three significant digits, and no exponent below ten million. Empty if it is missing."""
     if missing(value):
         return ""
     text = f"{value:.{digits}g}"
@@ -65,12 +68,15 @@ def significant(value: float | str | None, digits: int = 3) -> str:
 
 
 def p_value(value: float | str | None) -> str:
-    """A p for people: one too small for a number is a bound, never 0."""
+    """Return a p-value as text. One that is too small for a number is printed as a bound, never as 0."""
     return "< 1e-300" if value == 0 else "" if missing(value) else f"{value:.3g}"
 
 
 def percent(value: float | None) -> str:
-    """A relative difference for people: signed, in percent, with a decimal below ten; as a factor above four."""
+    """Return a relative difference as text: signed, in percent, with one decimal below 10 % and two below 1 %.
+
+    A difference above FACTOR is printed as a factor.
+    """
     if missing(value):
         return ""
     if value > FACTOR:
@@ -81,26 +87,29 @@ def percent(value: float | None) -> str:
 
 
 def factor(value: float) -> str:
-    """A relative difference as a factor: 9.0 is ten times as much. Nothing for what is missing."""
+    """Return a relative difference as a factor: 9.0 is ten times as much. Empty if it is missing."""
     return "" if missing(value) else f"{TIMES}{significant(max(0.0, 1 + value))}"
 
 
 def interval(value: float, low: float, high: float, show=significant) -> str:
-    """A number with its interval, `show`n alike: 0.72 [0.61, 0.85]. Without an interval the number alone."""
+    """Return a number with its interval, both printed by `show`: 0.72 [0.61, 0.85].
+
+    Without an interval, return the number alone.
+    """
     if missing(low) or missing(high):
         return show(value)
     return f"{show(value)} [{show(low)}, {show(high)}]"
 
 
 def ratio(value: float | None) -> str:
-    """A ratio for people: two decimals around 1, two significant digits far below, three far above."""
+    """Return a ratio as text: two decimals around 1, two significant digits far below, three far above."""
     if missing(value):
         return ""
     return f"{value:.2f}" if 0.095 <= value < 9.995 else significant(value, 2 if value < 1 else 3)
 
 
 def duration(seconds: float) -> str:
-    """A time for people: 40 seconds, 12 minutes, 2.5 hours; an estimate, so two digits."""
+    """Return a time in seconds as text: 40 seconds, 12 minutes, 2.5 hours. It is an estimate, so two digits are enough."""
     for size, name in ((3600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= 1.5 * size or size == 1:
             number = significant(seconds / size, 2) if size == 3600 else str(max(1, round(seconds / size)))
@@ -109,7 +118,7 @@ def duration(seconds: float) -> str:
 
 
 def prose(text: str | None) -> str:
-    """A text of the configuration, the plan or a record as it is printed: 20 % and not 20%, 1 socket and not 1 socket(s)."""
+    """Return a text of the configuration, a plan or a record as it is printed: 20 % for 20%, and 1 socket for 1 socket(s)."""
     if missing(text):
         return ""
     spaced = re.sub(r"(?<=\d)%", " %", str(text))
@@ -119,30 +128,33 @@ def prose(text: str | None) -> str:
 
 
 def marked(text: str | None) -> Markup:
-    """A text as prose on a page; what stands in backticks is code."""
+    """Return a text as prose on a page. What stands in backticks becomes code."""
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(prose(text)))))
 
 
 def capital(text: str) -> str:
-    """A text that begins a sentence; its other letters stay as they are."""
+    """Return a text with a capital first letter; its other letters stay as they are."""
     return text[:1].upper() + text[1:]
 
 
 def unit(name: str) -> str:
-    """A unit as it is printed."""
+    """Return a unit as it is printed."""
     return UNITS.get(name, name)
 
 
 def sections(body: str) -> list[tuple[str, Markup]]:
-    """(anchor, heading) of every section of a page in its order: what the navigation lists."""
+    """Return (anchor, heading) of every section of a page in its order, for the navigation."""
     return [(anchor, Markup(heading)) for anchor, heading in re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', str(body), re.DOTALL)]
 
 
 def place(effect: float) -> float:
-    """Where a relative difference lies on a strip of 120 units: none at 60, eight times as much (or an eighth) at the ends."""
+    """Return where a relative difference lies on a strip of 120 units.
+
+    No difference is at 60. Eight times as much and an eighth are at the ends, 55 units away.
+    """
     return round(60 + 55 * max(-1.0, min(1.0, octaves(effect) / 3)), 1)
 
 
 def octaves(effect: float) -> float:
-    """A relative difference in doublings: 1.0 (twice as much) is one, -0.5 (half) is minus one."""
+    """Return a relative difference in doublings: 1.0 (twice as much) is one, -0.5 (half) is minus one."""
     return math.log2(max(1 + effect, 1e-9))

@@ -1,4 +1,4 @@
-"""The words that a page uses, explained on it, each linked where it is first used. Pure."""
+"""Explain the words that a page uses, and link each of them where it is first used. All functions are pure."""
 
 import re
 from collections.abc import Iterable
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-# Where the explanations go.
+# The explanations replace this.
 PLACE = '<dl id="glossary"></dl>'
-# No word is linked inside these: they are links or headings, are looked at as a whole, or are no prose.
+# No word is linked inside these tags: they are links or headings, are looked at as a whole, or are not prose.
 SKIPPED = frozenset(
     ("a", "abbr", "button", "code", "dl", "h1", "h2", "h3", "h4", "h5", "label", "pre", "select", "summary", "svg")
 )
@@ -17,7 +17,10 @@ TAG = re.compile(r"(<[^>]*>)")
 
 @dataclass(frozen=True)
 class Term:
-    """A word with its explanation. `forms` are what else stands for it on a page; ordinary words have a plural too."""
+    """A word with its explanation. `forms` are the texts on a page that are linked to it; without forms, it is the name.
+
+    A form in lower case also matches with a capital and in the plural.
+    """
 
     name: str
     text: str
@@ -25,18 +28,18 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """Its place on the page."""
+        """Return the anchor of its explanation on the page."""
         return "word-" + re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     @property
     def pattern(self) -> re.Pattern:
-        """Matches it in a text: as a whole word, and at the beginning of a sentence too."""
+        """Return a pattern that matches the term in a text: as a whole word, and at the beginning of a sentence too."""
         forms = map(_any_case, self.forms or (self.name,))
         return re.compile(rf"(?<![\w+-])(?:{'|'.join(forms)})(?![\w+-])")
 
 
 def _any_case(form: str) -> str:
-    """A regular expression for a form: of ordinary words with a capital and with a plural too."""
+    """Return a regular expression for a form. One in lower case also matches with a capital and in the plural."""
     return f"[{form[0].upper()}{form[0]}]{re.escape(form[1:])}s?" if form.islower() else re.escape(form)
 
 
@@ -53,7 +56,7 @@ SHARED = (
         "block",
         "One run of every cell, in an order drawn by lot. A study has as many blocks as repetitions. What changes slowly on "
         "the machine hits all cells of a block alike.",
-        # Block input is what Bonnie++ measures.
+        # Not the word alone, as Bonnie++ measures block input.
         ("blocks", "each block", "same block", "a block"),
     ),
     Term("interval", "Where the true value lies in 95 of 100 such experiments: [low, high]."),
@@ -92,8 +95,10 @@ SHARED = (
 
 
 def explained(body: str, terms: Iterable[Term]) -> Markup:
-    """A page's body with the explanations of those terms that it uses in their PLACE, and a link to it at the first use of
-    each."""
+    """Return a page's body with the explanations of the terms that it uses, which replace PLACE.
+
+    The first use of each term becomes a link to its explanation.
+    """
     unused, used, parts, inside = list(terms), [], [], 0
     for part in TAG.split(str(body)):
         if part.startswith("<"):
@@ -117,7 +122,7 @@ def _sorted(terms: list[Term]) -> list[Term]:
 
 
 def _opens(tag: str) -> int:
-    """1 for a tag that begins what is skipped, -1 for one that ends it."""
+    """Return 1 for a tag that begins a skipped element, -1 for one that ends it, and 0 for any other tag."""
     name = re.match(r"</?([a-z0-9]+)", tag)
     if name is None or name[1] not in SKIPPED:
         return 0
@@ -125,7 +130,10 @@ def _opens(tag: str) -> int:
 
 
 def _linked(text: str, term: Term) -> str:
-    """The text with its first use of a term as a link; empty if it does not use it. Links of other terms are left alone."""
+    """Return the text with its first use of a term as a link; empty if it does not use the term.
+
+    Links of other terms do not change.
+    """
     pieces = re.split(r"(<a .*?</a>)", text)
     for place, piece in enumerate(pieces):
         match = None if piece.startswith("<a ") else term.pattern.search(piece)

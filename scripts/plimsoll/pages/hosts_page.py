@@ -1,6 +1,7 @@
-"""Which findings hold on which host: a page and a table, with what the papers say and the reference measurements beside them.
+"""Compare claims between hosts: a page and a table, with what the papers say and the reference measurements beside them.
 
-A host is a folder with results in it, that of a host of rules/cluster.smk or a project's, or an archive that somebody has sent.
+A host is a folder with results, or an archive of one. The folder may be that of a host of rules/cluster.smk or that of
+a project.
 """
 
 import os
@@ -23,17 +24,17 @@ from plimsoll.pages import asked, formats, glossary, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
 
 REFERENCE = "reference"
-# What is told of a machine, by the names that host.txt has for it.
+# Facts of a machine that are shown, by their names in host.txt.
 OF_MACHINE = ("processor", "sockets, cores, hardware threads", "memory", "kernel", "distribution", "virtualisation")
 NOT_MEASURED = "not measured"
-# Verdicts from all sessions of a study, and their comparisons.
+# Files of the verdicts from all sessions of a study, and of their comparisons.
 TOGETHER = verdict_page.FILES[:2]
-# Of a verdict, what the table has besides.
+# Further values of a verdict that the table has.
 NUMBERS = ("n_least", "n_most", "p_supports", "p_opposes")
 
 
 class Result(TypedDict):
-    """A verdict on a claim, as far as the page reads it (plimsoll.claims.findings has all of it)."""
+    """A verdict on a claim, with the keys that the page reads (plimsoll.claims.findings has all of them)."""
 
     id: str
     study: str
@@ -52,8 +53,11 @@ class Result(TypedDict):
 
 @dataclass(frozen=True)
 class Column:
-    """A host, or the reference: verdicts by claim, the comparisons that they rest on by claim, the machines by what was
-    measured on them, and the page of its verdicts, if there is one."""
+    """A host, or the reference measurements.
+
+    `results` are the verdicts by claim, and `comparisons` those that they rest on, by claim. `machines` are the facts
+    of each machine, by what was measured on it. `page` is the page of the host's verdicts, if there is one.
+    """
 
     name: str
     results: dict[str, dict]
@@ -63,15 +67,18 @@ class Column:
 
     @property
     def studies(self) -> set[str]:
-        """Names of the studies that were measured."""
+        """Return the names of the studies that were measured."""
         return {result["study"] for result in self.results.values()}
 
 
 def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path, designs: Mapping[str, Design]) -> None:
-    """Put the verdicts of hosts beside each other: a page for people, and a table for programs. Hosts are given as they were
-    named, and by their folders: of an archive, where it is unpacked. Without any the page is of all reference measurements.
+    """Write the verdicts of hosts beside each other: a page for people, and a table for programs.
 
-    PlimsollError for one that has no verdicts, or not whole ones, for two of one name, and where there is nothing at all.
+    `named` are the hosts as they were named, and `opened` their folders: for an archive, the one where it is unpacked.
+    Without any host, the page shows all reference measurements.
+
+    Raise PlimsollError for a host without complete verdicts, for two hosts of one name, and if there is nothing to
+    show.
     """
     hosts = [read(name, folder) for name, folder in zip(named, opened, strict=True)]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
@@ -94,13 +101,16 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
 
 
 def read(named: Path, folder: Path) -> Column:
-    """The host whose results are in a folder, or in the folder results in it; what was `named` otherwise, an archive, gives it
-    its name."""
+    """Return the host whose results are in a folder, or in the folder results in it.
+
+    `named` is what the user named. If it is an archive, its name is the host's name. Raise PlimsollError if the folder
+    does not exist or has no complete verdicts.
+    """
     if not folder.is_dir():
         raise PlimsollError(f"{named}: there is no such folder or archive.")
     results = folder / "results" if (folder / "results").is_dir() else folder
     judged = sorted(results.glob("*/claims.json"))
-    # Older results have no verdicts of all sessions together.
+    # Older results have no verdicts from all sessions together.
     found = [path.with_name(TOGETHER[0]) if path.with_name(TOGETHER[0]).is_file() else path for path in judged]
     if not found:
         raise PlimsollError(
@@ -117,13 +127,13 @@ def read(named: Path, folder: Path) -> Column:
 
 
 def reference(names: Iterable[str]) -> Column:
-    """The reference measurements of some studies. Each study may have been measured on another machine."""
+    """Return the reference measurements of some studies. Each study may have been measured on another machine."""
     found = [path for name in names if (path := paths.REFERENCES / name / "claims.csv").is_file()]
     return _column(REFERENCE, found, {path.parent.name: _facts(path.parent / "host.txt") for path in found})
 
 
 def _name(folder: Path) -> str:
-    """What a host is called: by the mark in its folder, or as the folder is."""
+    """Return the name of a host: the one in the mark in its folder, or the folder's name if there is no mark."""
     whole = folder.resolve()
     whole = whole.parent if whole.name == "results" else whole
     try:
@@ -148,14 +158,14 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
 
 
 def _facts(path: Path) -> dict[str, str]:
-    """What host.txt says of a machine: a name, two spaces or more, and what it is in each line."""
+    """Return what host.txt says of a machine. Each of its lines has a name, two spaces or more, and a value."""
     lines = path.read_text().splitlines() if path.is_file() else []
     told = {name: words.strip() for name, _, words in (line.partition("  ") for line in lines)}
     return {name: told[name] for name in OF_MACHINE if name in told}
 
 
 def rows(columns: Sequence[Column], loaded: Mapping[str, Study]) -> pd.DataFrame:
-    """One row for each finding and host that measured its study."""
+    """Return one row for each claim and each host that measured its study."""
     made = []
     for name in loaded:
         for claim in _judged(name, columns):
@@ -177,7 +187,10 @@ def rows(columns: Sequence[Column], loaded: Mapping[str, Study]) -> pd.DataFrame
 
 
 def _effect(result: dict, comparisons: list[dict]) -> dict:
-    """The effect with its interval of a finding that has one: the average that it is judged by, or its only comparison."""
+    """Return the effect of a claim with its interval: the average that the claim is judged by, or its only comparison.
+
+    A claim that has neither gets None for all three values.
+    """
     shown = _shown(result, comparisons) or {}
     return {key: shown.get(key) for key in ("effect", "low", "high")}
 
@@ -189,7 +202,7 @@ def _shown(result: dict, comparisons: list[dict]) -> dict | None:
 
 
 def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path) -> str:
-    """The page, which lies in a folder."""
+    """Return the page as HTML. Its links are relative to `folder`, in which it lies."""
     parts = {name: [_finding(claim, columns, folder) for claim in _judged(name, columns)] for name in loaded}
     every = [finding for of_study in parts.values() for finding in of_study]
     return (
@@ -212,12 +225,12 @@ def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path)
 
 
 def _judged(study: str, columns: Sequence[Column]) -> list[dict]:
-    """The claims of a study that some host has a verdict on: one of them may be newer than all hosts."""
+    """Return the claims of a study that some host has a verdict on. A claim may be newer than all hosts."""
     return [claim for claim in book.load(study) if any(claim["id"] in column.results for column in columns)]
 
 
 def _finding(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
-    """A row of the page."""
+    """Return the row of a claim on the page."""
     cells = [_cell(column, claim, folder) for column in columns]
     there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
     come_to = across.standing(result["verdict"] for result in there.values())
@@ -235,7 +248,10 @@ def _finding(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
 
 
 def _otherwise(there: Mapping[str, dict]) -> str:
-    """The hosts that were asked otherwise than the first one, whose verdicts may differ for that alone; nothing if none was."""
+    """Return the hosts that tested a claim differently from the first one; empty if none did.
+
+    Their verdicts may differ for this reason alone.
+    """
     names = list(there)
     return ", ".join(name for name in names[1:] if across.asked_alike(there[names[0]], there[name]) is False)
 
@@ -265,7 +281,7 @@ def _in_words(result: dict, comparisons: list[dict]) -> str:
 
 
 def _paper(result: dict) -> str:
-    """What the paper says, as far as it is a direction and a size."""
+    """Return what the paper says, as far as it is a direction and a size."""
     expected = [(one["asked"] or {}).get("expected") for one in (result, *result["parts"])]
     words = ", ".join(dict.fromkeys(asked.EXPECTED.get(word, word) for word in expected if word))
     size = result["paper_magnitude"] or {}
@@ -275,7 +291,7 @@ def _paper(result: dict) -> str:
 
 
 def _host(column: Column, folder: Path) -> dict:
-    """A column for people: what it is, and how many findings have which verdict."""
+    """Return a column for people: what it is, and how many claims have which verdict."""
     counted = findings.counted(list(column.results.values()))
     numbers = {verdict: sum(result["verdict"] == verdict for result in counted) for verdict in verdicts.ON_CLAIM}
     return {
@@ -291,13 +307,13 @@ def _host(column: Column, folder: Path) -> dict:
 
 
 def _standings(every: list[dict]) -> list[dict]:
-    """How many findings come to what; those that repeat another one are not counted."""
+    """Return how many claims have which standing between hosts. Claims that repeat another one are not counted."""
     counted = [finding["standing"] for finding in every if not finding["repeats"]]
     return [{"name": name, "says": says, "findings": counted.count(name)} for name, says in across.STANDINGS.items()]
 
 
 def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
-    """What the page can be filtered by, with the values that some finding has."""
+    """Return the filters of the page, with the values that some claim has."""
     there = {
         "study": ("Study", [finding["study"] for finding in every]),
         "question": ("Research question", [f"{finding['study']} {finding['question']}" for finding in every]),
@@ -311,7 +327,7 @@ def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
 
 
 def _compared(columns: Sequence[Column], folder: Path) -> list[dict]:
-    """Pages that compare two of the hosts, cell by cell, where somebody has made them."""
+    """Return links to the pages that compare two of the hosts, cell by cell, if such pages exist."""
     pairs = [(one.name, other.name) for one, other in combinations(columns, 2)]
     pages = {(one, other): Path("compare", f"{one}--{other}", "compare.html") for one, other in pairs}
     return [{"hosts": pair, "link": str(page)} for pair, page in pages.items() if (folder / page).is_file()]

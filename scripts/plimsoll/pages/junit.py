@@ -1,5 +1,8 @@
-"""Two sets of results as JUnit's XML, which continuous integration reads: what is worse or lost is a failure, what cannot be
-compared an error, undecided is skipped with what would decide it."""
+"""Write a comparison of two sets of results as JUnit's XML, which continuous integration reads.
+
+What is worse or lost is a failure, and what cannot be compared is an error. An undecided row is skipped, with what
+would decide it.
+"""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -15,15 +18,17 @@ from plimsoll.pages.formats import p_value
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 OUTCOMES = {WORSE: FAILURE, FAILED: FAILURE, UNDECIDED: SKIPPED}
 COUNTED = {FAILURE: "failures", ERROR: "errors", SKIPPED: "skipped"}
-# Of the effects behind a finding at most so many are told, those that differ first.
+# At most this many effects of a claim are listed, those that differ first.
 NAMED = 3
-# Cells that only one set has are no fault of the other's.
+# Cells that only one set has are not an error of the other set.
 OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, EMULATED: SKIPPED, OTHER_SIZES: ERROR}
 
 
 def text(compared: Mapping[str, Compared]) -> str:
-    """The document: a test suite per study, with one test case per comparison that decides, and per finding, which decides
-    nothing."""
+    """Return the document: a test suite per study, with one test case per comparison that decides, and one per claim.
+
+    Claims decide nothing, except between two machines.
+    """
     root = ET.Element("testsuites", name="plimsoll compare")
     for name, one in compared.items():
         _suite(root, name, one)
@@ -41,13 +46,13 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
         outcomes.append(_case(suite, name, "comparable", ERROR, one.refusal, "not comparable"))
     for row in one.deciding.to_dict("records"):
         outcome = OUTCOMES.get(row["answer"])
-        # Between two machines claims decide.
+        # Between two machines claims decide, and cells do not.
         outcome = SKIPPED if one.by_claims and outcome == FAILURE else outcome
         outcomes.append(
             _case(suite, f"{name}.{row['metric'] or 'runs'}", words.name(row, one.study), outcome, _message(row), row["answer"])
         )
     for cell, reason in one.left_out.items():
-        # Other sizes are those of another machine.
+        # Other sizes follow from the other machine.
         outcome = SKIPPED if one.by_claims else OF_LEFT_OUT[reason]
         outcomes.append(_case(suite, f"{name}.cells", cell_name(cell, one.study), outcome, reason, reason))
     outcomes += [_finding(suite, name, finding, one) for finding in one.findings]
@@ -57,8 +62,11 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
 
 
 def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> str | None:
-    """A finding: it is passed where all that can be said of it is told, as neither verdicts nor effects are better or worse.
-    Between two machines one that is reversed fails."""
+    """Add the test case of a claim, and return its outcome.
+
+    It passes if something is known of the claim, as neither verdicts nor effects are better or worse. Otherwise it is
+    skipped. Between two machines, a reversed claim fails.
+    """
     known = finding["standing"] in (*findings.CHANGES, findings.ALIKE) or DIFFERENT in finding["effects"]
     said = f"{finding['id']}: {finding['statement']}"
     behind = effects.behind(effects.in_order(one.effects.rows), finding["id"]).to_dict("records")
@@ -68,13 +76,13 @@ def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> s
 
 
 def _effect(row: Mapping, study: Study) -> str:
-    """An effect behind a finding: how much it differs, and what would decide it."""
+    """Return an effect that a claim rests on in words: how much it differs, and what would decide it."""
     told = ", ".join(filter(None, (words.effect_changed(row), words.undecided(row))))
     return f"{row['answer']} {told} ({words.comparison(row, study)})"
 
 
 def cell_name(cell: str, study: Study) -> str:
-    """A cell as a whole, for people."""
+    """Return the name of a cell as a whole, for people."""
     return study.design.report.short(cell, {})
 
 
@@ -85,7 +93,7 @@ def _message(row: Mapping) -> str:
 
 
 def _case(suite: ET.Element, group: str, name: str, outcome: str | None, message: str, kind: str) -> str | None:
-    """A test case with its message; of one that is passed it is what the case has put out."""
+    """Add a test case with its message, and return its outcome. The message of a passed case is its output."""
     case = ET.SubElement(suite, "testcase", classname=_legal(group), name=_legal(name), time="0")
     if outcome == SKIPPED:
         ET.SubElement(case, outcome, message=_legal(message))
@@ -97,5 +105,5 @@ def _case(suite: ET.Element, group: str, name: str, outcome: str | None, message
 
 
 def _legal(words: str) -> str:
-    """A text without the characters that XML does not have."""
+    """Return a text without the characters that XML does not have."""
     return "".join(sign if sign.isprintable() or sign in "\t\n" else "?" for sign in words)

@@ -1,4 +1,4 @@
-"""The tables of a study that are made here, read for its page."""
+"""Read the tables of a study that are made here, for its page."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,10 @@ import pandas as pd
 
 
 def of_study(folder: Path, study: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
-    """What a page says of each table (`name`, `kind` and `heading`, which is the paper's number where it has one), and its
-    content; `folder` holds the study's tables."""
+    """Yield, for each table, what a page says of it and its content. `folder` holds the study's tables.
+
+    What a page says is `name`, `kind` and `heading`, which is the paper's number if the table has one.
+    """
     for name, table in study.get("tables", {}).items():
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
         number = name.removeprefix("table").lstrip("0")
@@ -17,5 +19,5 @@ def of_study(folder: Path, study: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
 
 
 def filled(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with an empty text where there is no value."""
+    """Return a table with an empty text where there is no value."""
     return table.astype(object).where(table.notna(), "")

@@ -1,4 +1,7 @@
-"""One self-contained page: host, what ran, what could not and why, verdicts, figures, and what the study's design adds."""
+"""Make a study's report as one self-contained page.
+
+It shows the host, the runs, what is unavailable and why, verdicts, figures, and what the study's design adds.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,13 +24,13 @@ from plimsoll.pages import answer, figure_list, formats, glossary, run_list, ses
 from plimsoll.planning import forecasts, planner, repetitions
 from plimsoll.planning.forecasts import Given
 
-# Memory nodes whose sizes add up to less or more than this share of the memory do not fit together.
+# The sizes of the memory nodes do not fit the host's memory if their sum differs from it by more than this share.
 FITS = 0.1
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of what a report is made from: files of the study's results, and the folders of its figures, tables and records."""
+    """Paths of what a report is made from: files of the study's results, and folders of its figures, tables and records."""
 
     plan: Path
     host: Path
@@ -46,7 +49,7 @@ class Sources:
 
 
 def render(loaded: Study, sources: Sources) -> str:
-    """The report of a study as one page of HTML; its links are relative to the study's results folder."""
+    """Return the report of a study as one page of HTML. Its links are relative to the study's results folder."""
     design = loaded.design
     plan = planned.read(sources.plan, design.factors)
     csvs = (sources.runs, sources.observations, sources.tests)
@@ -85,7 +88,10 @@ def render(loaded: Study, sources: Sources) -> str:
 
 
 def _capacity(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> list[dict]:
-    """The capacity check, one row per metric; observations of runs that exceeded a limit are no longer among them."""
+    """Return the capacity check, one row per metric.
+
+    `exceeding` counts runs that exceeded a limit; they have no observation.
+    """
     rows = capacity.check(study, plan, observations).table.to_dict("records")
     return [{**row, "exceeding": capacity.exceeding(runs, row["label"])} for row in rows]
 
@@ -101,13 +107,16 @@ def _host(host: Host) -> dict:
 
 
 def _noise(observations: pd.DataFrame, plan: Plan, alpha: float) -> list[dict]:
-    """What the machine can show, with how long noise lasts in words."""
+    """Return the differences that the machine can show, one row per metric, with how long noise lasts in words."""
     rows = noise_floor.describe(observations, plan["factors"], alpha)
     return [{**row, "lasts": noise_floor.lasts(row["correlations"])} for row in rows]
 
 
 def _levels(table: pd.DataFrame, kinds: Sequence[str]) -> list[dict]:
-    """One row per metric and kind of cells: `of` which cells, and its levels by name. What does not vary has none."""
+    """Return one row per metric and kind of cells: `of` says which cells, and `levels` has the levels by name.
+
+    A metric that does not vary has no row.
+    """
     rows, table = [], table.dropna(subset="share")
     for (label, *levels), group in table.groupby(["label", *kinds], sort=False) if len(table) else ():
         of = ", ".join(level for level in levels if level != ABSENT)
@@ -131,7 +140,7 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
 
 
 def _planned(plan: Plan) -> dict:
-    """How many `cells` have runs, how many of `each`, and how many cells were `left` out for want of time."""
+    """Return how many `cells` have runs, how many runs `each` has, and how many cells are `left` for lack of time."""
     here = [cell["repetitions"] for cell in plan["cells"].values() if cell["reason"] is None]
     numbers = sorted({number for number in here if number})
     each = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1])))) if numbers else "0"
@@ -139,7 +148,7 @@ def _planned(plan: Plan) -> dict:
 
 
 def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
-    """Findings by verdict, each with its effects and what would decide it in words."""
+    """Return the claims by verdict, each with its effects and with what would decide it, in words."""
     rows = wording.by_claim(comparisons)
     told = [
         {
@@ -167,7 +176,10 @@ def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame, g
 
 
 def _said_of_many(told: list[dict]) -> dict[str, int]:
-    """Sentences on what would decide claims that several of them share, with how many do: they are printed once."""
+    """Return the sentences on what would decide claims that several claims share, with their number.
+
+    They are printed once.
+    """
     counts = Counter(sentence for one in told for sentence in one["undecided"])
     return {sentence: number for sentence, number in counts.items() if number > 1}
 

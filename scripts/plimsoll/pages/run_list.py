@@ -1,4 +1,4 @@
-"""Every run by status, with links to its record and to the raw output of each of its attempts."""
+"""List every run by status, with links to its record and to the raw output of each of its attempts."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ RUNS = Path("runs")
 
 
 def by_status(runs: pd.DataFrame) -> list[dict]:
-    """Numbers of runs by status, and how many of them were repeated."""
+    """Return the number of runs of each status, and how many of them were repeated; the most frequent status first."""
     counts = []
     for name, group in runs.groupby("status", sort=False):
         repeated = int((group["attempts"] > 1).sum())
@@ -22,14 +22,17 @@ def by_status(runs: pd.DataFrame) -> list[dict]:
 
 
 def told(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
-    """Runs that gave no observation, and those that were repeated: one row per run, with its `attempts`, each with status,
-    reason and the folder of its raw output. `records` is the folder of the study's records."""
+    """Return the runs that gave no observation, and those that were repeated, one row per run.
+
+    Each has its `attempts`, with the status, the reason and the folder of the raw output. `records` is the folder of
+    the study's records.
+    """
     shown = runs[~runs["status"].isin(status.COUNTED) | (runs["attempts"] > 1)]
     return [_run(row, plan, records) for row in shown.to_dict("records")]
 
 
 def quiet(runs: pd.DataFrame, plan: Plan) -> list[dict]:
-    """All other runs, one row per cell: its path, links to the record of each repetition, and the folder of the raw output."""
+    """Return all other runs, one row per cell: its path, links to its records, and the folder of the raw output."""
     rest = runs[runs["status"].isin(status.COUNTED) & ~(runs["attempts"] > 1)]
     if rest.empty:
         return []
@@ -46,7 +49,7 @@ def _run(row: dict, plan: Plan, records: Path) -> dict:
     try:
         recorded = record.read(record.path_of(records, path, repetition))
     except record.Damaged:
-        # Without the record nothing is known of the attempts; the table of runs says what is wrong with it.
+        # Without the record nothing is known of the attempts. The table of runs says what is wrong with it.
         there = record.path_of(records, path, repetition).exists()
         attempts = [{"status": row["status"], "reason": row["reason"], "raw": None}]
         return {**described, "record": _record(path, repetition) if there else None, "attempts": attempts}

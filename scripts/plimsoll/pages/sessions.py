@@ -1,4 +1,4 @@
-"""Sessions of a study for people: whether its findings came out again, and how much sessions differ."""
+"""Describe the sessions of a study for people: whether its claims are decided alike in each, and how much sessions differ."""
 
 import datetime
 
@@ -7,7 +7,7 @@ from plimsoll.claims import over_sessions
 
 
 def shown(told: dict) -> dict:
-    """What the pages show of the sessions of a study, from what the stage `sessions` told."""
+    """Return what the pages show of the sessions of a study, from what the stage `sessions` left."""
     every = [{**one, "began": _day(one["began"])} for one in told["sessions"]]
     used = [one for one in every if not one["apart"]]
     over = told["over"]
@@ -33,7 +33,7 @@ def _day(moment: float | None) -> str:
 
 
 def _sentence(used: list[dict], counts: dict[str, int]) -> str:
-    """What the sessions say of how far a verdict carries."""
+    """Return a sentence on whether verdicts hold beyond one session."""
     if len(used) == 1:
         return (
             f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come "
@@ -47,7 +47,7 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
 
 
 def _boots(used: list[dict]) -> str:
-    """Of how many boots of the machine the sessions are, where all of them say it."""
+    """Return a sentence on how many boots of the machine the sessions are from; empty if some session does not say it."""
     boots = {one["boot"] for one in used}
     if not all(boots):
         return ""
@@ -57,7 +57,7 @@ def _boots(used: list[dict]) -> str:
 
 
 def _each(row: dict) -> str:
-    """A finding's verdicts, the oldest session's first, where they are not all the same."""
+    """Return the verdicts on a claim, the oldest session's first; empty if they are all the same."""
     if len(set(row["each"])) == 1:
         return ""
     return f"In the sessions, the oldest first: {', '.join(verdict or 'not asked' for verdict in row['each'])}."

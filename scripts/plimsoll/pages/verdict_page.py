@@ -1,4 +1,4 @@
-"""The page of verdicts, for all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
+"""Page of the verdicts on all studies: self-contained, with links to the figures, notebooks, data and runs beside it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,18 +30,21 @@ MARKS = {
     verdicts.UNAVAILABLE: "untested",
 }
 
-# Comparisons of a claim on the page; comparisons.csv has all.
+# At most this many comparisons of a claim are on the page; comparisons.csv has all.
 SHOWN = 8
-# What is made of a study's claims, in its folder of results.
+# Files that are made of a study's claims, in its folder of results.
 FILES = ("together.json", "together.csv", "answer.csv", "sessions.json")
-# What files that are damaged, or of another version, make of the page.
+# Errors that files cause which are damaged or of another version, when a page is made of them.
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, Damaged, jinja2.TemplateError)
 NOT_BUILT, NOT_SELECTED = "Plimsoll has not built this study yet", "the configuration does not select this study"
 
 
 class Judged(NamedTuple):
-    """What the stages left of a study's claims: verdicts, comparisons, the answer, what is `told` of its sessions, and the time
-    that was `given`, if one was."""
+    """What the stages left of a study's claims.
+
+    These are the verdicts (`results`), the comparisons, the answer, what is known of its sessions (`told`), and the
+    time that was `given`, if one was.
+    """
 
     results: list[dict]
     comparisons: pd.DataFrame
@@ -51,16 +54,19 @@ class Judged(NamedTuple):
 
     @property
     def study(self) -> str:
-        """Name of the study."""
+        """Return the name of the study."""
         return self.results[0]["study"]
 
 
 def made(
     files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
 ) -> tuple[pd.DataFrame, str]:
-    """(table, page) of the verdicts on all studies' claims. `files` are the FILES of each study that was measured, as the
-    stages left them; `load` gives a study by its name. `beside` are the folders of other studies, of which an earlier start may
-    have left results: what fits this version is shown, and otherwise the page says how it is judged anew."""
+    """Return (table, page) of the verdicts on all studies' claims.
+
+    `files` are the FILES of each study that was measured, as the stages left them. `load` returns a study by its name.
+    `beside` are the folders of other studies, in which an earlier start may have left results. Results that fit this
+    version are shown. For others the page names the command that judges them again.
+    """
     measured = {one.study: one for one in map(judged, files)}
     reasons = {}
     for folder in beside:
@@ -77,7 +83,7 @@ def made(
 
 
 def judged(files: Sequence[Path]) -> Judged:
-    """What a study's FILES hold."""
+    """Return what a study's FILES hold."""
     verdicts_of, compared, answered, told = files
     results, comparisons = read(verdicts_of, compared)
     given = forecasts.given(results[0]["study"], answered.parent)
@@ -89,7 +95,10 @@ def _command(study: str) -> str:
 
 
 def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
-    """What a study's folder of results holds; None if nothing was measured. UNFIT if a page cannot be made of it."""
+    """Return what a study's folder of results holds; None if nothing was measured.
+
+    Raise one of UNFIT if no page can be made of it.
+    """
     files = [folder / name for name in FILES]
     if not all(path.is_file() for path in files):
         if record.any_below(folder):
@@ -103,7 +112,7 @@ def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
 
 
 def _page(results: list[dict], measured: Mapping[str, Judged], load: Callable[[str], Study]) -> str:
-    """The page on results of claims, of which some are of studies that were measured."""
+    """Return the page on results of claims. `measured` are the studies that were measured, by name."""
     comparisons, answers, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 2, 3, 4))
     return render(results, comparisons, answers, {name: load(name) for name in measured}, told, given)
 
@@ -116,8 +125,11 @@ def render(
     told: dict[str, dict],
     given: Mapping[str, Given | None] = MappingProxyType({}),
 ) -> str:
-    """The page; `results` the verdicts of all studies, `comparisons`, `answers`, what is `told` of sessions and the time that
-    was `given` by study, `studies` the measured ones by name."""
+    """Return the page as HTML.
+
+    `results` are the verdicts of all studies, and `studies` the measured ones by name. The others are by study:
+    `comparisons`, `answers`, what is known of its sessions (`told`), and the time that was `given`.
+    """
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = findings.summarise(results)
     claims = [
@@ -156,7 +168,10 @@ def render(
 
 
 def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | None) -> dict:
-    """A claim for the page; `study` is None if nothing of it was measured, `given` is the time that it had."""
+    """Return a claim for the page.
+
+    Without a `study`, nothing of it was measured. `given` is the time that it had.
+    """
     shown = {**result, "mark": MARKS[result["verdict"]], "rows": [], "tables": [], "figures": []}
     if study is None:
         return shown
@@ -185,7 +200,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
 
 
 def level_of(study: Study) -> asked.Level:
-    """What names a level of the study for people; of a metric, its label."""
+    """Return a function that names a level of the study for people. It names a metric by its label."""
     metrics = study["metrics"]
     return lambda factor, name: (
         metrics[name]["label"] if factor == "metric" and name in metrics else study.design.report.level(factor, name)
@@ -193,14 +208,14 @@ def level_of(study: Study) -> asked.Level:
 
 
 def _asked(result: dict, rows: list[dict], level: asked.Level) -> str:
-    """The question that was asked; a claim of several parts has one for each."""
+    """Return the question that was tested; empty for a claim of several parts, as each part has its own."""
     if result["parts"] or not rows:
         return ""
     return asked.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows), level)
 
 
 def _out(result: dict, study: dict) -> list[str]:
-    """Comparisons that stand out from an average, for people."""
+    """Return the comparisons that stand out from an average, for people."""
     short, metrics = study.design.report.short, study["metrics"]
     named = [(metrics[one["metric"]], one["cell_a"]) for one in result["stands_out"]]
     return [f"{metric['label']}, {short(cell, metric)}" for metric, cell in named]
@@ -217,6 +232,6 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
 
 
 def read(results: Path, comparisons: Path) -> tuple[list[dict], pd.DataFrame]:
-    """(verdicts, comparisons) of a study, as the stage `claims` left them."""
+    """Return (verdicts, comparisons) of a study, as the stage `claims` left them."""
     remedy = "delete it, and start the workflow again, which judges anew"
     return documents.read(results, list[dict], remedy), pd.read_csv(comparisons)

@@ -1,4 +1,7 @@
-"""What comparisons come to in words: how large the effects are, and what an undecided claim would take. Pure."""
+"""Describe comparisons in words: how large the effects are, and what would decide an undecided claim.
+
+All functions are pure.
+"""
 
 from collections.abc import Callable
 
@@ -13,11 +16,11 @@ from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
 
-# The profile that make takes if none is named.
+# The profile that make takes by default.
 USUAL_PROFILE = "quick"
 TOO_FEW = "none: too few"
 NOT_SAID = "The paper does not say how this was arranged, so it was measured in each way."
-# What a verdict in some arrangements says of them.
+# Words for a claim's verdict in some arrangements of what the paper leaves open.
 IN_ARRANGEMENTS = {
     verdicts.REPRODUCED: "holds with",
     verdicts.CONTRADICTED: "is contradicted with",
@@ -25,7 +28,7 @@ IN_ARRANGEMENTS = {
     verdicts.NOT_TESTABLE: "is not asked with",
 }
 FRAGILE = "not robust to the number of claims"
-# How our interval lies to the paper's size (claims.verdicts.size).
+# Words for how our interval relates to the paper's size (claims.verdicts.size).
 AGAINST_PAPER = {
     verdicts.SMALLER: "smaller",
     verdicts.LARGER: "larger",
@@ -35,14 +38,17 @@ AGAINST_PAPER = {
 
 
 def quantity_of(claim: dict, row: dict) -> str | None:
-    """The quantity that a comparison of a claim is of: that of its part, where the claim has parts."""
+    """Return the quantity that a comparison of a claim is of. If the claim has parts, this is the quantity of its part."""
     parts, number = claim.get("parts"), row.get("part")
     return (parts[int(number) - 1] if parts and not missing(number) else claim).get("quantity")
 
 
 def asked_in_part(result: dict) -> str:
-    """Of a claim that is decided in part: the parts that could be asked, which the verdict is on, the asides that are not
-    reproduced, and the arrangements in which it is decided and those in which it is open; empty for another one."""
+    """Return sentences on a claim that is decided in part; empty for any other claim.
+
+    They name the parts that could be tested, which the verdict is on, and the asides that are not reproduced. They also
+    say in which arrangements the claim is decided, and in which it is open.
+    """
     if not result["in_part"]:
         return ""
     if not result["parts"]:
@@ -56,45 +62,49 @@ def asked_in_part(result: dict) -> str:
 
 
 def kind(claim: dict) -> str:
-    """What the effects of a claim are, in words."""
+    """Return what the effects of a claim are, in words."""
     return quantities.find(claim.get("quantity")).effect_in_words
 
 
 def relative(claim: dict) -> bool:
-    """Whether a claim's effects are relative differences, which have a place on a strip."""
+    """Return whether a claim's effects are relative differences, which have a place on a strip."""
     return quantities.find(claim.get("quantity")).scale == RATIO
 
 
 def shower(claim: dict) -> Callable[[float], str]:
-    """How an effect of a claim is printed."""
+    """Return the function that prints an effect of a claim."""
     return SHOWN[quantities.find(claim.get("quantity")).shown_as]
 
 
 def signed(value: float) -> str:
-    """A difference with its sign, three significant digits."""
+    """Return a difference with its sign and three significant digits."""
     return "" if missing(value) else f"{value:+.3g}".replace("-", MINUS)
 
 
 def points(value: float) -> str:
-    """A difference of shares in percentage points."""
+    """Return a difference of shares in percentage points."""
     return "" if missing(value) else f"{signed(100 * value)} points"
 
 
-# A difference that is found only if it is larger, eleven times as much, is as good as none.
+# Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
 COARSEST = 10.0
-# How effects are printed, and differences of two effects, by what their quantity says (plimsoll.claims.quantities.base).
+# Functions that print effects, and differences of two effects, by what their quantity names
+# (plimsoll.claims.quantities.base).
 SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}
 
 
 def effects(claim: dict, rows: list[dict]) -> str:
-    """The range of a claim's effects for each metric: metrics differ in scale and direction, so one range over all of them says
-    nothing. `rows` are the claim's comparisons; those of parts of other quantities are told one after the other."""
+    """Return the range of a claim's effects for each metric. `rows` are the claim's comparisons.
+
+    Metrics differ in scale and direction, so one range over all of them would say nothing. Parts with different
+    quantities follow one after the other.
+    """
     told = [_of_quantity(one, own) for one, own in _by_quantity(claim, rows)]
     return "; ".join(filter(None, told)) or "no effect could be estimated"
 
 
 def _by_quantity(claim: dict, rows: list[dict]) -> list[tuple[dict, list[dict]]]:
-    """The comparisons by their quantity, each with the claim as one of that quantity."""
+    """Return the comparisons grouped by quantity, each group with the claim as one of that quantity."""
     groups: dict[str | None, list[dict]] = {}
     for row in rows:
         groups.setdefault(quantity_of(claim, row), []).append(row)
@@ -102,7 +112,7 @@ def _by_quantity(claim: dict, rows: list[dict]) -> list[tuple[dict, list[dict]]]
 
 
 def _of_quantity(claim: dict, rows: list[dict]) -> str:
-    """The ranges of effects that are all of the claim's quantity; empty if there are none."""
+    """Return the ranges of effects that all have the claim's quantity; empty without effects."""
     by_metric: dict[str, list[float]] = {}
     for row in rows:
         if not missing(row.get("effect")):
@@ -117,13 +127,13 @@ def _of_quantity(claim: dict, rows: list[dict]) -> str:
 
 
 def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float], str]:
-    """How an effect and its interval are printed: all as factors if one of the three is so large that it would be."""
+    """Return the function that prints an effect and its interval: all three as factors if one is too large for percent."""
     large = any(not missing(compared[key]) and compared[key] > FACTOR for key in ("effect", "high"))
     return factor if show is percent and large else show
 
 
 def _range(least: float, most: float, show: Callable[[float], str]) -> str:
-    """One scale for both ends: a factor beside a percentage cannot be compared at a glance."""
+    """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
         show = factor
     first, last = show(least), show(most)
@@ -131,7 +141,7 @@ def _range(least: float, most: float, show: Callable[[float], str]) -> str:
 
 
 def size(claim: dict) -> str:
-    """A sentence on how our effect lies to the size that the paper gives; empty if it gives none."""
+    """Return a sentence on how our effect compares with the size that the paper gives; empty if the paper gives none."""
     paper, ours = claim.get("paper_magnitude"), claim.get("size")
     if not paper or paper.get("low") is None or not ours:
         return ""
@@ -139,13 +149,13 @@ def size(claim: dict) -> str:
     said = low if low == high else f"{low} to {high}"
     if ours == verdicts.AS_LARGE:
         return f"The paper says {said}; ours is as large (between half and twice of it)."
-    # A bound can hold, and so be reproduced, by an effect of the other sign.
+    # A claim of a bound can hold, and so be reproduced, by an effect of the other sign.
     only = claim["verdict"] == verdicts.REPRODUCED and ours != verdicts.OPPOSITE
     return f"{'The direction only: the' if only else 'The'} paper says {said}; ours is {AGAINST_PAPER[ours]}."
 
 
 def on_the_whole(claim: dict) -> str:
-    """A sentence on the average of a claim's comparisons, and those that stand out from it; empty if there is none."""
+    """Return a sentence on the average of a claim's comparisons; empty if the claim has no average."""
     whole = claim.get("whole")
     if not whole or whole["cells"] < 2:
         return ""
@@ -155,7 +165,7 @@ def on_the_whole(claim: dict) -> str:
 
 
 def _votes(whole: dict) -> str:
-    """Whose votes an average is of, if comparisons do not count alike: benchmarks, and metrics of one run."""
+    """Return how an average weights its comparisons, by benchmarks and by metrics of one run; empty if they count alike."""
     benchmarks, runs = (whole.get(key, whole["cells"]) for key in ("benchmarks", "runs"))
     shares = [f"each of {benchmarks} benchmarks has one vote"] if 1 < benchmarks < whole["cells"] else []
     shares += ["metrics of one run share theirs"] if runs < whole["cells"] else []
@@ -163,7 +173,7 @@ def _votes(whole: dict) -> str:
 
 
 def bound(claim: dict) -> str:
-    """A sentence on what holds for all comparisons of an open claim, or of its part, together; empty if that is not known."""
+    """Return a sentence on what holds for all comparisons together of an open claim, or of its part; empty if not known."""
     known = claim.get("bound")
     if claim["verdict"] != verdicts.INCONCLUSIVE or not known:
         return ""
@@ -184,23 +194,27 @@ def _unsigned(told: str) -> str:
 
 
 def fragile(claim: dict) -> str:
-    """A sentence on a decided claim with its q; empty for one that has none."""
+    """Return a sentence on a decided claim with its q; empty for a claim without one."""
     if missing(claim.get("q")) or claim["verdict"] not in verdicts.SETTLED:
         return ""
     return f"q among the study's claims: {p_value(claim['q'])}{'' if claim['robust'] else f', so it is {FRAGILE}'}."
 
 
 def arranged(claim: dict) -> str:
-    """Sentences on what each arrangement of what the paper leaves open came to, for the claim or for each of its parts; empty
-    if it makes no difference here."""
+    """Return sentences on the result in each arrangement of what the paper leaves open, for the claim or each of its parts.
+
+    They are empty if the arrangement makes no difference here.
+    """
     parts = [f"“{part['says']}” {told}." for part in claim["parts"] if (told := conditions(part))]
     told = [f"It {whole}."] if (whole := conditions(claim)) else []
     return " ".join([NOT_SAID, *told, *parts]) if told or parts else ""
 
 
 def conditions(claim: dict) -> str:
-    """With which arrangements of what the paper leaves open a claim, or its part, holds, is contradicted, or is open, with the
-    effect in each; empty where none makes a difference."""
+    """Return with which arrangements of what the paper leaves open a claim, or its part, holds, is contradicted, or is open.
+
+    Each is given with its effect. The text is empty if no arrangement makes a difference.
+    """
     arrangements = claim.get("arrangements") or {}
     by_verdict = {
         verdict: [_arrangement(claim, words, one) for words, one in arrangements.items() if one["verdict"] == verdict]
@@ -210,7 +224,7 @@ def conditions(claim: dict) -> str:
 
 
 def _arrangement(claim: dict, words: str, one: dict) -> str:
-    """An arrangement with the average in it, the range of its effects, or the reason why it is left out."""
+    """Return an arrangement with its average, with the range of its effects, or with the reason why it is left out."""
     show = shower(claim)
     if whole := one.get("whole"):
         return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
@@ -220,8 +234,11 @@ def _arrangement(claim: dict, words: str, one: dict) -> str:
 
 
 def rests_on(claim: dict, rows: list[dict]) -> str:
-    """How many runs of each side the verdict on a claim rests on: those of its average, or of the comparisons that decide it;
-    of one that is open, those of all of its comparisons."""
+    """Return how many runs of each side the verdict on a claim rests on.
+
+    They are the runs of its average, or of the comparisons that decide it. For an open claim they are those of all
+    comparisons.
+    """
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         return f"n = {int(claim['whole']['n'])}"
     deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]]
@@ -230,7 +247,7 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
 
 
 def unwatched(claim: dict) -> str:
-    """A sentence about the claim's cells whose neighbours nobody could see; nothing if there are none."""
+    """Return a sentence on the claim's cells whose neighbours could not be observed; empty if all could be."""
     if not claim.get("unwatched"):
         return ""
     cells = f"{claim['unwatched']:g} of the cells that it is about"
@@ -238,16 +255,18 @@ def unwatched(claim: dict) -> str:
 
 
 def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
-    """Sentences about an inconclusive claim: what its blocks could have found, and whether more repetitions would decide it.
-    `given` is the time that was given to the study."""
+    """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
+
+    `given` is the time that was given to the study.
+    """
     if claim["verdict"] != verdicts.INCONCLUSIVE:
         return []
     still_open = deciding.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
-        # It is the average that is open, whatever its comparisons are.
+        # The average is open, whatever the verdicts on its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
-    # Parts of one claim may have the same to say.
+    # Parts of one claim may give the same sentence.
     return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open, given))) if sentence]
 
 
@@ -272,14 +291,14 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
 
 
 def _between(claim: dict, sizes: list[float]) -> str:
-    """The least and the largest of sizes that have no sign."""
+    """Return the smallest and the largest of sizes that have no sign, as text."""
     if quantities.find(claim.get("quantity")).printed:
         return f"a factor of {1 + max(sizes):.3g} in odds"
     return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
 def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
-    """Whether more repetitions would decide it, and what they would take (plimsoll.claims.deciding)."""
+    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.deciding)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
         return f"{capital(not_in(given))}: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."
@@ -296,7 +315,7 @@ def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
 
 
 def command(claim: dict) -> str:
-    """The command that should decide a claim; empty if none does."""
+    """Return the command that should decide a claim; empty if none does."""
     decide = claim.get("decide")
     if not decide or decide["undecidable"]:
         return ""
@@ -311,7 +330,7 @@ def _numbers(values: list[int]) -> str:
 
 
 def by_claim(comparisons: pd.DataFrame) -> dict[str, list[dict]]:
-    """Comparisons by claim: the contradicted first, then the undecided, the larger effect before the smaller."""
+    """Return the comparisons by claim: contradicted ones first, then undecided ones, and larger effects before smaller."""
     first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED]
     ranked = comparisons.assign(rank=comparisons["verdict"].map(first.index), size=-comparisons["effect"].abs())
     ranked = ranked.sort_values(["rank", "size"], kind="stable").drop(columns=["rank", "size"])

@@ -1,39 +1,45 @@
-"""How a given time is spent where it decides most: blocks for each cell, from what findings need and what runs cost. Pure.
+"""Spend a time budget where it decides most: blocks per cell, from what claims need and what runs cost. Pure functions.
 
-The ratios of an answer are bought in their order (`in_order`). The claims that cost least are bought first (`allocate`), each
-at what it costs beyond what others have bought already: cells are shared between claims, and a launch between the cells of a
-deployment. That is the usual approximation for such a knapsack. Claims get what they need, and at most SURER times as much.
+The ratios of a study's answer are bought in their order (`in_order`). Claims are bought by cost, the cheapest first
+(`allocate`). A claim costs only what it adds to what others have bought: claims share cells, and the cells of a
+deployment share a launch. This is the usual approximation for such a knapsack problem. A claim gets the blocks that it
+needs, and at most SURER times as many.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-# What is left when no further claim can be paid for is for the next cheapest one, if it pays for this share of its blocks: they
-# decide it with a power of about 0.5 in place of 0.8.
+# The next cheapest claim gets the time that pays for no further claim, if that is enough for this share of its blocks.
+# They decide it with a power of about 0.5 instead of 0.8.
 IN_PART = 0.5
-# A claim that other measurements say takes fewer blocks gets at least these, and so do a part of one and a ratio of the answer.
+# Every claim gets at least these blocks, even if other measurements say that fewer are enough. So does a claim that is
+# bought in part, and a ratio of an answer.
 LEAST = 4
-# What is left then is for those that were bought: so many times their blocks decide them with a power of 0.95.
+# Time that is still left goes to the claims that were bought: this many times their blocks decide them with a power of
+# 0.95.
 SURER = 1.66
-# Each round that gives more blocks to all of an answer's ratios gives this many times those of the last one.
+# Each further round for the ratios of an answer gives them this many times the blocks of the round before.
 GROWTH = 1.5
 
 
 class Need(NamedTuple):
-    """What decides a claim or a ratio of an answer (`finding`): how many `blocks` each of its cells takes, by path."""
+    """What decides a claim or a ratio of an answer (`finding`, by name): the `blocks` that each of its cells needs, by path."""
 
     finding: str
     blocks: Mapping[str, int]
 
     def at_least(self, number: int) -> "Need":
-        """The same with no fewer blocks than a number."""
+        """Return this need with at least `number` blocks for each cell."""
         return self._replace(blocks={cell: max(number, count) for cell, count in self.blocks.items()})
 
 
 class Costs(NamedTuple):
-    """Seconds: of each cell's run (`run`), and of each launch beside its runs (`start`). `launch_of` says in which launch a
-    cell is measured, and `per_block` how often it runs in a block."""
+    """Costs of measuring, in seconds.
+
+    `run` is the cost of a run of each cell, `start` that of each launch besides its runs. `launch_of` gives the launch
+    that measures a cell, and `per_block` how often a cell runs in a block.
+    """
 
     run: Mapping[str, float]
     start: Mapping[str, float]
@@ -41,11 +47,11 @@ class Costs(NamedTuple):
     per_block: Mapping[str, int]
 
     def seconds(self, blocks: Mapping[str, int]) -> float:
-        """What it takes to measure so many blocks of each cell."""
+        """Return the seconds that measuring these blocks of each cell takes."""
         return self.beyond({}, {}, blocks)
 
     def launches(self, blocks: Mapping[str, int]) -> dict[str, int]:
-        """How often each launch is made for so many blocks of each cell."""
+        """Return how often each launch is made for these blocks of each cell."""
         made: dict[str, int] = {}
         for cell, number in blocks.items():
             launch = self.launch_of[cell]
@@ -53,7 +59,8 @@ class Costs(NamedTuple):
         return made
 
     def beyond(self, blocks: Mapping[str, int], launches: Mapping[str, int], wanted: Mapping[str, int]) -> float:
-        """Seconds that it takes to have at least the `wanted` blocks, beyond those that there are and their launches."""
+        """Return the seconds that the `wanted` blocks cost in addition to the `blocks` and `launches` that are already
+        paid for."""
         dearer = {cell: number for cell, number in wanted.items() if number > blocks.get(cell, 0)}
         more = {cell: number - blocks.get(cell, 0) for cell, number in dearer.items()}
         own = sum(number * self.per_block.get(cell, 1) * self.run[cell] for cell, number in more.items())
@@ -62,8 +69,11 @@ class Costs(NamedTuple):
 
 
 def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget: float) -> tuple[dict[str, int], list[str]]:
-    """Return (blocks by cell, claims that they are meant to decide): at least what there is `now`, and more within `budget`
-    seconds. The last claim may have a part of what it needs (IN_PART)."""
+    """Return (blocks by cell, claims that they are meant to decide).
+
+    Each cell has at least its blocks of `now`; the further blocks cost at most `budget` seconds. The last claim may
+    have only a part of what it needs (IN_PART).
+    """
     blocks, spent = dict(now), 0.0
     bought: list[Need] = []
     left = sorted(needs, key=lambda need: need.finding)
@@ -82,7 +92,7 @@ def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget
 
 
 def _surer(blocks: dict[str, int], bought: Iterable[Need], costs: Costs, budget: float) -> dict[str, int]:
-    """Blocks with SURER times what was bought, one claim after the other, as far as the budget goes."""
+    """Return the blocks, with SURER times the bought blocks for one claim after the other, as far as the budget goes."""
     for need in bought:
         wanted = {cell: math.ceil(SURER * number) for cell, number in need.blocks.items()}
         if (price := costs.beyond(blocks, costs.launches(blocks), wanted)) <= budget:
@@ -91,7 +101,7 @@ def _surer(blocks: dict[str, int], bought: Iterable[Need], costs: Costs, budget:
 
 
 def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need, costs: Costs, budget: float) -> dict[str, int]:
-    """The largest share of what a claim needs that the budget pays for; nothing where that is less than IN_PART."""
+    """Return the largest part of a claim's blocks that the budget pays for; empty if that is less than IN_PART."""
     most = max(need.blocks.values())
     for number in range(most - 1, max(LEAST, math.ceil(IN_PART * most)) - 1, -1):
         wanted = {cell: min(number, count) for cell, count in need.blocks.items()}
@@ -103,10 +113,11 @@ def _in_part(blocks: Mapping[str, int], launches: Mapping[str, int], need: Need,
 def in_order(
     now: Mapping[str, int], needs: Sequence[Need], costs: Costs, budget: float, least: int
 ) -> tuple[dict[str, int], list[str]]:
-    """Return (blocks by cell, needs that got more, by name): at least what there is `now`, and more within `budget` seconds.
+    """Return (blocks by cell, names of the needs that got more blocks).
 
-    Each need gets the `least` blocks before any gets more. Then all get evenly more, round by round and in their order, until
-    each has what it needs. In a round that the time does not suffice for, it is spent on those that it does suffice for.
+    Each cell has at least its blocks of `now`; the further blocks cost at most `budget` seconds. Each need gets the
+    `least` blocks before any gets more. Then all get more blocks evenly, round by round and in their order, until each
+    has what it needs. If the time does not suffice for a whole round, the needs that are affordable get theirs.
     """
     blocks, spent, number = dict(now), 0.0, least
     most = max((count for need in needs for count in need.blocks.values()), default=0)

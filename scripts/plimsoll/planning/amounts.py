@@ -1,4 +1,4 @@
-"""Amounts that are given on a command line."""
+"""Check amounts that users give on a command line."""
 
 import math
 
@@ -6,8 +6,10 @@ from plimsoll.errors import PlimsollError
 
 
 def positive(text: str, given: str, name: str, hint: str) -> float:
-    """A number above 0 and finite. PlimsollError for any other text: `given` is the text with its name, `name` the name alone,
-    and `hint` says what to give."""
+    """Return a number above 0 and finite. Raise PlimsollError for any other text.
+
+    For the message, `given` is the text with its name, `name` the name alone, and `hint` says what to give.
+    """
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What cannot be measured on a host, and why: one answer for a cell, a metric, a figure, a table or a claim. Pure."""
+"""What is unavailable on a host, and why: one answer for cells, metrics, figures, tables and claims. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,8 @@ from plimsoll.interchange import Cell, Plan
 
 @dataclass(frozen=True)
 class Unmeasurable:
-    """`what` cannot be measured here (the name of a figure, metric, ...), for this `reason`, which ends without a full stop."""
+    """Something that is unavailable here: `what` names it (a figure, a metric, ...), and `reason` has no full stop at
+    its end."""
 
     what: str
     reason: str
@@ -16,26 +17,29 @@ class Unmeasurable:
         return self.reason
 
 
-# Fewer blocks give no verdict.
+# The fewest blocks that give a verdict.
 SMALLEST = 3
 NOTHING_LEFT = "the configuration leaves out every cell of it"
 TOO_SHORT = "the time that was given is too short for it"
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[Cell]:
-    """The plan's cells that a figure, or a table that is made from runs, shows, those that cannot be measured here as well."""
+    """Return the plan's cells that a figure, or a table made from runs, shows.
+
+    Cells that cannot be measured here are included.
+    """
     return study.design.cells.shown(plan, study, name)
 
 
 def metrics(plan: Plan, study: dict, names: list[str]) -> dict[str, Unmeasurable]:
-    """Those of the metrics that this host's instruments cannot see."""
+    """Return the metrics that this host's instruments cannot measure, by name, with the reasons."""
     return {name: Unmeasurable(name, reason) for name, reason in study.design.cells.unseen(plan, study, names).items()}
 
 
 def figure(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
-    """Why nothing of a figure can be measured here; None if something can.
+    """Return why nothing of a figure can be measured here; None if something can.
 
-    A figure that compares the levels of a factor (`compares`) needs each of them.
+    A figure that compares the levels of a factor (`compares`) needs cells of each level.
     """
     described = study["figures"][name]
     factor, asked = described.get("compares"), described.get("metrics", [])
@@ -54,7 +58,7 @@ def figure(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
 
 
 def table(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
-    """Why nothing of a table that is made from runs can be measured here; None if something can."""
+    """Return why nothing of a table made from runs can be measured here; None if something can."""
     cells = shown(plan, study, name)
     return _of_cells(name, cells) if cells else Unmeasurable(name, NOTHING_LEFT)
 
@@ -65,27 +69,31 @@ def _of_cells(what: str, cells: list[Cell]) -> Unmeasurable | None:
 
 
 def left_out(cell: Cell) -> str | None:
-    """Return why nothing is measured of a cell: it cannot be, or the time that was given is too short; None if it is."""
+    """Return why a cell is not measured: it cannot be, or the time budget is too short. Return None if it is measured."""
     return cell["reason"] or (None if cell["repetitions"] else TOO_SHORT)
 
 
 def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
-    """The runs that a figure is made from, in order: none for a drawing of the design, or if it cannot be made here."""
+    """Return the runs that a figure is made from, in order.
+
+    The list is empty for a drawing of the design, or if the figure is unavailable.
+    """
     if not study["figures"][name].get("metrics") or figure(plan, study, name):
         return []
     return runs(plan, study, name)
 
 
 def runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
-    """The runs that a figure or a table is about, in order."""
+    """Return the runs that a figure or a table shows, in order."""
     paths = {cell["path"] for cell in shown(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 
 def in_time(plan: Plan, number: int, seconds: float, keys: str) -> str:
-    """How long cells take that this plan has too short, and what to type: in words that follow a reason.
+    """Say how long cells would take that are too short in this plan, and what to type. The text is to follow a reason.
 
-    `number` cells of the plan would take so many `seconds` each, in SMALLEST blocks; `keys` are those of a profile that say so.
+    Each of `number` cells would take `seconds` per block, in SMALLEST blocks. `keys` names the profile keys that would
+    request it.
     """
     each = SMALLEST * seconds / 60
     return (

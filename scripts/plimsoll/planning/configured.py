@@ -1,4 +1,4 @@
-"""What the configuration says of planning: for which host, and how a study is planned for it."""
+"""Plan studies as the configuration says: choose the host, and make each study's plan for it."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -12,21 +12,24 @@ from plimsoll.host import inventory, topology
 from plimsoll.interchange import ClusterHost, Plan, SecondHost, Sizes, Topology
 from plimsoll.planning import planner, repetitions, sizes
 
-# Linux, as it is usually built.
+# Upper limit of processors in Linux as it is usually built.
 MOST_PROCESSORS = 8192
 Other = TypeVar("Other", SecondHost, ClusterHost)
 
 
 def host(config: dict) -> Topology:
-    """The host that is planned for: the one that `host_file` describes, or this machine, with its second host and those of
-    clusters."""
+    """Return the host to plan for: the one that `host_file` describes, or this machine.
+
+    This machine's description has the configured second host and the other hosts of clusters. Raise PlimsollError if a
+    file describes more processors than a kernel supports.
+    """
     if described := config.get("host_file"):
         file = yaml_files.load(paths.given(described), "host")
         if (number := file["sockets"] * file["cores_per_socket"] * file["threads_per_core"]) > MOST_PROCESSORS:
             raise PlimsollError(f"{described} has {number} processors, and no kernel knows more than {MOST_PROCESSORS}.")
         return topology.described(file)
     host = inventory.here()
-    # Imported here, because few configurations name one.
+    # Imported here: few configurations name another host.
     if second := config.get("second_host"):
         from plimsoll.environments.networks import second_host
 
@@ -46,7 +49,7 @@ def _looked_at(what: str, name: str, look: Callable[[str], Other]) -> Other:
 
 
 def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
-    """PlimsollError if another machine that the plans need cannot be used."""
+    """Raise PlimsollError if another machine that a plan needs cannot be used."""
     reasons = {cell["reason"] for plan in plans for cell in plan["cells"].values() if cell["reason"]}
     named = {"second_host to null": [host.get("second_host", {})], "cluster_hosts to []": host.get("cluster_hosts", [])}
     for remedy, others in named.items():
@@ -57,10 +60,11 @@ def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
 def plans(
     wanted: dict[str, studies.Study], config: dict, on: Topology, unavailable: dict[str, str], results: Path
 ) -> dict[str, Plan]:
-    """The plan of each of the studies on a host, with the repetitions that earlier rounds of `make precise` asked for, and with
-    the problem sizes that were decided before.
+    """Return the plan of each study on a host, by name.
 
-    `unavailable` says why environments are not there; `results` holds a folder for each study.
+    A plan has the repetitions that earlier rounds of `make precise` or stages of HOURS requested, and the problem sizes
+    that were decided before. `unavailable` gives the reasons for unavailable runtimes; `results` has a folder for each
+    study.
     """
     profile = studies.profile(config["profile"])
     made = {}

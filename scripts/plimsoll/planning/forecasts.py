@@ -1,6 +1,6 @@
-"""How many findings more hours would settle, as it was foretold after each stage of measuring.
+"""Forecasts: how many claims more hours of measuring would decide. One is made after each stage of measuring.
 
-A forecast is kept, and later held against what came.
+Forecasts are kept, so that they can be compared with what was decided later.
 """
 
 import time
@@ -11,19 +11,19 @@ from plimsoll import documents
 from plimsoll.measuring import record
 
 FILE = "forecasts.json"
-# Hours of measuring, in all, that a forecast is made for.
+# Total hours of measuring for which a forecast is made.
 HOURS = (1, 3, 10, 30)
 
 
 class Settled(TypedDict):
-    """How many findings would be settled after so many hours."""
+    """Forecast of the number of claims that are decided after `hours` in all."""
 
     hours: float
     settled: int
 
 
 class Answered(TypedDict):
-    """How many of the `ratios` of a study's answer are `known`, and after how many `hours` in all every one should be."""
+    """How many of the `ratios` of a study's answer are `known`, and the total `hours` after which all should be known."""
 
     known: int
     ratios: int
@@ -31,7 +31,7 @@ class Answered(TypedDict):
 
 
 class Forecast(TypedDict):
-    """What was foretold at a moment (`read`)."""
+    """A forecast that was made after some hours of measuring; `read` explains its keys."""
 
     made: float
     hours: float
@@ -44,14 +44,14 @@ class Forecast(TypedDict):
 
 
 class Given(NamedTuple):
-    """The `hours` that a study was measured for, and the command that goes on until its whole answer is `known`."""
+    """The `hours` that a study was measured for, and the `command` that continues until its whole answer is known."""
 
     hours: float
     command: str
 
 
 def given(study: str, folder: Path) -> Given | None:
-    """Return the time that was given to the study whose results lie in a folder; None if no time was given."""
+    """Return the time that the study with these results was measured for; None if no time was given."""
     if not (made := read(folder)):
         return None
     hours, answered = made[-1]["hours"], made[-1].get("answer")
@@ -60,24 +60,33 @@ def given(study: str, folder: Path) -> Given | None:
 
 
 def read(folder: Path) -> list[Forecast]:
-    """The forecasts in a study's results, the oldest first; none where none was made.
+    """Return the forecasts in a study's results, the oldest first; empty if none was made. Raise Damaged if the file is
+    damaged.
 
-    Each says after how many `hours` it was `made` (seconds since 1970), how many of the `testable` findings were `settled`, how
-    many would be after each number of hours (`forecasts`), which would not be after the largest (`never`), and of which of the
-    open ones it is `unknown` what they would take.
+    Each forecast has these keys:
+
+    - `made`: when it was made (seconds since 1970); `hours`: hours measured until then.
+    - `settled`: number of the `testable` claims that were decided.
+    - `forecasts`: number of claims that would be decided, after each number of hours.
+    - `never`: claims that would not be decided even after the largest number of hours.
+    - `unknown`: undecided claims for which it is unknown how many blocks they need.
+    - `answer`: how far the study's answer is (Answered).
     """
     file = folder / FILE
     return documents.read(file, list[Forecast], "delete it, and only the forecasts are forgotten") if file.exists() else []
 
 
 def add(folder: Path, **forecast: object) -> None:
-    """Add a forecast to those of a study's results."""
+    """Add a forecast to a study's results."""
     record.write(folder / FILE, [*read(folder), {"made": time.time(), **forecast}])
 
 
 def rows(made: list[dict]) -> list[dict]:
-    """Forecasts as a table: after how many hours, what was settled, what was foretold by hours, and the numbers that
-    `earlier` forecasts had for the hours of this one."""
+    """Return forecasts as rows of a table.
+
+    A row adds to a forecast: `foretold`, its numbers by each of HOURS, and `earlier`, the numbers that earlier
+    forecasts had for the hours of this one.
+    """
     told = []
     for number, one in enumerate(made):
         foretold = {each["hours"]: each["settled"] for each in one["forecasts"]}
@@ -87,7 +96,7 @@ def rows(made: list[dict]) -> list[dict]:
 
 
 def sentence(study: str, made: list[dict]) -> str:
-    """The newest forecast in words, for the terminal."""
+    """Describe the newest forecast in a sentence for the terminal."""
     one = made[-1]
     known = one.get("answer")
     answered = f"{known['known']} of {known['ratios']} ratios of the answer are known, and " if known else ""

@@ -1,5 +1,4 @@
-"""Puts aside what was measured on another system, whole and where it can still be read, and takes back what was measured on
-this one."""
+"""Move results that were measured on another system aside, complete and readable, and restore those measured on this system."""
 
 import contextlib
 import shutil
@@ -9,19 +8,20 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.measuring import record, system
 
-# Below results/: one folder per system, with what each study has measured on it.
+# Folder below results/ with one folder per system, which has the studies measured on it.
 ASIDE = "systems"
-# Of an earlier version of Plimsoll, whose records do not say.
+# Name for the system of an earlier version's records, which do not name one.
 NOT_NOTED = "not-noted"
-# What describes the system beside the studies' folders; it is made again.
+# Files beside the studies' folders that describe the system. They can be made again.
 OF_THE_SYSTEM = ("host.json", "host.txt", "claims.html", "claims.csv")
 
 
 def change(results: Path, studies: list[str], environments: Mapping[str, system.Asked]) -> list[str]:
-    """Move the folders of those studies whose records are of another system; what was done, one sentence per move. Unavailable
-    if an environment that a study was measured in does not answer.
+    """Move the folders of those studies aside whose records are of another system. Return a sentence per move.
 
-    Nothing is lost if it is killed: each study's folder is moved in one step.
+    Results that were measured on this system before are restored. Raise Unavailable if a runtime that a study was
+    measured in does not answer. Nothing is lost if the process is killed, because each study's folder moves in one
+    step.
     """
     done = []
     for name in studies:
@@ -36,7 +36,7 @@ def change(results: Path, studies: list[str], environments: Mapping[str, system.
         for path in (results / each for each in OF_THE_SYSTEM):
             if path.exists():
                 shutil.copy2(path, target.parent)
-        # They are as old as the system: the next start makes them again.
+        # These files describe the old system. The next start makes them again.
         for path in (*(results / each for each in OF_THE_SYSTEM), *(results / "images").glob("*.runtimes.json")):
             path.unlink(missing_ok=True)
         folder.rename(target)
@@ -48,14 +48,14 @@ def change(results: Path, studies: list[str], environments: Mapping[str, system.
 
 
 def _changed(noted: dict, environments: Mapping[str, system.Asked]) -> list[str]:
-    """What differs between a noted system and this one."""
+    """Return the differences between a recorded system and this one, in words."""
     names = [name for name in noted["parts"] if name != system.HOST]
     gone = [f"there is no runtime {name} any more" for name in names if name not in environments]
     return gone or system.differences(noted["parts"], system.now(environments[name] for name in names))
 
 
 def _of_this(results: Path, study: str, environments: Mapping[str, system.Asked]) -> Path | None:
-    """What was put aside of a study and is of this system."""
+    """Return the folder of a study's results that were moved aside and are of this system; None if no folder is."""
     for file in sorted((results / ASIDE).glob(f"*/{study}*/{system.FILE}")):
         with contextlib.suppress(Unavailable):
             noted = system.read(file.parent)
@@ -65,7 +65,7 @@ def _of_this(results: Path, study: str, environments: Mapping[str, system.Asked]
 
 
 def _free(path: Path) -> Path:
-    """The path, or the first one with a number after it where nothing is yet."""
+    """Return the path if nothing is there, or the first unused path with a number after it."""
     free, number = path, 2
     while free.exists():
         free, number = path.with_name(f"{path.name}-{number}"), number + 1

@@ -1,6 +1,6 @@
-"""The order of the runs: repetitions are blocks, and in each block every cell runs once, in an order drawn from the seed.
+"""Order of the runs: in each block every cell runs once, in an order drawn from the seed. A repetition is a block.
 
-A cell that many others are compared with may run more often in each.
+A cell that many others are compared with may run more often in each block.
 """
 
 import math
@@ -14,12 +14,14 @@ def blocks(
     launches: Mapping[str, str] | None = None,
     each: Mapping[str, int] | None = None,
 ) -> list[tuple[str, int]]:
-    """(cell, repetition) in the order of measuring, repetitions counted from 1; `repetitions` says how many of each cell,
-    `launches` in which launch a cell is measured, and `each` how often in a block, where that is not once. Cells of the same
-    launch follow each other, in an order drawn each time.
+    """Return (cell, repetition) in the order of measuring. Repetitions count from 1.
 
-    Drift of the machine then hits all cells alike (randomised complete blocks); a block that only some cells need holds these
-    in the order that they would have had among all. The same cells and the same seed give the same order.
+    `repetitions` has the number of repetitions of each cell, and `launches` the launch that measures a cell. `each`
+    says how often a cell runs in a block; the default is once. Cells of a launch follow each other, in an order that is
+    drawn each time.
+
+    Drift of the machine then affects all cells alike (randomised complete blocks). A block that only some cells need
+    has these in the order that they would have among all cells. The same cells and the same seed give the same order.
     """
     cells: dict[str, list[str]] = {}
     for cell in sorted(repetitions):

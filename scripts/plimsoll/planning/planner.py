@@ -1,6 +1,7 @@
-"""From a study, a profile and a host to the cells to measure, each with everything that a run needs to know.
+"""Make a plan: from a study, a profile and a host to the cells to measure, each with everything that a run needs to
+know.
 
-Pure: the plan of any host can be made on any machine.
+The functions need only their arguments, so the plan of any host can be made on any machine.
 """
 
 import json
@@ -16,18 +17,21 @@ from plimsoll.measuring.given_up import Group
 from plimsoll.planning import order, tries
 from plimsoll.planning.repetitions import NOTHING, Asked
 
-# Years of measuring.
+# Upper limit of a plan's runs: they would take years.
 MOST_RUNS = 1_000_000
 
 
 def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
-    """The plan: `cells` by path, `order` of the runs, and what they were made from.
+    """Return the plan of a study: its `cells` by path, the `order` of the runs, and what these were made from.
 
-    `host` is a topology (plimsoll.host.topology.discover); its `sizes` are what problem sizes follow from, where they were
-    decided before. `unavailable` gives the reason for each runtime that does not work here, or that was found not to work in a
-    study or on an image (plimsoll.planning.tries), `asked` other repetitions of cells than the profile's. A cell that cannot be
-    measured is in the plan with a `reason`;
-    it has no runs.
+    - `host`: a topology (plimsoll.host.topology.discover); its `sizes` are what problem sizes follow from, if they were
+      decided before.
+    - `unavailable`: the reason for each runtime that does not work here, or that did not work in a study or on an image
+      (plimsoll.planning.tries).
+    - `asked`: repetitions of cells that replace the profile's or add to them.
+
+    A cell that cannot be measured is in the plan with a `reason`, and has no runs. Raise PlimsollError if the plan
+    would have too many runs.
     """
     design, host = study.design, {**host, "sizes": sizing.of(host)}
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
@@ -35,8 +39,8 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
     reasons = tries.of_study(unavailable, study["id"], study["image"])
     wanted = design.cells.wanted(study, profile, host, config, reasons.runtimes)
     given_up = _leave_out(design, wanted, reasons, config["runtimes"])
-    # What one experiment has no use for, another may: one that lets containers share cores, or that wants another metric. The
-    # cell is then the other's alone.
+    # A cell may be useless for one experiment and useful for another, such as one that lets containers share cores or
+    # that wants another metric. The cell then belongs to the other one alone.
     used = {cell["path"] for _, cell in wanted if cell["useful"]}
     cells: dict[str, Cell] = {}
     for name, cell in wanted:
@@ -44,7 +48,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
             continue
         cells.setdefault(cell["path"], cell)["experiments"].append(name)
     for path, cell in cells.items():
-        # A design may ask for fewer of a cell, or for more.
+        # A design may set its own number of repetitions for a cell.
         usual = (config.get("repetitions") or cell.get("repetitions", repetitions)) * cell.get("per_block", 1)
         wanted_of = max(0 if asked.exact else usual, asked.cells.get(path, 0))
         cell["repetitions"] = wanted_of if cell["reason"] is None else 0
@@ -76,8 +80,10 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
 
 
 def _leave_out(design: Design, wanted: list[tuple[str, Cell]], reasons: tries.Reasons, wishes: dict) -> dict[str, str]:
-    """Give a reason to the cells of groups that were found not to work; the groups of required runtimes that this start has
-    given up, with theirs."""
+    """Set the reason of cells whose group was found not to work.
+
+    Return the groups of required runtimes that this start of the workflow has given up, with the reasons.
+    """
     given_up = {}
     for _, cell in wanted:
         kind = design.cells.kind(cell)
@@ -95,7 +101,7 @@ def _each(plan: Plan) -> str:
 
 
 def summary(plan: Plan) -> str:
-    """What a plan comes to, for people: cells and runs by experiment and first factor, what cannot be measured, hours."""
+    """Summarise a plan as text: cells and runs by experiment and first factor, unavailable cells, hours."""
     lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
     counts: dict[tuple, list[float]] = {}
     for cell in plan["cells"].values():
@@ -114,19 +120,19 @@ def summary(plan: Plan) -> str:
 
 
 def impossible(plan: Plan) -> dict[str, int]:
-    """Reasons for cells that cannot be measured here, with how many cells each concerns."""
+    """Return the reasons why cells cannot be measured here, each with the number of its cells."""
     return Counter(cell["reason"] for cell in plan["cells"].values() if cell["reason"])
 
 
 def other_sizes(one: Plan, other: Plan) -> list[str]:
-    """Return the cells that have other problem sizes in one plan than in another."""
+    """Return the paths of the cells whose problem sizes differ between two plans."""
     shared = one["cells"].keys() & other["cells"].keys()
     both = {path: [plan["cells"][path].get("parameters") for plan in (one, other)] for path in shared}
     return [path for path, (a, b) in both.items() if a and b and a != b]
 
 
 def settings(values: dict) -> str:
-    """The part of the configuration that a plan is made from, as one JSON argument."""
+    """Return the part of the configuration that a plan is made from, as one JSON argument."""
     keys = ("profile", "seed", "repetitions", "runtimes", "programs", "second_host", "cluster_hosts")
     return json.dumps(
         {key: value for key, value in values.items() if key in keys},
@@ -135,7 +141,7 @@ def settings(values: dict) -> str:
 
 
 def write(plan: Plan, path: Path) -> None:
-    """Put a plan in place in one step; a file that holds it already is left alone."""
+    """Write a plan to a file in one step. A file that has the same content is not touched."""
     text = json.dumps(plan, separators=(",", ":")) + "\n"
     if path.exists() and path.read_text() == text:
         return

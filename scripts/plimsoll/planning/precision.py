@@ -1,7 +1,7 @@
-"""More repetitions where they are needed: until every comparison's interval is narrow enough, or a maximum is reached.
+"""Request more repetitions until every comparison's interval is narrow enough, or a maximum is reached.
 
-The rule looks at the width of intervals and never at p or at a verdict. Stopping when a p gets small enough would make small
-p-values as often as one cares to look; stopping when an interval is narrow enough does not favour either side.
+The rule looks at the width of intervals, never at p or at a verdict. To stop when p gets small enough would find small
+p-values too often. To stop when an interval is narrow enough favours neither side.
 """
 
 import math
@@ -11,26 +11,30 @@ import pandas as pd
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import amounts
 
-# What `make precise` is given if nothing else is said (Makefile): the width of intervals, and the most repetitions of a cell.
+# Defaults of `make precise` (Makefile): the width of intervals, and the most repetitions of a cell.
 WIDTH, MAXIMUM = 0.1, 30
-# Stopping as soon as an interval happens to be narrow favours samples whose spread happens to be small, and their intervals are
-# too narrow. So it is the width with a spread at the upper end of its own one-sided 80 % interval that must get there.
+# To stop as soon as an interval happens to be narrow favours samples whose spread happens to be small, and their
+# intervals are too narrow. So the rule takes the width for a spread at the upper end of its own one-sided 80 %
+# interval.
 CAUTION = 0.8
-# Widths of few values are guesses: a cell gets at most this many times what it has before we look again.
+# Widths from few values are rough, so a round gives a cell at most this many times its repetitions.
 GROWTH = 2
-# The cells of a comparison: its two sides, and what the loss of each is relative to, where it is about losses.
+# Columns with the cells of a comparison: its two sides and, for losses, the cells that each loss is relative to.
 CELLS = ("a", "b", "reference_a", "reference_b")
 WITHIN_BLOCKS = ("paired t within blocks", "none: too few blocks")
 
 
 def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
-    """What is compared, with the width of its interval: columns `what`, `metric`, those of CELLS, `n`, the
-    `degrees` of freedom of its spread, and `width`. The comparisons say theirs in a column of that name.
+    """Return the comparisons with the widths of their intervals.
 
-    The interval of a claim's comparison, and that of a test, is that of a ratio. Its width is a fraction of that ratio: an
-    interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions already. Comparisons that
-    have too few blocks for an interval are infinitely wide; those of another kind (counts, ranks, dispersion) are left out.
-    Not every design's tests compare two cells: where they don't, the claims' comparisons alone have widths.
+    The columns are `what`, `metric`, those of CELLS, `n`, `degrees` (degrees of freedom of the spread) and `width`.
+    `comparisons` gives its degrees in a column of that name.
+
+    The interval of a claim's comparison, and that of a test, is the interval of a ratio. Its width is a fraction of
+    that ratio: an interval from 76 to 84 is as wide as one from 0.95 to 1.05. Differences of losses are fractions
+    already. A comparison with too few blocks for an interval has an infinite width. Comparisons of another kind
+    (counts, ranks, dispersion) are left out. If a design's tests do not compare two cells, only the claims' comparisons
+    have widths.
     """
     intervals = []
     compare_cells = "comparison" in tests
@@ -47,7 +51,7 @@ def widths(comparisons: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def cautious(intervals: pd.DataFrame) -> pd.Series:
-    """Widths that the intervals would have with a spread at the upper end of its own interval (CAUTION)."""
+    """Return the widths that the intervals would have with a spread at the upper end of its own interval (CAUTION)."""
     from scipy import stats
 
     degrees = intervals["degrees"].clip(lower=1)
@@ -55,10 +59,11 @@ def cautious(intervals: pd.DataFrame) -> pd.Series:
 
 
 def next_repetitions(now: dict[str, int], intervals: pd.DataFrame, target: float, maximum: int) -> dict[str, int]:
-    """Repetitions by cell for the next round; equal to `now` where nothing more is asked for.
+    """Return the repetitions of each cell for the next round. They equal `now` if nothing more is needed.
 
-    The width of an interval falls with the square root of the number of repetitions, so as many are asked for as that takes,
-    but at most GROWTH times what there is, and at least one more.
+    The width of an interval falls with the square root of the number of repetitions. By this rule a cell gets the
+    repetitions that the `target` needs. It gets at least one more than now, at most GROWTH times as many as now, and at
+    most the `maximum`.
     """
     wanted = dict(now)
     intervals = intervals.assign(width=cautious(intervals))
@@ -71,12 +76,12 @@ def next_repetitions(now: dict[str, int], intervals: pd.DataFrame, target: float
 
 
 def width_of(text: str) -> float:
-    """The width that is asked for, a share of what an interval is about. PlimsollError for a text that is no width."""
+    """Parse the requested width, a fraction of what an interval is about. Raise PlimsollError for a text that is no width."""
     return amounts.positive(text, f"The width {text!r}", "The width", "give a share, such as 0.1 for 10 %")
 
 
 def maximum_of(text: str) -> int:
-    """The most repetitions that a cell may get. PlimsollError for a text that is no such number."""
+    """Parse the most repetitions that a cell may get. Raise PlimsollError for a text that is no such number."""
     if not text.isdecimal() or int(text) < 1:
         raise PlimsollError(f"The maximum {text!r} is not a whole number of repetitions of at least 1, such as 30.")
     return int(text)

@@ -1,4 +1,5 @@
-"""Says which valid records a start of the workflow puts aside or leaves out, why, and which it takes back from the archive."""
+"""Report which valid records a start of the workflow moves to the archive or leaves out, why, and which it takes back
+from there."""
 
 import contextlib
 from collections import defaultdict
@@ -10,7 +11,7 @@ from plimsoll.errors import first_of, shown
 from plimsoll.interchange import Cell, Plan, Record
 from plimsoll.measuring import record, staleness, status
 
-# What keys of a cell are to people, and of dictionaries in it.
+# Names for people of the keys of a cell, and of dictionaries in it.
 NAMES = {
     "host": "the host",
     "parameters": "the problem size",
@@ -27,17 +28,18 @@ NAMES = {
     "sizes": "the size of the data (bytes)",
     "settings": "the setting of Hadoop",
 }
-# An earlier version said of the same cell what it is in other words.
+# The reason if no difference is found: an earlier version described the same cell in another form.
 UNKNOWN = "another version of Plimsoll described them otherwise"
-# Changes that are named of those of one kind.
+# At most this many changes of one kind are named.
 MOST = 2
 
 
 def sentences(folder: Path, design: Design, plan: Plan, runs: Iterable[tuple[str, int]]) -> list[str]:
-    """Return what becomes of a study's valid records in a start of the workflow that measures these runs (cell, repetition).
+    """Describe what a start of the workflow that measures these runs (cell, repetition) does with a study's valid
+    records.
 
-    `folder` has the study's results. One sentence says why records are put aside, per kind of change. Others say how many come
-    back from the archive, and which stay where they are although their cell cannot be measured now.
+    `folder` has the study's results. One sentence per kind of change says why records move to the archive. Others say
+    how many come back from the archive, and which stay in place although their cell cannot be measured now.
     """
     changes: dict[tuple[str, ...], list[str]] = defaultdict(list)
     back = 0
@@ -62,19 +64,19 @@ def _runs(number: int) -> str:
 
 
 def _put_aside(folder: Path, cell: Cell, repetition: int) -> Record | None:
-    """The record that counts of a run that is planned otherwise now."""
+    """Return a run's counted record if the run is now planned differently, otherwise None."""
     path = record.path_of(folder / "runs", cell["path"], repetition)
     seen = staleness.look(path)
     if seen.fingerprint in (None, cell["fingerprint"]) or seen.status not in status.COUNTED:
         return None
-    # A damaged one is named when it is put aside.
+    # A damaged record is reported when it is moved to the archive.
     with contextlib.suppress(record.Damaged):
         return record.read(path)
     return None
 
 
 def _changes(measured: dict, old: Record, plan: Plan) -> Iterator[tuple[str, str]]:
-    """What is measured otherwise than a record says, by its name, in words."""
+    """Yield (name, sentence part) for each difference between what is planned now and what a record says."""
     for key, now in measured.items():
         yield from _differences(NAMES.get(key, key.replace("_", " ")), old["cell"].get(key), now)
     if old["profile"] != plan["profile"]:
@@ -90,7 +92,8 @@ def _differences(name: str, then: object, now: object) -> Iterator[tuple[str, st
 
 
 def _left_out(folder: Path, plan: Plan) -> Iterator[str]:
-    """What is not shown of the records that count, as their cells cannot be measured at the moment."""
+    """Yield a sentence per reason about counted records that are not shown, because their cells cannot be measured at
+    the moment."""
     found: dict[str, int] = defaultdict(int)
     for path, cell in plan["cells"].items():
         if cell["reason"]:

@@ -1,4 +1,4 @@
-"""Other repetitions of some cells than the profile's: what earlier rounds of `make precise` or stages of `HOURS` asked for."""
+"""Repetitions of some cells that differ from the profile's, as requested by rounds of `make precise` or stages of `HOURS`."""
 
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
@@ -9,22 +9,22 @@ from plimsoll.measuring import record
 
 FILE = "repetitions.json"
 FORGOTTEN = "delete it, and only the additional repetitions are forgotten"
-# Nobody has the time for more of a cell.
+# Upper limit of a cell's repetitions: more would take too long.
 MOST = 100_000
 
 
 class Stages(TypedDict):
-    """How far the stages of a given time are (plimsoll.hours)."""
+    """How far the stages of a time budget are (plimsoll.hours)."""
 
     stage: str
-    given: list[float]  # hours of each time
-    before: float  # seconds that were measured before the last one
+    given: list[float]  # hours of each budget, in the order in which they were given
+    before: float  # seconds that were measured before the last budget
     chosen: NotRequired[list[str]]  # claims of the second stage
     ratios: NotRequired[int]  # how many of the answer's ratios are measured more often in the second stage
 
 
 class Noted(TypedDict):
-    """What the file holds."""
+    """Content of the file."""
 
     profile: str
     cells: dict[str, int]
@@ -33,8 +33,11 @@ class Noted(TypedDict):
 
 
 class Asked(NamedTuple):
-    """Repetitions by cell. They are the least that each gets; with `exact` there are no others, and a cell that is not named
-    has none. `hours` is what the stages of a given time note with them (plimsoll.hours); nothing where nobody gave a time."""
+    """Requested repetitions by cell.
+
+    They are the least that each cell gets. With `exact` they are all that it gets, and a cell that is not named has
+    none. `hours` is what the stages of a time budget save with them (plimsoll.hours); None if no time was given.
+    """
 
     cells: dict[str, int]
     exact: bool = False
@@ -45,13 +48,13 @@ NOTHING = Asked({})
 
 
 def asked(results: Path, profile: str) -> Asked:
-    """What was asked for of this profile. Damaged if the file is."""
+    """Return the repetitions that were requested for this profile. Raise Damaged if the file is damaged."""
     found = noted(results, profile)
     return Asked(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
 
 
 def noted(results: Path, profile: str) -> Noted | None:
-    """All that was noted of this profile; None for nothing. Damaged if the file is."""
+    """Return the file's content if it is about this profile, otherwise None. Raise Damaged if the file is damaged."""
     path = results / FILE
     if not path.exists():
         return None
@@ -63,6 +66,6 @@ def noted(results: Path, profile: str) -> Noted | None:
 
 
 def ask(results: Path, profile: str, wanted: Asked) -> None:
-    """Note what is asked for."""
+    """Save the requested repetitions."""
     hours = {} if wanted.hours is None else {"hours": wanted.hours}
     record.write(results / FILE, {"profile": profile, "cells": wanted.cells, "exact": wanted.exact, **hours})

@@ -1,7 +1,7 @@
-"""Sessions of a study: what was measured after one start of the engine, with images unpacked for it.
+"""Sessions of a study. A session is what was measured after one start of the engine, with images unpacked for it.
 
-The newest session is the study's results folder. Those before it lie beside the studies, whole and where they can still be
-read: results/sessions/<study>/1, 2 and so on.
+The newest session is the study's results folder. Earlier sessions lie beside the studies, complete and readable:
+results/sessions/<study>/1, 2 and so on.
 """
 
 import contextlib
@@ -19,31 +19,31 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import record, system
 from plimsoll.planning import planner, repetitions
 
-# Below results/.
+# Folder below results/ that has the earlier sessions.
 ASIDE = "sessions"
 FILE = "session.json"
-# What describes the host beside the studies' folders: each session keeps its own.
+# Files beside the studies' folders that describe the host. Each session keeps a copy.
 OF_THE_HOST = ("host.json", "host.txt")
-# What a session is judged by.
+# Files that a session is judged by.
 NEEDED = ("claims.json", "comparisons.csv", "observations.csv", "runs.csv")
 
 
 class Session(NamedTuple):
-    """One session: its place among those of its study, from 1, and its folder."""
+    """One session: its number among those of its study, from 1, and its folder."""
 
     number: int
     folder: Path
 
 
 def of(results: Path, study: str) -> list[Session]:
-    """The sessions of a study, the oldest first; the last one is its results folder, whatever is in it yet."""
+    """Return the sessions of a study, the oldest first. The last one is the study's results folder, even if that is empty."""
     before = [Session(int(path.name), path) for path in (results / ASIDE / study).glob("[0-9]*") if path.name.isdigit()]
     before.sort()
     return [*before, Session(before[-1].number + 1 if before else 1, results / study)]
 
 
 def apart(session: Session, newest: Session) -> str:
-    """Why an earlier session is not put together with the newest one, in words; nothing if it is."""
+    """Return why an earlier session cannot be combined with the newest one, in words; empty if it can."""
     if session == newest:
         return ""
     if not judged(session.folder):
@@ -63,14 +63,14 @@ def apart(session: Session, newest: Session) -> str:
 
 
 def _other_sizes(one: Path, other: Path) -> list[str]:
-    """The cells whose problem sizes are others in one session than in another; none where a plan cannot be read."""
+    """Return the cells whose problem sizes differ between two sessions; empty if a plan cannot be read."""
     with contextlib.suppress(documents.Misfit):
         return planner.other_sizes(*(documents.of(folder / "plan.json", Plan) for folder in (one, other)))
     return []
 
 
 def _described(folder: Path) -> dict[str, str]:
-    """Profile and image of a session, as one of its records has them."""
+    """Return profile and image of a session, from the first of its records that can be read."""
     for path in sorted((folder / "runs").rglob("*.json")):
         try:
             found = record.read(path)
@@ -81,17 +81,17 @@ def _described(folder: Path) -> dict[str, str]:
 
 
 def judged(folder: Path) -> bool:
-    """Whether everything is there that a session is judged by."""
+    """Whether a session has all files that it is judged by."""
     return all((folder / name).exists() for name in NEEDED)
 
 
 def finished(folder: Path) -> bool:
-    """Whether what was asked for in a session is measured, and its report written."""
+    """Whether a session's requested runs are measured and its report is written."""
     return judged(folder) and (folder / "report.html").exists() and not _in_stages(folder)
 
 
 def _in_stages(folder: Path) -> bool:
-    """Whether a given time (HOURS) is not spent yet."""
+    """Whether a time budget (HOURS) is not spent yet."""
     try:
         return json.loads((folder / repetitions.FILE).read_text())["hours"]["stage"] != "done"
     except (OSError, ValueError, KeyError, TypeError):
@@ -99,10 +99,10 @@ def _in_stages(folder: Path) -> bool:
 
 
 def begin(results: Path, study: str) -> Session:
-    """The session that a study is measured in from now on: a new one, with what was measured put aside, or the one that was
-    begun and is not finished.
+    """Return the session in which a study is measured from now on.
 
-    Nothing is lost if it is killed: a session's folder is moved in one step.
+    It is a new one, and the results so far move to the earlier sessions. A session that was begun and is not finished
+    is continued instead. Nothing is lost if the process is killed, because a session's folder moves in one step.
     """
     newest = of(results, study)[-1]
     if not finished(newest.folder):
@@ -117,20 +117,25 @@ def begin(results: Path, study: str) -> Session:
 
 
 def note(session: Session, fresh: dict[str, str]) -> None:
-    """Write down when a session began, after which boot, and what was made `fresh` for it: in words, by what it is."""
+    """Save when a session began, after which boot, and what was made `fresh` for it: what was done, in words, by resource."""
     noted = {"number": session.number, "begun": time.time(), "boot": of_host.boot(), "fresh": fresh}
     record.write(session.folder / FILE, noted)
 
 
 def freeze(folder: Path, encodings: Mapping[str, str]) -> None:
-    """Write down how claims are encoded (digests by id), and when: before a session's first record, and never after it."""
+    """Save how claims are encoded (digests by id), and when.
+
+    This happens before a session's first record, and never after it.
+    """
     if not record.any_below(folder):
         record.write(folder / FILE, {**read(folder), "encodings": dict(encodings), "encoded": time.time()})
 
 
 def read(folder: Path) -> dict:
-    """What is noted of a session; of the first one, which begins by itself, how its claims were encoded; nothing if it is
-    damaged."""
+    """Return what is saved about a session; empty if there is nothing or the file is damaged.
+
+    The first session begins without a command, so it has only the encodings of its claims.
+    """
     try:
         noted = json.loads((folder / FILE).read_text())
         return noted if isinstance(noted, dict) else {}

@@ -1,6 +1,7 @@
-"""Problem sizes are decided once per study and system: what they follow from is kept in the study's folder while they fit.
+"""Decide problem sizes once per study and system, and keep them while they fit.
 
-The memory of a virtual machine may grow and shrink. Sizes that followed it from start to start would measure everything again.
+The facts that sizes follow from are saved in the study's folder. The memory of a virtual machine may grow and shrink:
+if sizes followed it from start to start, everything would be measured again.
 """
 
 import contextlib
@@ -17,25 +18,26 @@ from plimsoll.interchange import Plan, Sizes, Topology
 from plimsoll.measuring import record, system
 from plimsoll.planning import planner, sessions
 
-# In a study's folder.
+# File in a study's folder.
 FILE = "sizes.json"
 ANEW = "delete it, and problem sizes are decided again; runs of other sizes are then put aside"
-# No problem whose size is kept takes more of a memory node. A profile may ask for 0.8, and memory differs a little from boot to
-# boot.
+# A size is kept only if the problem takes at most this share of a memory node. A profile may ask for 0.8, and memory
+# differs a little from boot to boot.
 MOST_SHARE = 0.85
-# Less growth than this is no news.
+# Memory that has grown by less than this factor is not reported.
 GROWN = 1.1
-# Bytes that a problem has more room for than it takes, so that a share of its memory is not rounded down below it.
+# Spare bytes beyond a problem's size, so that rounding does not make its share of the memory too small for it.
 ROUNDED = 8
 
-# From a profile, and what sizes follow from, to the plan of a study.
+# Function from (a profile, what sizes follow from) to the plan of a study.
 Make = Callable[[dict, Sizes], Plan]
 
 
 def of(results: Path, study: Study, profile: dict, host: Topology, make: Make) -> Sizes:
-    """Return what a study's sizes follow from on a host: what was noted in `results`, as far as the sizes still fit.
+    """Return what a study's problem sizes follow from on a host: what was saved in `results`, as far as the sizes still
+    fit.
 
-    Damaged if the note is.
+    Raise Damaged if the saved file is damaged.
     """
     seen = sizing.seen(host)
     noted = next(filter(None, (_noted(folder, study, seen, make) for folder in _folders(results, study["id"]))), None)
@@ -48,7 +50,10 @@ def of(results: Path, study: Study, profile: dict, host: Topology, make: Make) -
 
 
 def _folders(results: Path, study: str) -> Iterator[Path]:
-    """The study's folder, and then its earlier sessions on this system, the newest first: sessions are put together."""
+    """Yield the study's folder, then its earlier sessions on this system, the newest first.
+
+    Sessions are combined, so they should have the same sizes.
+    """
     yield results / study
     for session in reversed(sessions.of(results, study)[:-1]):
         noted = system.read(session.folder)
@@ -64,7 +69,7 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
     except documents.Misfit:
         return None
     if "sizes" in plan:
-        # A user has deleted the file: the sizes are decided again, and the host is the same.
+        # The user has deleted the file: the sizes are decided again for the same host.
         return {**seen, "host": plan["sizes"]["host"]}
     return _of_earlier_version(plan, study, seen, make)
 
@@ -77,21 +82,23 @@ def _read(path: Path) -> Sizes:
 
 
 def _of_earlier_version(plan: Plan, study: Study, seen: Sizes, make: Make) -> Sizes:
-    """What the sizes of a plan follow from that does not say so."""
+    """Return what the sizes of a plan follow from, for a plan of an earlier version that does not say so."""
     known: Sizes = {**seen, "host": next((cell["host"] for cell in plan["cells"].values()), seen["host"])}
-    # A profile that is no longer there, or a plan that says less than today's.
+    # The profile may no longer exist, or the plan may have fewer keys than today's.
     with contextlib.suppress(PlimsollError, KeyError, TypeError):
         profile = studies.profile(plan["profile"])
         share = study.design.cells.memory_share(profile)
         if share and planner.other_sizes(plan, make(profile, known)):
-            # With the least memory that its largest problem fits into, all problems are what they were.
+            # With the least memory that the plan's largest problem fits into, all problems keep their sizes.
             return {**known, "node_bytes": math.ceil((study.design.cells.problem_bytes(plan) + ROUNDED) / share)}
     return known
 
 
 def note(folder: Path, plan: Plan, host: Topology) -> list[str]:
-    """Write down what a plan's sizes follow from, in its study's folder. Return sentences on sizes that did not fit any more,
-    and on those that could be larger now."""
+    """Save what a plan's problem sizes follow from, in its study's folder.
+
+    Return sentences about sizes that no longer fit, and about sizes that could be larger now.
+    """
     sizes, there = plan["sizes"], sizing.seen(host)["node_bytes"]
     before = _read(folder / FILE) if (folder / FILE).exists() else sizes
     if before != sizes or not (folder / FILE).exists():

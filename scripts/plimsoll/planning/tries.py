@@ -1,7 +1,8 @@
-"""Which runtimes were found not to work here: by trying them on an image, or by the first runs of a start.
+"""Runtimes that were found not to work here: by trying them on an image, or by the first runs of a start of the
+workflow.
 
-Trying one makes runs of it with the smallest problem (plimsoll.probing). results/images/<image>.runtimes.json keeps what came
-out. It holds while the system, the user and the folder of the results are the same.
+To try a runtime, plimsoll.probing makes runs of it with the smallest problem. results/images/<image>.runtimes.json
+keeps the results. They hold as long as the system, the user and the folder of the results stay the same.
 """
 
 import json
@@ -17,19 +18,22 @@ from plimsoll.measuring import given_up, record, system
 from plimsoll.measuring.given_up import Group
 
 ENDING = ".runtimes.json"
-# Tells the jobs of a workflow for which reasons cells are left out of its plans.
+# Environment variable that gives a workflow's jobs the reasons why cells are left out of its plans.
 VARIABLE = "PLIMSOLL_TRIED"
 
 
 class Look(TypedDict):
-    """What a runtime was tried on: a try says nothing about another."""
+    """Where a runtime was tried. The result holds only there."""
 
     system: system.Seen
     place: list[str | int]
 
 
 class Tried(TypedDict):
-    """What trying a runtime gave: `kinds` of runs, each with the reason if it does not work."""
+    """The result of trying a runtime.
+
+    `kinds` has each kind of runs, with the reason if runs of this kind do not work.
+    """
 
     works: bool
     version: NotRequired[str]
@@ -40,8 +44,10 @@ class Tried(TypedDict):
 
 
 class Reasons(NamedTuple):
-    """Why cells of one study cannot be measured, by runtime, and by the name of a group of cells. Reasons in `given_up` hold
-    for this start alone."""
+    """Why cells of one study cannot be measured: by runtime, and by the name of a group of cells.
+
+    Reasons in `given_up` hold only for this start of the workflow.
+    """
 
     runtimes: dict[str, str]
     groups: dict[str, str]
@@ -49,22 +55,25 @@ class Reasons(NamedTuple):
 
 
 def file_of(image: str, images: Path) -> Path:
-    """Path of what trying the runtimes on an image gave."""
+    """Return the path of the results of trying the runtimes on an image."""
     return images / f"{image}{ENDING}"
 
 
 def look(environment: Environment, results: Path) -> Look:
-    """What a runtime is tried on now."""
+    """Return where a runtime is tried now: its system and the place of the results."""
     return {"system": system.look(environment), "place": _place(results)}
 
 
 def _place(results: Path) -> list[str | int]:
-    # No path: it may travel in an archive.
+    # A fingerprint instead of the path, because the file may become part of an archive.
     return [record.fingerprint(str(results.resolve())), os.statvfs(results).f_flag, os.geteuid()]
 
 
 def of_image(image: str, tried: Mapping[str, Tried], wishes: Mapping[str, str]) -> dict[str, str]:
-    """Reasons by the image with the runtime, or the group, of optional runtimes that do not work."""
+    """Return the reasons why optional runtimes, or groups of their cells, do not work on an image.
+
+    A key is the image, a slash, and the runtime or group.
+    """
     reasons = {}
     for name, one in tried.items():
         if wishes.get(name) != "optional":
@@ -78,7 +87,11 @@ def of_image(image: str, tried: Mapping[str, Tried], wishes: Mapping[str, str]) 
 
 
 def found(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> dict[str, str]:
-    """All that was found not to work: reasons of images (`of_image`), and of the studies what this start has given up."""
+    """Return all that was found not to work: reasons for images (`of_image`), and what this start has given up, for
+    studies.
+
+    Results of trying runtimes on another system or in another place are left out.
+    """
     reasons: dict[str, str] = {}
     for path in sorted((results / "images").glob(f"*{ENDING}")):
         tried = _read(path)
@@ -90,7 +103,7 @@ def found(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> d
 
 
 def of_study(reasons: Mapping[str, str], study: str, image: str) -> Reasons:
-    """The reasons that concern a study which runs an image; those without a slash concern all studies."""
+    """Return the reasons that concern a study which runs an image. Reasons whose key has no slash concern all studies."""
     runtimes = {name: reason for name, reason in reasons.items() if "/" not in name}
     of_image, of_start = ({}, {})
     for name, reason in reasons.items():
@@ -103,26 +116,28 @@ def of_study(reasons: Mapping[str, str], study: str, image: str) -> Reasons:
 
 
 def of_cell(reasons: Reasons, cell: Cell, kind: str) -> str | None:
-    """Why a cell that needs this `kind` of its runtime cannot be measured; None if nothing is known against it."""
+    """Return why a cell that needs this `kind` of its runtime cannot be measured; None if no reason is known."""
     group = Group(cell["runtime"], kind)
     return reasons.groups.get(group.text) or reasons.given_up.get(group.text)
 
 
 def assume(reasons: Mapping[str, str]) -> None:
-    """Tell the jobs of this process which reasons its plans are made with."""
+    """Pass the reasons with which this process has made its plans to the jobs that it starts."""
     os.environ[VARIABLE] = json.dumps(reasons)
 
 
 def assumed(image: str, runtimes: Iterable[str]) -> dict[str, str]:
-    """Reasons about an image and these runtimes that the plans of the workflow are made with."""
+    """Return the reasons about an image and these runtimes with which the workflow has made its plans."""
     wanted = {f"{image}/{name}" for name in runtimes}
     told: dict[str, str] = json.loads(os.environ.get(VARIABLE, "{}"))
     return {name: reason for name, reason in told.items() if name.partition(",")[0] in wanted}
 
 
 def forget_others(results: Path, images: Iterable[str]) -> bool:
-    """Delete what trying the runtimes on these images gave on another system, as another user or in another folder; whether
-    there was any."""
+    """Delete the results of trying runtimes on these images on another system, as another user or in another folder.
+
+    Return whether there were any.
+    """
     others = [path for image in images if _is_of_another(_read(path := file_of(image, results / "images")), results)]
     for path in others:
         path.unlink()
@@ -137,7 +152,8 @@ def _read(path: Path) -> dict[str, Tried]:
 
 
 def _is_of_another(tried: Mapping[str, Tried], results: Path) -> bool:
-    """Whether it was tried in another place, or a runtime that does not work may work now, as its system is another."""
+    """Whether the runtimes were tried in another place, or one that did not work may work now because its system has
+    changed."""
     known = environments.known()
     return any(_differs(one, known[name], results) for name, one in tried.items() if name in known)
 

@@ -1,1 +1,1 @@
-"""Services: containers that stay up in a group of their own, and programs that are started in them."""
+"""Services: containers that keep running in a group of their own, and programs that are started in them."""

@@ -1,4 +1,4 @@
-"""Snapshots of the machine in which the time of what an engine starts is the run's own, however soon that ends."""
+"""Snapshots of the machine that count the processor time of everything an engine starts for a run, however soon that ends."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,15 +8,18 @@ from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services
 
-# What starts containers, and what starts what starts them.
+# The processes that start containers, directly or through another process.
 ENGINE = ("dockerd", "containerd")
 
 
 @contextlib.contextmanager
 def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noise.Snapshot]]:
-    """What takes snapshots. What the engine starts for a container, or for a program in it, has often ended before anybody
-    looks, so groups count the engine meanwhile. The containers' own groups are taken in the same hierarchy: no process is in
-    two of these."""
+    """Yield a function that takes snapshots of the machine during a run.
+
+    What the engine starts for a container, or for a program in it, often ends before a snapshot sees it. So cgroups
+    count the engine's time in the meantime. The containers' own groups are taken in the same hierarchy, where no
+    process is in two groups.
+    """
     mounted = cgroup.mounts()
     with cgroup.counting(processes.named(ENGINE), mounted) as engine:
 
@@ -26,7 +29,8 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
                 moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
                 contained = [*engine, *filter(None, moved)]
             daemons = () if engine else services.environment.daemons
-            # The engine may share its group with somebody else's programs.
+            # The engine may share its group with other users' programs, so only the containers' own groups are watched
+            # for stopped programs.
             return attempt.snapshot(contained, daemons, programs=programs)
 
         yield snapshot

@@ -1,4 +1,4 @@
-"""A server on bare metal that listens for the time of a run: on this host, in a namespace of it, or on another machine."""
+"""A server on bare metal that listens during a run: on this host, in a namespace of it, or on another machine."""
 
 import contextlib
 import socket
@@ -15,24 +15,30 @@ from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services.kept import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role
 
-# How long the end of a server on another machine may take (s).
+# Time limit for a server on another machine to end (s).
 END_SECONDS = 5.0
-# The user without rights.
+# User number of the user without privileges (`nobody`).
 NOBODY = 65534
-# Over so much of another machine's time it has to be idle (s): what asks for it uses some itself.
+# Window over which another machine has to be idle (s). The question itself uses some of its processor time.
 SETTLED = 0.5
 
 
 def settled(far: Reached, image: dict, processor: int, idle: dict) -> dict:
-    """How idle another machine was, which has the image's files then; `processor` is the one that is to serve. InvalidOutput
-    if it was not as `idle` in time as a plan's limits say."""
+    """Prepare another machine as the server's host: give it the image's files, choose the `processor` that serves, and
+    wait until it is idle.
+
+    Return how idle it was. Raise InvalidOutput if it did not become idle in time, by the plan's limits `idle`.
+    """
     far.hold(image)
     far.processor = processor
     return idle_there(far, idle)
 
 
 def idle_there(far: Reached, idle: dict) -> dict:
-    """How idle another machine was. InvalidOutput if it was not as `idle` in time as a plan's limits say."""
+    """Wait until another machine is idle, and return how idle it was.
+
+    Raise InvalidOutput if it did not become idle in time, by the plan's limits `idle`.
+    """
     seen = noise.wait_until_idle(far, **{**idle, "window_seconds": SETTLED})
     if not seen["idle"]:
         busy = f"{seen['busy_share']:.0%} of its processors' time"
@@ -42,8 +48,10 @@ def idle_there(far: Reached, idle: dict) -> dict:
 
 @contextlib.contextmanager
 def listening(host: Node, spec: Spec, role: Role, log: Path) -> Iterator[Node]:
-    """The node on bare metal of a host in which a role's program of the image listens; it ends with the context. `log` takes
-    what it says. Unavailable if it does not listen."""
+    """Yield the node on bare metal in which a role's program listens. The program ends with the context.
+
+    `host` is where the node runs, `log` takes what the program prints. Raise Unavailable if it does not listen.
+    """
     server = host if isinstance(host, Reached) else environments.find("bare").start([spec], host)[0]
     process, seconds = _started(server, [*_harmless(server), *server.of_image(list(role.command))], log)
     try:
@@ -54,18 +62,23 @@ def listening(host: Node, spec: Spec, role: Role, log: Path) -> Iterator[Node]:
 
 
 def _harmless(server: Node) -> list[str]:
-    """Prefix of a server on bare metal. Run by root, netserver makes its host's /dev/null unwritable for all others; so nobody
-    runs it."""
-    # A shell on another machine may have greeted before.
+    """Return a prefix that makes a server on bare metal run as `nobody` where it would run as root.
+
+    Run by root, netserver makes its host's /dev/null unwritable for all other users.
+    """
+    # A shell on another machine may print a greeting before the answer.
     if output(server.inside(["id", "-u"])).split()[-1] != "0":
         return []
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
 
 def _started(server: Node, program: list[str], log: Path) -> tuple[subprocess.Popen, float]:
-    """A server in a session of its own, as every daemon is: the kernel's scheduler may group programs by session, and programs
-    in containers are in groups of their own. With it, how long it may take to end by itself (s): on another machine it does
-    when its standard input is closed."""
+    """Start a server in a session of its own, as every daemon is. Return (its process, the time it may take to end, in
+    seconds).
+
+    The kernel's scheduler may group programs by session, and programs in containers are in groups of their own. On
+    another machine the server ends when its standard input is closed, which takes time.
+    """
     there = isinstance(server, Reached)
     words, stdin = (server.kept(program), subprocess.PIPE) if there else (server.inside(program), subprocess.DEVNULL)
     with shared.new_file(log) as said:
@@ -74,7 +87,10 @@ def _started(server: Node, program: list[str], log: Path) -> tuple[subprocess.Po
 
 
 def _end(process: subprocess.Popen, seconds: float) -> None:
-    """End a server and what it has started for its clients: a client that vanished leaves it waiting."""
+    """End a server and the processes that it has started for its clients.
+
+    Such a process may still wait for a client that is gone.
+    """
     if process.stdin:
         process.stdin.close()
     ended_within(process.pid, seconds)
@@ -82,7 +98,7 @@ def _end(process: subprocess.Popen, seconds: float) -> None:
 
 
 def free_port(host: Node = HOST) -> int:
-    """A port that nobody uses on this host, nor on the other one."""
+    """Return a TCP port that no program uses on this host or on `host`."""
     while True:
         with socket.socket() as one:
             one.bind(("", 0))

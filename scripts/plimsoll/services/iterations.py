@@ -8,13 +8,18 @@ from plimsoll.measuring import strays
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
-# A program cannot have taken longer than its process, but for clocks that differ: by this share, or this (s).
+# A program cannot take longer than its process. Their clocks may differ by this share, or by this time (s) if that is
+# more.
 SHARE, LEAST = 0.05, 0.05
 
 
 def judged(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
-    """A microservice's iterations in order, from the folders of its loops: as logged, numbered through, with `values`, or
-    without and with the `reason`. `limit` is how long one may take (s). InvalidOutput if the log of a loop is not whole."""
+    """Return a microservice's iterations in order, from the folders of its loops.
+
+    Each has what the log says, a running number, `values` (None if it failed) and the `reason` of the failure (None if
+    it did not fail). `limit` is the longest time that an iteration may take (s). Raise InvalidOutput if the log of a
+    loop is incomplete.
+    """
     logged = [(folder, iteration) for folder in folders for iteration in loop.all_of(folder)]
     return [
         {**_noted(iteration), "iteration": number, **_outcome(service, parameters, limit, folder, iteration)}
@@ -23,7 +28,7 @@ def judged(service: Microservice, parameters: dict, limit: float, folders: Seque
 
 
 def kernels(service: Microservice, folders: Sequence[Path]) -> dict[str, str]:
-    """Return the kernels that each library of a microservice chose for the processor, by the outputs of its iterations."""
+    """Return the kernels that each library of a microservice chose for the processor, from the outputs of its iterations."""
     chosen: dict[str, str] = {}
     for folder in folders:
         for iteration in loop.all_of(folder):
@@ -33,7 +38,10 @@ def kernels(service: Microservice, folders: Sequence[Path]) -> dict[str, str]:
 
 
 def _noted(iteration: dict) -> dict:
-    """What a record has of an iteration's line: what it has left at work is in its reason."""
+    """Return the part of an iteration's log line that a record keeps.
+
+    Programs that it left running are named in its reason instead.
+    """
     return {name: value for name, value in iteration.items() if name != "left"}
 
 
@@ -54,6 +62,6 @@ def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path
 
 
 def _refuse_longer(took: float, lasted: float) -> None:
-    """InvalidOutput if a program printed that it took longer than its process lasted."""
+    """Raise InvalidOutput if a program printed a longer time than its process lasted."""
     if took > max((1 + SHARE) * lasted, lasted + LEAST):
         raise InvalidOutput(f"by what it printed it took {took:.3g} s, and its process lasted {lasted:.3g} s")

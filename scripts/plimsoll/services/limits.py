@@ -1,11 +1,11 @@
-"""What a container may use, read from inside it before its microservice begins."""
+"""Limits of a container, read from inside it before its microservice begins."""
 
 import re
 
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist
 
-# Prints it, in a container: the names are the kernel's, of cgroup version 1 and 2.
+# Shell commands that print a container's limits from inside. The names are the kernel's, of cgroup versions 1 and 2.
 SEEN = (
     "grep -h -e ^Cpus_allowed_list -e ^Mems_allowed_list /proc/self/status;"
     "grep -h ^hierarchical_memory_limit /sys/fs/cgroup/memory/memory.stat;"
@@ -14,14 +14,17 @@ SEEN = (
     "/sys/fs/cgroup/io.bfq.weight /sys/fs/cgroup/io.weight)"
 )
 
-# The same, without a word of what is not there.
+# The same commands, without error messages about missing files.
 ASKED = "{ " + SEEN + "; } 2>/dev/null"
 
 
 def seen(text: str) -> dict:
-    """What a container may use, from what SEEN prints in it: `cpus`, `nodes`, `memory_bytes` (None if only the groups above it
-    are limited, and it does not see them) and `block_io_weight` (None if the kernel has none). Unavailable if it printed
-    something else."""
+    """Parse what SEEN prints in a container: its limits.
+
+    They are `cpus`, `nodes`, `memory_bytes` and `block_io_weight`. A container whose own group has no memory limit, and
+    which does not see the limits of the groups above, has None for `memory_bytes`. A kernel without weights has None
+    for `block_io_weight`. Raise Unavailable if the text has another form.
+    """
     rows = {line.split()[0].rstrip(":"): line.split()[1:] for line in text.splitlines() if line.split()}
     limits = rows.get("hierarchical_memory_limit") or [word for word in rows.get("own_memory_limit", []) if word != "max"]
     weights = [word for word in rows.get("block_io_weight", []) if word.isdigit()]
@@ -41,14 +44,14 @@ def seen(text: str) -> dict:
 
 
 def whole(text: str) -> int:
-    """A whole number as the kernel prints it; ValueError for anything else."""
+    """Parse a whole number as the kernel prints it. Raise ValueError for any other text."""
     if not re.fullmatch("[0-9]{1,20}", text):
         raise ValueError(f"{text[:20]!r} is no whole number")
     return int(text)
 
 
 def refuse_others(seen: dict, wanted: dict) -> None:
-    """Unavailable if what was `seen` is not what a container should have: `cpus` and `memory_bytes`."""
+    """Raise Unavailable if the limits `seen` in a container differ from those `wanted`: `cpus` and `memory_bytes`."""
     if cpulist.parse(seen["cpus"]) != cpulist.parse(wanted["cpus"]):
         raise Unavailable(f"a container may use the processors {seen['cpus']}, and should have {wanted['cpus']}")
     if seen["memory_bytes"] not in (None, wanted["memory_bytes"]):

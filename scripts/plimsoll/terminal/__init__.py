@@ -1,2 +1,5 @@
-"""What people are told on the terminal: what there is to make (`listing`), what a command asks for (`requested`), what goes on
-(`patience`), and what came out (`closing`)."""
+"""Text on the terminal, before, during and after a run of the workflow.
+
+It says what can be made (`listing`), what a command requests (`requested`), what is going on (`patience`), and what the
+results are (`closing`).
+"""

@@ -1,6 +1,7 @@
-"""A workflow restarts, as the same command, when its plan no longer holds.
+"""Restart a workflow, as the same command, when its plan no longer holds.
 
-Another workflow in its folder may have made what this one has planned to make, or a runtime was found not to work."""
+Another workflow in its folder may have made what this one has planned to make, or a runtime was found not to work.
+"""
 
 import atexit
 import contextlib
@@ -15,13 +16,17 @@ from plimsoll.measuring import lock
 
 
 def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> None:
-    """Say for whom, wait, and become the same command anew, in the folder in which it was typed. `unlock` gives back
-    Snakemake's own locks, if it has any. Busy where Snakemake was not called by a command, or cannot be called again."""
+    """Print which workflow holds this folder, wait for it, and restart the same command in the folder in which it was typed.
+
+    `unlock` releases Snakemake's own locks, if it has any. Raise Busy if Snakemake was not called by a command, or
+    cannot be called again.
+    """
     if not _is_snakemake(Path(sys.argv[0])):
         raise busy
     print(f"plimsoll: {busy.whose}; waiting for it.", file=sys.stderr, flush=True)
-    # Snakemake's handler only notes that it is to end after its jobs, and there are none yet.
-    with contextlib.suppress(ValueError):  # in another thread than the main one signals are somebody else's
+    # Snakemake's handler only notes to end after its jobs, and no job runs yet. The default handler ends this
+    # process at once.
+    with contextlib.suppress(ValueError):  # only the main thread can set signal handlers
         for number in (signal.SIGTERM, signal.SIGINT):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
@@ -33,8 +38,11 @@ def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> Non
 
 
 def with_another_plan(typed_in: str, unlock: Callable[[], None]) -> None:
-    """Restart the same command in the folder in which it was typed, as `when_free` does. PlimsollError where Snakemake was not
-    called by a command, or cannot be called again."""
+    """Restart the same command in the folder in which it was typed, to make another plan.
+
+    `unlock` releases Snakemake's own locks. Raise PlimsollError if Snakemake was not called by a command, or cannot be
+    called again.
+    """
     try:
         if _is_snakemake(Path(sys.argv[0])):
             _become(typed_in, unlock)
@@ -47,11 +55,11 @@ def _become(typed_in: str, unlock: Callable[[], None]) -> None:
     unlock()
     os.chdir(typed_in)
     sys.stdout.flush()
-    # What goes with a process goes with this one, such as Snakemake's temporary folder.
+    # exec skips the exit handlers, which remove Snakemake's temporary folder among others.
     atexit._run_exitfuncs()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _is_snakemake(program: Path) -> bool:
-    """Whether a program is Snakemake's own, by its path: the console script, or `python -m snakemake`."""
+    """Return whether a program is Snakemake, by its path: the console script, or `python -m snakemake`."""
     return program.name == "snakemake" or program.parts[-2:] == ("snakemake", "__main__.py")

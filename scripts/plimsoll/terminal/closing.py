@@ -1,8 +1,8 @@
-"""What came out, in the terminal: the answers, how many findings have which verdict, the most telling ones, where to read on.
+"""Summarise results on the terminal: answers, counts of verdicts, the most telling claims, and where to read on.
 
-Only settled findings are told. Contradicted ones come first, as they are news to a reader who knows the paper; among findings
-of one verdict, those come first whose interval lies furthest from no effect, in widths of the interval. What shows that two
-sides are alike counts by how far its interval lies inside the margin.
+Only decided claims are shown. Contradicted ones come first, as they are news to a reader who knows the paper. Among
+claims with the same verdict, those come first whose interval lies furthest from no effect, in widths of the interval. A
+comparison that shows two sides to be alike is ranked by how far its interval lies inside the margin.
 """
 
 import math
@@ -18,10 +18,10 @@ from plimsoll.pages.formats import interval
 from plimsoll.planning import forecasts
 
 TOLD = 5
-# So many conditional ones are told besides, the first in the paper.
+# At most this many conditional claims are shown besides, the first in the paper.
 CONDITIONAL = 2
 POINTS = " points"
-# At most this many contradicted findings are told where there are reproduced ones too.
+# At most this many contradicted claims are shown if there are reproduced ones too.
 CONTRADICTED = 3
 RULE = (
     f"At most {TOLD} settled findings of each study: those whose 95 % interval lies furthest from no effect, in widths of the "
@@ -31,10 +31,11 @@ RULE = (
 
 
 def telling(row: dict) -> float:
-    """How far a comparison's interval lies from no effect, or inside the margin if the sides are alike, in widths of itself.
+    """Return how far a comparison's interval lies from no effect, in widths of the interval.
 
-    `row` has `low` and `high` (fractions), `margin` and `scale`. Ratios are on logarithms: half as much is as far as twice as
-    much. -1 for a share of runs, and for what has no interval of an effect.
+    If the sides are alike, return how far it lies inside the margin. `row` has `low` and `high` (fractions), `margin`
+    and `scale`. Ratios are taken as logarithms: half as much is as far as twice as much. Return -1 for a share of runs,
+    and for a row without an interval of an effect.
     """
     low, high = row["low"], row["high"]
     if row["scale"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
@@ -48,11 +49,11 @@ def telling(row: dict) -> float:
 
 
 def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> list[tuple[dict, dict]]:
-    """The most telling findings, each with what shows it: (result, row), at most `number`. The row is the average of a finding
-    that is judged by it, otherwise the comparison that shows it best.
+    """Return the most telling claims as pairs (result, row), at most `number`.
 
-    `results` are verdicts on claims (plimsoll.claims.findings), `comparisons` the rows that they rest on. Claims that repeat
-    others are left out, and so is every verdict that is not settled.
+    The row is the average of a claim that is judged by it, and otherwise the comparison that shows the claim best.
+    `results` are verdicts on claims (plimsoll.claims.findings), and `comparisons` the rows that they rest on. Only
+    reproduced and contradicted claims are returned. Claims that repeat others are left out.
     """
     ranked = {}
     for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED):
@@ -62,7 +63,7 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
                 rows.setdefault(row["claim"], []).append(row)
         of_verdict = [result for result in findings.counted(results) if result["verdict"] == verdict]
         pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
-        # A stable sort: findings that are as telling stay in the paper's order.
+        # The sort is stable: claims that are equally telling stay in the paper's order.
         ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
     contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
     first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
@@ -70,11 +71,11 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
 
 
 def _shows(result: dict, rows: list[dict]) -> dict | None:
-    """The average of a finding that is judged by it, as a row; otherwise the most telling of `rows`, if there is one."""
+    """Return the average, as a row, of a claim that is judged by it; otherwise the most telling of `rows`, if any."""
     if result["holds"] == verdicts.AVERAGE and wording.on_the_whole(result):
         return {**result["whole"], "scale": quantities.find(result["quantity"]).scale}
     told = [
-        # The margin of a printed value is one of odds, and its interval is not.
+        # The margin of a printed value is in odds, and its interval is not. So only the distance from no effect counts.
         {**row, "margin": 0.0} if quantities.find(wording.quantity_of(result, row)).printed else row
         for row in rows
     ]
@@ -82,7 +83,10 @@ def _shows(result: dict, rows: list[dict]) -> dict | None:
 
 
 def effect(result: dict, row: dict) -> str:
-    """The effect of one of a finding's comparisons with its 95 % interval, for people; what it is, if not a difference."""
+    """Return the effect of one of a claim's comparisons with its 95 % interval, as text.
+
+    The kind of effect follows if it is not a difference.
+    """
     of_row = {**result, "quantity": wording.quantity_of(result, row)}
     show = wording.one_scale(wording.shower(of_row), row)
     number, bracket, rest = interval(row["effect"], row["low"], row["high"], show).partition(" [")
@@ -90,7 +94,7 @@ def effect(result: dict, row: dict) -> str:
 
 
 def _kind(result: dict) -> str:
-    """What the effects of a finding are, if they are not simply differences."""
+    """Return what the effects of a claim are, in brackets; empty if they are simply differences."""
     words = wording.kind(result)
     return "" if words == Quantity.effect_in_words else f" ({words})"
 
@@ -103,10 +107,9 @@ def text(
     width: int = 80,
     answers: Iterable[str] = (),
 ) -> str:
-    """What is told of a study: counts of verdicts, the `answers` to its question, and the most telling findings, in lines of at
-    most `width`.
+    """Return the summary of a study: counts of verdicts, the `answers` to its question, and the most telling claims.
 
-    `short(cell, metric)` names a cell for people.
+    Lines have at most `width` characters. `short(cell, metric)` names a cell for people.
     """
     counted = findings.counted(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
@@ -133,7 +136,10 @@ def text(
 
 
 def _here(result: dict, row: dict, short: Callable[[str, str], str]) -> str:
-    """What came out here: the average of a finding that is judged by it, which has no cells of its own, or a comparison."""
+    """Return what was measured here: the average of a claim that is judged by it, or otherwise a comparison.
+
+    An average has no cells of its own.
+    """
     if "cell_a" not in row:
         return wording.on_the_whole(result) + _kind(result)
     return f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}"
@@ -149,7 +155,10 @@ def _what(row: dict, short: Callable[[str, str], str]) -> str:
 
 
 def _other(name: str, other: str) -> str:
-    """The words of another cell's name that the first cell's name does not have."""
+    """Return the words of another cell's name that the first cell's name does not have.
+
+    Return the whole name if the names have different numbers of words, or do not differ.
+    """
     words = other.split()
     differing = [word for word, first in zip(words, name.split(), strict=False) if word != first]
     return " ".join(differing).rstrip(",") if differing and len(words) == len(name.split()) else other
@@ -167,12 +176,18 @@ def _wrapped(words: str, indent: str, width: int) -> list[str]:
 
 
 def naming(short: Callable[[str, dict], str], metrics: dict[str, dict]) -> Callable[[str, str], str]:
-    """A function that names a cell for people, in a comparison of a metric. A name that is not a cell's stays as it is."""
+    """Return a function that names a cell for people, in a comparison of a metric.
+
+    A name that is not a cell's stays as it is.
+    """
     return lambda cell, metric: short(cell, metrics[metric]) if metric in metrics and "/" in cell else cell
 
 
 def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> str:
-    """What is told at the end: of each study by name, from its results in `folder`, and where to read on."""
+    """Return the summary that is printed at the end: each study, from its results in `folder`, and where to read on.
+
+    `studies` are the studies by name.
+    """
     from plimsoll.pages import verdict_page
 
     told, pages = [], [folder / "claims.html"]
@@ -194,8 +209,10 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
 
 
 def _answers(path: Path, study: Study) -> list[str]:
-    """Each answer to the question of a study as the pages say it, from the file that the stage `claims` left; none without
-    it."""
+    """Return each answer to the question of a study as the pages word it, from the file that the stage `claims` left.
+
+    Return nothing without that file.
+    """
     from plimsoll.claims import answer
     from plimsoll.pages import answer as answer_page
 

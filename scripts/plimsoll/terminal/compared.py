@@ -1,5 +1,8 @@
-"""Two sets of results in the terminal: what differs between the machines, findings that turned, a line per metric, what
-changed, and what decided the exit status."""
+"""Show two sets of results on the terminal.
+
+It shows how the machines differ, the claims with another verdict, a line per metric, what changed, and what decided the
+exit status.
+"""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -27,14 +30,17 @@ def text(
     ended: Ended,
     width: int,
 ) -> str:
-    """What two sets come to, in lines of at most `width`: rows that changed, or with `everything` all of them; which files were
-    `written`, and last what decided the exit status."""
+    """Return the comparison of two sets as text, in lines of at most `width`.
+
+    It lists the rows that changed, or with `everything` all rows. It ends with the page, one of the files that were
+    `written`, and with what decided the exit status.
+    """
     parts = [_study(name, one, paths, everything, width) for name, one in compared.items()]
     alike = f"Alike is a difference shown to be within {100 * terms.margin:g} %."
     how = f"{alike} p is adjusted by Holm's method. {words.days(terms)}"
     page = next(path for path in written if path.suffix == ".html")
     last = [_wrapped(how, width), f"Read on: {page}"]
-    # A refusal is told where errors are, once.
+    # The caller prints a refusal as an error, and once is enough.
     if ended.status != NOT_COMPARABLE:
         last.append(_wrapped(f"{capital(ended.reason)} (exit {ended.status})", width))
     return "\n\n".join([*parts, *last])
@@ -53,7 +59,7 @@ def _study(name: str, one: Compared, paths: tuple[Path, Path], everything: bool,
 
 
 def _metrics(one: Compared) -> Section:
-    """One line per metric: the geometric mean over its cells, and how many cells have which answer."""
+    """Return one line per metric: the geometric mean over its cells, and how many cells have which answer."""
     cells = one.rows[one.rows["kind"] == CELL]
     rows = []
     for row in one.metrics.to_dict("records"):
@@ -64,7 +70,7 @@ def _metrics(one: Compared) -> Section:
 
 
 def _rows(one: Compared, everything: bool, intervals: bool) -> Section:
-    """One line per comparison, with the intervals of the means or without."""
+    """Return one line per comparison, with or without the `intervals` of the means."""
     shown = one.rows if everything else one.deciding[one.deciding["answer"].isin(CHANGED)]
     told = [
         (
@@ -87,7 +93,7 @@ def _what(row: Mapping, one: Compared) -> str:
 
 
 def _effects(one: Compared, everything: bool) -> Section:
-    """One line per effect that findings rest on: those that differ, or all of them."""
+    """Return one line per effect that claims rest on: those that differ, or with `everything` all of them."""
     rows = effects.in_order(one.effects.rows)
     shown = rows if everything else rows[rows["answer"] == DIFFERENT]
     told = [
@@ -104,7 +110,7 @@ def _effects(one: Compared, everything: bool) -> Section:
 
 
 def _findings(one: Compared) -> list[Section]:
-    """One section for each way in which verdicts changed, one line per finding."""
+    """Return one section for each way in which verdicts changed, with one line per claim."""
     sections = []
     for standing in findings.CHANGES:
         rows = [

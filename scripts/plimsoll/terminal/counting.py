@@ -1,4 +1,4 @@
-"""Whether the targets of a command have runs that count, and are not only files."""
+"""Check that the targets of a command have runs that count, and are not only files."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from plimsoll.planning import availability
 from plimsoll.terminal import requested, standing
 
 MEASUREMENTS = "measurements"
-# What is made from all runs and asked for by people. Verdicts and tests are asked for by stages too, which go on without them.
+# Made from all runs, and requested only by people. Stages also request verdicts and tests, and go on without such runs.
 REPORT = "report.html"
 NOT_MEASURED = "not measured"
 Run = tuple[str, int]
@@ -22,7 +22,7 @@ Run = tuple[str, int]
 def refuse_missing(
     targets: Iterable[str], selected: Iterable[str], studies: Mapping[str, Study], plans: Mapping[str, Plan]
 ) -> None:
-    """Raise PlimsollError if a target has a cell without a run that counts.
+    """Raise PlimsollError if a target has a cell without a run that counts, or shows cells that this start has given up.
 
     A target is a record, a figure, a table, or the measurements of the `selected` studies.
     """
@@ -38,14 +38,14 @@ def refuse_missing(
 
 
 def _runs(target: str, study: Study, plan: Plan) -> list[Run]:
-    """The runs that a target names, or that it is made from; none of the verdicts and tests of a whole study."""
+    """Return the runs that a target names, or that it is made from; none for the verdicts and tests of a whole study."""
     if target == MEASUREMENTS or Path(target).name == REPORT:
         return plan["order"]
     return requested.runs_of(target, study, plan) or []
 
 
 def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
-    """Whether a target shows cells of what this start has given up."""
+    """Return whether a target shows cells that this start of the workflow has given up."""
     if target == MEASUREMENTS:
         return True
     name = Path(target).name.partition(".")[0]
@@ -54,7 +54,7 @@ def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
 
 
 def _problems(plan: Plan, runs: list[Run]) -> list[str]:
-    """In words, how many of the runs count and why others do not, if a cell has none that counts."""
+    """Return in words how many of the runs count, and why others do not; empty if each cell has a run that counts."""
     folder = Path("results", plan["study"])
     there = standing.of_runs(folder, plan, runs)
     counted = [run for run in runs if there.get(run) in status.COUNTED]
@@ -68,7 +68,7 @@ def _problems(plan: Plan, runs: list[Run]) -> list[str]:
 
 
 def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
-    """Why a run does not count: a key that is the same for runs that fail alike, and the words."""
+    """Return (key, words) on why a run does not count. Runs that fail alike have the same key."""
     if stands in (None, standing.STALE, standing.DAMAGED):
         return stands, stands or NOT_MEASURED
     try:

@@ -1,4 +1,4 @@
-"""Ctrl-C: what stays and how to go on, in two lines, in place of Snakemake's errors."""
+"""Handle Ctrl-C: print what is kept and how to continue, in two lines, in place of Snakemake's errors."""
 
 import contextlib
 import os
@@ -10,34 +10,34 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 
-# The command that the user typed where that was not Snakemake's: the Makefile names it here.
+# The Makefile puts the command that the user typed into this variable, if it was not Snakemake's.
 COMMAND = "PLIMSOLL_COMMAND"
-# What a shell makes of a program that Ctrl-C ended.
+# The exit status that a shell reports for a program that Ctrl-C ended.
 STATUS = 130
 STAYS = "plimsoll: interrupted. What is measured stays; nothing of it is measured again."
 
-# Set from the first Ctrl-C on: what Snakemake says then is about jobs that were meant to end.
+# Set from the first Ctrl-C on. What Snakemake prints after it is about jobs that were meant to end.
 happened = threading.Event()
 
 
 def watch() -> None:
-    """Have Ctrl-C end this Snakemake with two lines. It stays ignored where it was, as in the background."""
+    """Make Ctrl-C end this Snakemake with two lines. Where it is ignored, as in the background, it stays ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        with contextlib.suppress(ValueError):  # only the main thread has signals
+        with contextlib.suppress(ValueError):  # only the main thread can set signal handlers
             signal.signal(signal.SIGINT, _interrupted)
             sys.excepthook = _without_traceback(sys.excepthook)
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
-    """Run a workflow and return its exit status. Ctrl-C is the workflow's to answer: this process then ends with STATUS."""
+    """Run a workflow and return its exit status. The workflow handles Ctrl-C; this process then ends with STATUS."""
     pressed: list[int] = []
     before = signal.signal(signal.SIGINT, lambda *_: pressed.append(1))
     try:
         with subprocess.Popen(command, env=environment) as started:
             try:
                 status = started.wait()
-            except KeyboardInterrupt:  # SIGTERM, to this process alone
-                # Its jobs end when it does (plimsoll.measuring.stop).
+            except KeyboardInterrupt:  # raised for SIGTERM, which only this process got
+                # The workflow's jobs end when it does (plimsoll.measuring.stop).
                 started.kill()
                 raise
     finally:
@@ -49,7 +49,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Have Ctrl-C between two workflows that this process starts end it with the two lines."""
+    """Make Ctrl-C between two workflows that this process starts end it with the two lines."""
     try:
         yield
     except KeyboardInterrupt:
@@ -66,10 +66,10 @@ def _interrupted(*_: object) -> None:
 
 
 def _say(command: str) -> None:
-    """Print the two lines. What goes on is what the user typed: the Makefile's command, or this one."""
-    # The terminal has printed ^C where the next line begins.
+    """Print the two lines. The command in them is the one that the user typed: the Makefile's, or otherwise `command`."""
+    # The terminal has already printed ^C on this line.
     begin = "\n" if sys.stderr.isatty() else ""
-    # The stream may be in the middle of a line of another thread's: this goes past it.
+    # Another thread may be in the middle of a line on the stream, so the text is written past it.
     os.write(2, f"{begin}{STAYS}\nplimsoll: to go on: {os.environ.get(COMMAND) or command}\n".encode())
 
 

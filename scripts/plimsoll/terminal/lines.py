@@ -1,4 +1,4 @@
-"""Snakemake's own lines: what it says of every job is left out, and the findings are told after its last line."""
+"""Filter Snakemake's own lines: leave out what it says of every job, and print the claims after its last line."""
 
 import atexit
 import logging
@@ -12,25 +12,27 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from plimsoll.measuring import stop
 from plimsoll.terminal import interruption
 
-# What Snakemake prints for every job, around the line that says which run it was (plimsoll.measuring.progress).
+# Snakemake prints these lines for every job, around the line that names the run (plimsoll.measuring.progress).
 CHATTER = ("Select jobs to execute", "Execute ", "Finished jobid")
-# What it says of the records that another run's launch has left: it is meant so.
+# Snakemake warns so about records that the launch of another run has left, which is intended.
 BY_ANOTHER = "were not present when the DAG was created"
 NOTHING = "Nothing to be done"
-# Targets after which the findings are told; none at all stands for the first.
+# The claims are printed after these targets. A command without a target stands for the first.
 TELLING = ("all", "results/claims.html")
 
 
 class Filter(logging.Filter):
-    """Lets through what is worth a line, and nothing once the workflow restarts. `telling` is whether the findings are told
-    where there was nothing to be done, and `at_end` is called there."""
+    """Log filter that lets through what is worth a line, and nothing once the workflow restarts or was interrupted.
+
+    If there was nothing to be done, it calls `at_end`. With `telling`, the claims of the `studies` are then printed.
+    """
 
     def __init__(self, telling: bool, studies: list[str], at_end: Callable[[], object] = lambda: None):
         super().__init__()
         self.telling, self.studies, self.at_end = telling, studies, at_end
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is shown."""
+        """Return whether a line is shown."""
         if interruption.happened.is_set() or stop.restarts(Path("results")):
             return False
         text = record.getMessage()
@@ -42,12 +44,12 @@ class Filter(logging.Filter):
 
 
 def asked_for_all(targets: tuple[str, ...], dry: bool) -> bool:
-    """Whether a request, once it is done, ends with the findings."""
+    """Return whether a request ends with the claims: it is not a dry run, and has no target or one of TELLING."""
     return not dry and (not targets or bool(set(targets) & set(TELLING)))
 
 
 def tell_at_exit(studies: list[str]) -> None:
-    """Tell the findings of studies after Snakemake's last line."""
+    """Print the claims of studies after Snakemake's last line."""
     command = [sys.executable, "-m", "plimsoll", "findings", f"studies={','.join(studies)}"]
     # Snakemake has left its working directory by then.
     atexit.register(subprocess.run, command, cwd=Path.cwd(), stdout=sys.stderr, timeout=60)

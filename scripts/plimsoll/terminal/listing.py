@@ -1,6 +1,6 @@
-"""What there is to make, each with its state on this machine and the command that makes it.
+"""List what can be made, each with its state on this machine and the command that makes it.
 
-Pure: from plans, and from what is there.
+The functions are pure: they use plans, and lists of what exists.
 """
 
 import textwrap
@@ -18,24 +18,30 @@ from plimsoll.terminal import requested, standing
 
 Run = tuple[str, int]
 GAP = 2
-# The least that the last column must have to stand in the line.
+# With less room than this, the last column goes below the line.
 LAST = 30
 COLUMNS = ("runs", "not here")
 COMMAND = "snakemake -c1 ..."
-# The one that the Makefile takes if none is named.
+# The profile that the Makefile takes by default.
 USUAL_PROFILE = "quick"
 DONE, MADE, MISSING, NOT_HERE = "measured", "made", "missing", "not here"
 
 
 class Section(NamedTuple):
-    """Things of one kind: the head of each column, the first of which names the kind, and one row of texts for each thing."""
+    """A table of things of one kind: the head of each column, and one row of texts per thing.
+
+    The first head names the kind.
+    """
 
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
 
 
 class Runtime(NamedTuple):
-    """What is known of a runtime: `required`, `optional` or `off`, and its version, or the reason why it does not work."""
+    """What is known of a runtime.
+
+    `wish` is `required`, `optional` or `off`. `version` is its version, and `reason` says why it does not work.
+    """
 
     wish: str
     version: str = ""
@@ -49,18 +55,21 @@ class Reasons:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def mark(self, cells: Iterable[dict]) -> str:
-        """Number of the cells of which nothing is measured here, with the numbers of the reasons; empty if all are."""
+        """Return the number of cells that are not measured here, with the numbers of their reasons; empty if all are."""
         lacking = [reason for cell in cells if (reason := availability.left_out(cell))]
         return f"{len(lacking)} {self.of(lacking)}" if lacking else ""
 
     def of(self, reasons: Iterable[str]) -> str:
-        """The numbers of reasons, new ones where they are met first."""
+        """Return the numbers of reasons, in brackets. A reason that is met for the first time gets a new number."""
         numbers = sorted({self.numbers.setdefault(reason, len(self.numbers) + 1) for reason in reasons})
         return f"[{','.join(map(str, numbers))}]"
 
 
 def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
-    """How far runs are measured; `there` has the standing of each that has a record (plimsoll.terminal.standing)."""
+    """Return in words how far runs are measured.
+
+    `there` has the standing of each run that has a record (plimsoll.terminal.standing).
+    """
     runs = list(runs)
     left = sum(there.get(run) in standing.LEFT for run in runs)
     valid = sum(there.get(run) in status.COUNTED for run in runs)
@@ -72,16 +81,16 @@ def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
 
 
 def _with_cells(words: str, cells: Iterable[dict]) -> str:
-    """How far runs are measured, with how many of the cells they are of where the time that was given is too short for some."""
+    """Return the words, and how many of the available cells have runs if the time was too short for some."""
     here = [cell for cell in cells if cell["reason"] is None]
     planned = sum(cell["repetitions"] > 0 for cell in here)
     return words if planned == len(here) else f"{words} ({planned} of {len(here)} cells)"
 
 
 def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> list[Section]:
-    """Experiments, instruments, figures and tables of a study, and the reasons for what cannot be measured here.
+    """Return the experiments, instruments, figures and tables of a study, and the reasons for what is unavailable here.
 
-    `there` has the standings of its runs, `made` the paths below its results that are there, such as figures/fig09.pdf.
+    `there` has the standings of its runs. `made` has the paths below its results that exist, such as figures/fig09.pdf.
     """
     reasons = Reasons()
     outcomes = {kind: [_outcome(study, plan, there, made, reasons, kind, name) for name in kind.names(study)] for kind in KINDS}
@@ -113,7 +122,7 @@ def _instruments(plan: Plan) -> list[str]:
 
 
 def _figures_of(study: dict, experiment: str) -> list[str]:
-    """Figures and tables that show an experiment."""
+    """Return the figures and tables that show an experiment."""
     outcomes = {**study["figures"], **of_runs(study)}
     return [
         name
@@ -123,7 +132,7 @@ def _figures_of(study: dict, experiment: str) -> list[str]:
 
 
 def _watched(study: dict, plan: Plan, instrument: str) -> list[str]:
-    """Figures that show cells under an instrument."""
+    """Return the figures that show cells under an instrument."""
 
     def shows(name: str) -> bool:
         return any(cell["instrument"] == instrument for cell in availability.shown(plan, study, name))
@@ -132,7 +141,7 @@ def _watched(study: dict, plan: Plan, instrument: str) -> list[str]:
 
 
 def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, figures: list[str]) -> tuple[str, ...]:
-    """The row of some of a plan's cells."""
+    """Return the row of some of a plan's cells: those for which `has` is true."""
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
@@ -142,7 +151,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
 def _outcome(
     study: dict, plan: Plan, there: dict[Run, str], made: set[str], reasons: Reasons, kind: "Kind", name: str
 ) -> tuple[str, ...]:
-    """The row of a figure or a table."""
+    """Return the row of a figure or a table."""
     reason, runs, cells = kind.takes(study, plan, name)
     if reason:
         return name, NOT_HERE, reasons.of([reason]), ""
@@ -156,13 +165,16 @@ def _outcome(
 
 
 def _figure(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
-    """Why nothing of a figure can be measured here, the runs that it takes, and its cells; a drawing of the design has none."""
+    """Return (reason, runs, cells) of a figure: why nothing of it can be measured here, the runs that it takes, its cells.
+
+    A drawing of the design has no runs and no cells.
+    """
     runs = availability.figure_runs(plan, study, name)
     return _said(availability.figure(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
 
 
 def _table(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
-    """The same of a table; one of the design, the host or the image has no runs."""
+    """Return (reason, runs, cells) of a table, as for a figure. A table of the design, the host or the image has no runs."""
     if name not in of_runs(study):
         return None, [], []
     runs = availability.runs(plan, study, name)
@@ -174,7 +186,11 @@ def _said(none: Unmeasurable | None) -> str | None:
 
 
 class Kind(NamedTuple):
-    """A kind of outcome: the folder and the ending of its files, their names, and what one of them takes."""
+    """A kind of outcome, figures or tables.
+
+    `name` is the folder of its files, and `ending` their ending. `names` returns their names in a study, and `takes`
+    what one needs.
+    """
 
     name: str
     ending: str
@@ -189,8 +205,10 @@ KINDS = (
 
 
 def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> Section:
-    """Each study as a whole, with the command that measures it, and the time that this still takes: it brings a paper's other
-    study, if there is one."""
+    """Return each study as a whole, with the command that measures it and the time that is left for it.
+
+    The command also measures the paper's other study, if there is one, so the time includes it.
+    """
     rows, chosen = [], "" if profile == USUAL_PROFILE else f" PROFILE={profile}"
 
     def left(name: str) -> float:
@@ -206,7 +224,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
 
 
 def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtimes: dict[str, Runtime]) -> Section:
-    """Each runtime: how far its runs are measured, and whether it works here."""
+    """Return each runtime: how far its runs are measured, and whether it works here."""
     rows = []
     for name, known in runtimes.items():
         runs, standings = [], {}
@@ -226,7 +244,7 @@ def _works(name: str, known: Runtime) -> str:
 
 
 def text(sections: Iterable[Section], width: int) -> str:
-    """Sections as aligned text; no line is wider than `width`, unless a single word is."""
+    """Return sections as aligned text. No line is wider than `width`, unless a single word is."""
     return "\n\n".join("\n".join(_lines(section, width)) for section in sections)
 
 
@@ -240,7 +258,10 @@ def _lines(section: Section, width: int) -> list[str]:
 
 
 def _hang(start: str, words: str, width: int) -> list[str]:
-    """Words after a start of the line, wrapped below themselves; on lines of their own where too little room is left."""
+    """Return words after the start of a line, wrapped below themselves.
+
+    If too little room is left, they get lines of their own.
+    """
     options = {"break_long_words": False, "break_on_hyphens": False}
     if not words or len(start) + max(min(LAST, len(words)), *map(len, words.split())) > width:
         below = textwrap.wrap(words, width, initial_indent=" " * 4, subsequent_indent=" " * 4, **options)

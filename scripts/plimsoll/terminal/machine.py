@@ -1,6 +1,7 @@
-"""What the listing is made from: the studies' plans for this machine, which runtimes answer, and what lies in results/.
+"""Collect what the listing is made from: the plans for this machine, which runtimes answer, and what lies in results/.
 
-The listing needs no container engine, and waits for none: a runtime that does not answer in time is listed with that reason.
+The listing needs no container engine, and waits for none. A runtime that does not answer in time is listed with that
+reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,10 @@ PATIENCE_SECONDS = 1.5
 
 
 def text(designs: Mapping[str, Design], settings: list[str], only: str | None, width: int) -> str:
-    """The listing of the studies that the configuration selects, or of `only` those named, in lines of at most `width`."""
+    """Return the listing of the studies that the configuration selects, or of `only` those named.
+
+    Lines have at most `width` characters.
+    """
     config = configuration.read(settings)
     loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
     wishes, results = studies.wishes_of_all(loaded.values(), config["runtimes"]), Path("results")
@@ -38,19 +42,19 @@ def text(designs: Mapping[str, Design], settings: list[str], only: str | None, w
 
 
 def _others(results: Path, listed: Iterable[str]) -> list[str]:
-    """A sentence on the studies that were measured too; nothing if there are none."""
+    """Return a sentence on the other studies that were measured here; empty if no other study was."""
     others = [name for name in studies.names(studies.STUDIES) if name not in listed and record.any_below(results / name)]
     return [f"{results}/ also holds {', '.join(others)}: make list STUDIES=all lists everything."] if others else []
 
 
 def made(folder: Path) -> set[str]:
-    """Figures and tables that are there, as paths below a study's results."""
+    """Return the figures and tables that exist, as paths below a study's results."""
     files = [*folder.glob("figures/*.pdf"), *folder.glob("tables/*.csv")]
     return {str(path.relative_to(folder)) for path in files}
 
 
 def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
-    """Which runtimes answer, asked side by side."""
+    """Return each runtime with its version, or with the reason why it does not answer. All are examined in parallel."""
     answered = {}
 
     def ask(name: str) -> None:
@@ -59,7 +63,7 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
         except (PlimsollError, OSError) as problem:
             answered[name] = listing.Runtime(wishes[name], reason=str(problem))
 
-    # Before several are at it at once.
+    # Each is looked up here first, so that several threads do not do it at the same time.
     for name in wishes:
         environments.find(name)
     asked = [threads.started(partial(ask, name), daemon=True) for name, wish in wishes.items() if wish != "off"]

@@ -1,4 +1,4 @@
-"""Stages say what they do when they begin, and again while they take long, so that the terminal is never silent for long."""
+"""Print what a stage does when it begins, and again while it takes long, so that the terminal is never silent for long."""
 
 import sys
 import threading
@@ -10,13 +10,13 @@ from pathlib import Path
 from plimsoll.host import threads
 
 EVERY_SECONDS = 9.0
-# Which figures this start of the workflow draws, and which of them are begun: one name on each line.
+# Files with one name per line: the figures that this start of the workflow draws, and those of them that are begun.
 QUEUE, BEGUN = "figures.queue", "figures.begun"
 
 
 @contextmanager
 def told(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
-    """Say what is done now, and say it again at intervals, with the seconds that it has taken, until it is done."""
+    """Print what is done now. Print it again every `every` seconds, with the seconds that it has taken, until it is done."""
     begun, done = time.monotonic(), threading.Event()
 
     def repeat() -> None:
@@ -37,7 +37,7 @@ def _say(text: str) -> None:
 
 
 def note_figures(results: Path, figures: Iterable[tuple[str, str]]) -> None:
-    """Note which figures (study, name) are drawn from now on, so that each can say which of how many it is."""
+    """Record which figures (study, name) are drawn from now on, so that each can say which of how many it is."""
     by_study: dict[str, list[str]] = {}
     for study, name in figures:
         by_study.setdefault(study, []).append(name)
@@ -49,7 +49,10 @@ def note_figures(results: Path, figures: Iterable[tuple[str, str]]) -> None:
 
 
 def place(results: Path, study: str, figure: str) -> str:
-    """`3 of 38` for the third figure that is drawn since they were noted; empty for one that was not."""
+    """Note that a figure is begun, and return its place: `3 of 38` for the third that is drawn.
+
+    Return an empty text for a figure that was not noted.
+    """
     folder = results / study / "progress"
     try:
         queue = (folder / QUEUE).read_text().split()

@@ -1,4 +1,4 @@
-"""Whether the workflow can start in this folder: asked before Snakemake reads the configuration or writes anything."""
+"""Check that the workflow can start in this folder, before Snakemake reads the configuration or writes anything."""
 
 import atexit
 import os
@@ -16,7 +16,7 @@ from plimsoll.terminal import requested
 def or_refuse(words: list[str]) -> None:
     """End the workflow with one sentence if its configuration is not YAML, or if its folders cannot be written.
 
-    `words` is Snakemake's command line: in a dry run nothing is written to results/.
+    `words` is Snakemake's command line. In a dry run nothing is written to results/, so these folders are not checked.
     """
     try:
         for file in configuration.files():
@@ -27,13 +27,16 @@ def or_refuse(words: list[str]) -> None:
 
 
 def results(project: Path) -> list[Path]:
-    """The folder of results, and each study's in it."""
+    """Return the folder of results, and each folder in it."""
     whole = project / "results"
     return [whole, *(sorted(path for path in whole.iterdir() if path.is_dir()) if whole.is_dir() else ())]
 
 
 def check_folders(project: Path, wanted: list[Path]) -> None:
-    """PlimsollError for the first of the folders in which no file can be made; one that is not there is made in `project`."""
+    """Raise PlimsollError for the first of the folders in which no file can be made.
+
+    A folder that does not exist is made in `project`, so `project` is checked in its place.
+    """
     for folder in wanted:
         there = folder if folder.is_dir() else project
         try:
@@ -48,13 +51,13 @@ def check_folders(project: Path, wanted: list[Path]) -> None:
 
 
 def at_home() -> bool:
-    """Whether the workflow runs in the project's own folder."""
+    """Return whether the workflow runs in the project's own folder."""
     return Path.cwd() == paths.PROJECT
 
 
 def refuse(problem: object) -> NoReturn:
-    """End the workflow with one sentence, without Snakemake's traceback around it."""
+    """Print one sentence and end the workflow, without Snakemake's traceback around it."""
     print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
-    # What goes with a process goes with this one, such as Snakemake's temporary folder.
+    # os._exit skips the exit handlers, which remove Snakemake's temporary folder among others.
     atexit._run_exitfuncs()
     os._exit(1)

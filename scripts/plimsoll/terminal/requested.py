@@ -1,4 +1,7 @@
-"""What a command asks Snakemake for: refused at once if it cannot be made, and otherwise told how long it takes."""
+"""Read what a command requests from Snakemake.
+
+Refuse it at once if it cannot be made, and otherwise say how long it takes.
+"""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +15,7 @@ from plimsoll.interchange import Plan
 from plimsoll.planning import availability, forecasts, planner
 from plimsoll.terminal import standing
 
-# What a figure leaves beside its name, and where.
+# Endings of the files of a figure.
 DRAWN = (".observations.csv", ".pdf", ".png", ".csv", ".txt")
 # results/<study>/<folder>/<rest>
 OUTPUT = re.compile(r"results/(?P<study>[^/]+)/(?P<folder>figures|notebooks|tables|runs)/(?P<rest>.+)")
@@ -20,24 +23,24 @@ OF_ALL_STUDIES = ("from", "images", "logs", "reference", "sessions", "systems")
 
 
 class Request(NamedTuple):
-    """What was asked for on Snakemake's command line: rules and files, and whether only to say what would be done."""
+    """What Snakemake's command line requests: rules and files (`targets`), and whether it is a dry run."""
 
     targets: tuple[str, ...]
     dry: bool
 
 
 def of(words: list[str]) -> Request:
-    """The request of Snakemake's command line (its words, without its name), read as Snakemake reads it."""
+    """Return the request of Snakemake's command line (its words, without its name), read as Snakemake reads it."""
     from snakemake import cli
 
     options, _ = cli.get_argument_parser().parse_known_args(words)
-    # Paths as the rules have them.
+    # Written as the rules write their paths.
     asked = (str(Path(target)) for target in sorted(options.targets or ()))
     return Request(tuple(asked), bool(options.dryrun))
 
 
 def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Plan]) -> None:
-    """PlimsollError for a figure, a table or a record that the studies or their plans do not have."""
+    """Raise PlimsollError for a study, a figure, a table or a record that the studies or their plans do not have."""
     for target in targets:
         study = _study(target)
         if study and study not in studies:
@@ -48,12 +51,12 @@ def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Pla
 
 
 def studies_of(targets: Iterable[str]) -> set[str]:
-    """The studies whose outputs are among the targets."""
+    """Return the studies whose outputs are among the targets."""
     return {study for target in targets if (study := _study(target))}
 
 
 def _study(target: str) -> str | None:
-    """The study whose output a target is; None for a rule's name and for what all studies share."""
+    """Return the study whose output a target is; None for the name of a rule, and for what all studies share."""
     parts = Path(target).parts
     return parts[1] if len(parts) > 2 and parts[0] == "results" and parts[1] not in OF_ALL_STUDIES else None
 
@@ -89,12 +92,12 @@ def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan)
 
 
 def tables(study: dict) -> list[str]:
-    """Names of a study's tables, but that of its tests."""
+    """Return the names of a study's tables, without the table of its tests."""
     return list(study.get("tables", {}))
 
 
 def ranges(names: Iterable[str]) -> str:
-    """Names for people, with a row of numbers as its ends: fig01, fig04 to fig08, seccomp."""
+    """Return names as text, with a row of numbers as its ends: fig01, fig04 to fig08, seccomp."""
     rows: list[list[str]] = []
     for name in sorted(names):
         if rows and _next(rows[-1][-1]) == name:
@@ -110,8 +113,11 @@ def _next(name: str) -> str | None:
 
 
 def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> str:
-    """What a dry run says before Snakemake does: of single figures, tables and records how many runs they need and how long
-    these take; of anything else the plan of the whole study."""
+    """Return what a dry run prints before Snakemake does.
+
+    For single figures, tables and records it says how many runs they need, and how long these take. For anything else
+    it gives the plan of the whole study.
+    """
     whole, parts = all_runs(targets, selected, studies, plans), _parts(targets, studies, plans)
     lines = [f"{target}: {_cost(target, runs, studies[study], plans[study])}" for target, study, runs in parts]
     foretold = [forecasts.sentence(name, made) for name in whole if (made := forecasts.read(Path("results", name)))]
@@ -119,21 +125,24 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
 
 
 def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[str]:
-    """Studies of which the targets need all runs: those that are selected, of a rule's name and where there is no target."""
+    """Return the studies of which the targets need all runs.
+
+    The name of a rule needs all runs of the selected studies, and so does a command without a target.
+    """
     some = {target for target, *_ in _parts(targets, studies, plans)}
     found = [_study(target) for target in targets or ("all",) if target not in some]
     return list(dict.fromkeys(name for study in found for name in ([study] if study else selected)))
 
 
 def _parts(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[tuple[str, str, list]]:
-    """(target, its study, its runs) of the targets that need some of a study's runs."""
+    """Return (target, its study, its runs) for the targets that need only some of a study's runs."""
     of_studies = [(target, study) for target in targets if (study := _study(target))]
     needed = [(target, study, runs_of(target, studies[study], plans[study])) for target, study in of_studies]
     return [(target, study, runs) for target, study, runs in needed if runs is not None]
 
 
 def runs_of(target: str, study: dict, plan: Plan) -> list[tuple[str, int]] | None:
-    """The runs that a target is made from; None if it is made from all of the study's."""
+    """Return the runs that a target is made from; None if it is made from all runs of the study."""
     output = OUTPUT.fullmatch(target)
     if not output:
         return None
@@ -167,12 +176,12 @@ def _many(number: int, what: str) -> str:
 
 
 def seconds(plan: Plan, runs: Iterable[tuple[str, int]]) -> float:
-    """Seconds that runs are expected to take."""
+    """Return the seconds that runs are expected to take."""
     return sum(plan["cells"][cell]["expected_seconds"] for cell, _ in runs)
 
 
 def duration(length: float) -> str:
-    """A length of time for people."""
+    """Return a length of time, given in seconds, as text."""
     if length < 90:
         return f"about {_many(max(1, round(length)), 'second')}"
     return f"about {length / 60:.0f} minutes" if length < 5400 else f"about {length / 3600:.1f} hours"

@@ -1,6 +1,6 @@
-"""Which runs of a plan are measured, told by a glance at their records.
+"""Find which runs of a plan are measured, by a short look at their records.
 
-A record counts for the fingerprint of its cell: one that is there with another is not measured.
+A record counts for the fingerprint of its cell. A run whose record has another fingerprint is not measured.
 """
 
 from collections.abc import Iterable
@@ -9,14 +9,17 @@ from pathlib import Path
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 
-# Standings that are no status of a record.
+# Standings of a run that its record does not state itself.
 STALE, DAMAGED = status.STALE, status.DAMAGED
-# What is measured at the next start: a record that is not there (None), and one that is another cell's or profile's.
+# The next start measures runs without a record (None), and runs whose record is of another cell or profile.
 LEFT = (None, STALE)
 
 
 def of_record(path: str, fingerprint: str) -> str | None:
-    """A record's status; `stale` if it has another fingerprint, `damaged` if it is no record, None if it is not there."""
+    """Return the status of a record.
+
+    Return `stale` if it has another fingerprint, `damaged` if it is no record, and None if it is not there.
+    """
     try:
         glanced = record.glance(path)
     except FileNotFoundError:
@@ -27,7 +30,7 @@ def of_record(path: str, fingerprint: str) -> str | None:
 
 
 def of_runs(folder: Path, plan: Plan, runs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-    """Standings of those of the runs (cell, repetition) that have a record in runs/ of `folder`, the study's results."""
+    """Return the standings of those of the runs (cell, repetition) that have a record in runs/ of the study's `folder`."""
     standings = {}
     for cell, repetition in runs:
         path = f"{folder}/runs/{cell}/{repetition}.json"

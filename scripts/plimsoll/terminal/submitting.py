@@ -1,4 +1,4 @@
-"""Whether hosts can be measured from here: asked before anything is submitted, and refused with one sentence."""
+"""Check that hosts can be measured from here, before anything is submitted. If not, end with one sentence."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +10,15 @@ from plimsoll.measuring import lock
 from plimsoll.terminal.ready import refuse
 
 LOCK = Path(".snakemake/hosts.lock")
-# Open until the process ends.
+# The lock is held while its file is open, so the file is kept until the process ends.
 _held: list[TextIO] = []
 
 
 def executor() -> str:
-    """The name of Snakemake's executor for Slurm: profiles/slurm asks for it."""
+    """Return the name of Snakemake's executor for Slurm, which profiles/slurm needs.
+
+    End the process if it is not installed.
+    """
     try:
         return slurm.executor()
     except PlimsollError as problem:
@@ -23,7 +26,10 @@ def executor() -> str:
 
 
 def of(config: Mapping) -> tuple[hosts.Hosts, dict[str, slurm.Node]]:
-    """The hosts of a configuration, and what the job of each asks Slurm for; one that ssh reaches asks for nothing."""
+    """Return the hosts of a configuration, and what the job of each requests from Slurm.
+
+    A host that ssh reaches requests nothing. End the process if the hosts cannot be measured from here.
+    """
     try:
         read = hosts.read(config)
         if read.by_ssh:

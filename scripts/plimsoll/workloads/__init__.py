@@ -1,4 +1,4 @@
-"""One file per program that is measured; each lists what it offers in WORKLOADS."""
+"""Benchmarks: one file per measured program. Each file lists what it offers in WORKLOADS."""
 
 from functools import cache
 from typing import TypeVar
@@ -9,7 +9,7 @@ from plimsoll.workloads.base import Microservice, Workload
 
 @cache
 def known() -> dict[str, Workload]:
-    """Every workload by name."""
+    """Return every workload by name."""
     import plimsoll.workloads as package
 
     return registry.members(package, "WORKLOADS")
@@ -19,18 +19,21 @@ Kind = TypeVar("Kind", bound=Workload)
 
 
 def of_kind(kind: type[Kind]) -> dict[str, Kind]:
-    """Every workload of a kind (`Application`, `Microservice`) by name."""
+    """Return every workload of a kind (`Application`, `Microservice`) by name."""
     return {name: workload for name, workload in known().items() if isinstance(workload, kind)}
 
 
 def find(name: str, kind: type[Kind] = Workload) -> Kind:
-    """The workload of that name and kind; PlimsollError if there is none."""
+    """Return the workload of this name and kind. Raise PlimsollError if it is unknown."""
     return registry.find(of_kind(kind), kind.in_words, name)
 
 
 def described(parameters: dict[str, dict]) -> dict[str, dict]:
-    """Of microservices with their parameters, by name: `label`, `letter` (the papers', with a star if another program stands in
-    for it), `resources`, and the program that each `stands_for` (empty if it is no substitute)."""
+    """Describe microservices for a plan, given their parameters by name.
+
+    Each has `label`, `letter` (the papers', with a star if it is a substitute), `resources`, and `stands_for`: the
+    program that it is a substitute for, otherwise empty.
+    """
     return {name: _described(find(name), given) for name, given in parameters.items()}
 
 

@@ -1,4 +1,4 @@
-"""What the workflow asks of a workload: a program that runs as MPI ranks, or a microservice that runs over and over."""
+"""Interface of a workload: a program that runs as MPI ranks, or a microservice that runs over and over."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = "/opt/plimsoll/bin"
-# Where a container sees the folders of programs that the user has supplied (plimsoll.images.supplied).
+# Where containers mount the folders of programs that the user has supplied (plimsoll.images.supplied).
 SUPPLIED = "/opt/plimsoll/supplied"
 
 
 class InvalidOutput(Exception):
-    """A program's output is truncated, or its own checks failed; the text is the reason."""
+    """A program's output is incomplete, or its own checks failed. The text is the reason."""
 
 
 class Role(NamedTuple):
-    """A node that a workload needs beside the one that it is measured in: a server, say. `command` stays up in a container of
-    the image's `stage`, and is ready when it listens on the TCP `port`. Workloads with the same role share its node."""
+    """A node that a workload needs besides the one that it is measured in, such as a server.
+
+    `command` keeps running in a container of the image's `stage`. The node is ready when the command listens on the TCP
+    `port`. Workloads with the same role share its node.
+    """
 
     name: str
     stage: str
@@ -25,8 +28,11 @@ class Role(NamedTuple):
 
 
 class Workload(ABC):
-    """A program that is measured. `name` is what a study calls it, `software` what the `versions` of an image call it,
-    `in_words` what a workload of its kind is called, `roles` are the nodes with programs of their own that it needs."""
+    """A program that is measured.
+
+    `name` is its name in a study, `software` its name in the `versions` of an image, `in_words` the name of its kind.
+    `roles` are the nodes with programs of their own that it needs.
+    """
 
     in_words = "workload"
     name: str
@@ -34,15 +40,15 @@ class Workload(ABC):
     roles: tuple[Role, ...] = ()
 
 
-# The seconds at which each piece of work began and ended, by rank.
+# (begin, end) of each piece of work in seconds, by rank.
 Work = Sequence[Sequence[tuple[float, float]]]
 
 
 class Application(Workload):
     """A program that runs as MPI ranks in a working directory of its own.
 
-    `name` is what a study calls it, `sections` what it can measure in one run, `brief` the same from the one that shows soonest
-    that ranks reach each other, `program` its path in the image.
+    `name` is its name in a study and `program` its path in the image. `sections` are what it can measure, one per run.
+    `brief` has the same sections, first those that show soonest that ranks reach each other.
     """
 
     in_words = "MPI application"
@@ -52,23 +58,23 @@ class Application(Workload):
 
     @abstractmethod
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
-        """Problem size of a section: plain values, the same for every deployment of as many ranks.
+        """Return the problem size of a section as plain values, the same for every deployment of this number of ranks.
 
-        `sizes` names one of the profile's sets of sizes, `memory_bytes` is the memory that a run may use, `cache_bytes` the sum
-        of the last-level caches.
+        `sizes` names one of the profile's sets of sizes, `memory_bytes` is the memory that a run may use, `cache_bytes`
+        the sum of the last-level caches.
         """
 
     @abstractmethod
     def of_one_rank(self, parameters: dict, ranks: int) -> dict:
-        """The problem of a single rank, as large as one rank's part of the problem of `ranks` ranks."""
+        """Return the parameters of a problem for one rank, as large as one rank's part of the problem of `ranks` ranks."""
 
     @abstractmethod
     def smallest(self, parameters: dict) -> dict:
-        """The same with a problem that takes next to no time, at most as large."""
+        """Return the parameters of a problem that takes next to no time, and is at most as large."""
 
     @abstractmethod
     def short(self, section: str, profile: dict, sizes: str, memory_bytes: int, cache_bytes: int) -> str:
-        """Return why a section's problem is smaller than the profile asks for, in words; empty if it is not."""
+        """Return why a section's problem is smaller than the profile requests, in words; empty if it is not."""
 
     @abstractmethod
     def memory_bytes(self, parameters: dict) -> int:
@@ -76,15 +82,15 @@ class Application(Workload):
 
     @abstractmethod
     def region(self, parameters: dict) -> str:
-        """What the program calls the part of itself that is measured, where it announces that part by MPI_Pcontrol."""
+        """Return the program's name for the part of itself that is measured, as it announces that part by MPI_Pcontrol."""
 
     @abstractmethod
     def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
-        """About how long a section takes where ranks share memory: for a plan's estimate, not for a limit."""
+        """Return about how long a section takes where ranks share memory: for a plan's estimate, not for a limit."""
 
     @abstractmethod
     def starting_seconds(self, ranks: int) -> float:
-        """About how long a launch takes beside its sections, with what it runs in: for a plan's estimate."""
+        """Return about how long a launch takes besides its sections, containers included: for a plan's estimate."""
 
     @abstractmethod
     def prepare(self, folder: Path, parameters: dict) -> None:
@@ -92,19 +98,25 @@ class Application(Workload):
 
     @abstractmethod
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
-        """Values that the benchmark printed, by the name it gives them; InvalidOutput unless its own checks passed."""
+        """Return the values that the benchmark printed, by the benchmark's own names.
+
+        Raise InvalidOutput if its own checks did not pass.
+        """
 
     def rates(self, parameters: dict, values: dict[str, float], work: Work) -> dict[str, float]:
-        """Return rates of work that ranks do side by side.
+        """Return rates of work that all ranks do at the same time, by name.
 
-        `values` are what `results` gave. InvalidOutput if the pieces are not those of a whole run.
+        `values` are the result of `results`. Raise InvalidOutput if the pieces of `work` are not those of a whole run.
         """
         return {}
 
 
 class Room(NamedTuple):
-    """What a microservice's problem is sized by, in bytes: the memory of a container with limits, that of all containers
-    together, and the sum of the last-level caches."""
+    """Amounts that a microservice's problem size follows from, in bytes.
+
+    They are the memory of a container with limits, the memory of all containers together, and the sum of the last-level
+    caches.
+    """
 
     container_bytes: int
     all_bytes: int
@@ -112,8 +124,12 @@ class Room(NamedTuple):
 
 
 class Microservice(Workload):
-    """`label` is its name for people, `short` the papers' letter, `resources` what it wants most, `stage` its image of
-    containers/microservices/Dockerfile; `supplied` says that the user may supply its program (plimsoll.images.supplied)."""
+    """A small program that runs over and over in a container.
+
+    `label` is its name for people, `short` its letter in the papers, `resources` what it uses most, `stage` its image
+    in containers/microservices/Dockerfile. `supplied` says that the user may supply its program
+    (plimsoll.images.supplied).
+    """
 
     in_words = "microservice"
     label: str
@@ -123,54 +139,69 @@ class Microservice(Workload):
     supplied = False
 
     def stands_for(self, parameters: dict) -> str:
-        """The program that it is a substitute for, which pages name wherever they name it; empty if it is no substitute."""
+        """Return the name of the program that this one is a substitute for; empty if it is no substitute. Pages show it."""
         return ""
 
     def label_of(self, parameters: dict) -> str:
-        """Its name for people, with these parameters."""
+        """Return its name for people, with these parameters."""
         return self.label
 
     @abstractmethod
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
-        """Problem size from the profile's `sizes` of it: plain values, the same in every case. `supplied` is the program that
-        the user has for it, if any."""
+        """Return the problem size as plain values, from the profile's `sizes` for this microservice. It is the same in
+        every case.
+
+        `supplied` is the program that the user has supplied for it, if any.
+        """
 
     def memory_bytes(self, parameters: dict) -> int:
-        """Memory that one of it needs."""
+        """Return the memory that one instance needs."""
         return 0
 
     def disk_bytes(self, parameters: dict) -> int:
-        """Disk that one of it fills at most."""
+        """Return the most disk space that one instance fills."""
         return 0
 
     def flushed_bytes(self, parameters: dict) -> int:
-        """What one iteration writes and flushes to the disk before it ends, at least."""
+        """Return the least number of bytes that one iteration writes and flushes to the disk before it ends."""
         return 0
 
     @abstractmethod
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        """One iteration: program in the image, and arguments. `number` tells the members of a container apart, `hosts` gives
-        the host name of each role's node."""
+        """Return the command of one iteration: the program's path in the image, and its arguments.
+
+        `number` distinguishes the instances in one container, `hosts` gives the host name of each role's node.
+        """
 
     def bound(self, command: list[str], client: int, server: int) -> list[str]:
-        """The command of an iteration, with it and its server bound to a processor each: of microservices with roles only."""
+        """Return an iteration's command that binds the client and its server to one processor each.
+
+        Only microservices with roles have it.
+        """
         raise NotImplementedError
 
     @abstractmethod
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """Values of one iteration's output; InvalidOutput unless it is complete and its own checks passed."""
+        """Return the values in one iteration's output.
+
+        Raise InvalidOutput if it is incomplete or the program's own checks did not pass.
+        """
 
     def kernels(self, text: str) -> dict[str, str]:
-        """Return the kernels that each library chose for the processor, by an iteration's output."""
+        """Return the kernels that each library chose for the processor, from an iteration's output."""
         return {}
 
     def took(self, values: dict[str, float], parameters: dict) -> float:
-        """Seconds that an iteration took at least, by the values that it printed: its process cannot have ended sooner."""
+        """Return the least time that an iteration took, in seconds, by the values that it printed.
+
+        Its process cannot have ended sooner.
+        """
         return 0.0
 
     def check_use(self, used: dict, parameters: dict) -> None:
-        """InvalidOutput if what an iteration used (`read_bytes`, `written_bytes`) cannot be of a right one."""
+        """Raise InvalidOutput if an iteration's use of the disk (`read_bytes`, `written_bytes`) cannot be that of a
+        correct one."""
 
     @abstractmethod
     def expected_seconds(self, parameters: dict) -> float:
-        """About how long an iteration takes alone on one core: for a plan's estimate."""
+        """Return about how long an iteration takes alone on one core, in seconds: for a plan's estimate."""

@@ -1,4 +1,4 @@
-"""Bonnie++ 2.00a on files that are twice as large as all the memory that could cache them."""
+"""Bonnie++ 2.00a on files that are twice as large as all memory that could cache them."""
 
 import math
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 COLUMNS = {"block_output": 11, "block_rewrite": 13, "block_input": 17, "random_seeks": 19}
 BYTE_COLUMNS = {"byte_output": 9, "byte_input": 15}
 FORMAT = "1.98"
-# How many columns there are, and which has the size of the data.
+# Number of columns, and the column with the size of the data.
 FIELDS, SIZE = 50, 5
-# No disk is as fast (kB/s, or seeks per second).
+# Upper limit for a plausible result (kB/s, or seeks per second): no disk is as fast.
 MOST = 1e9
 
 
@@ -22,11 +22,12 @@ class Bonnie(Microservice):
 
     name, label, short, resources, stage = "bonnie", "Bonnie++", "B", ("disk",), "bonnie"
     software = "Bonnie++"
-    # What its line has of it, and options that leave out tests that are not wanted.
+    # Columns of its result line, and options that leave out unwanted tests.
     columns, without = COLUMNS, ("-f",)
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
-        """Twice the memory of all containers together, in whole MiB: also without limits no more than half of it is cached."""
+        """Return twice the memory of all containers together, in whole MiB: at most half of the data is cached, even
+        without limits."""
         megabytes = math.ceil(room.all_bytes / 2**20)
         return {"data_megabytes": 2 * megabytes, "memory_megabytes": megabytes}
 
@@ -34,17 +35,17 @@ class Bonnie(Microservice):
         return parameters["data_megabytes"] * 2**20
 
     def flushed_bytes(self, parameters: dict) -> int:
-        """Block output and rewrite flush the data once each."""
+        """Return twice the size of the data: block output and rewrite flush it once each."""
         return 2 * self.disk_bytes(parameters)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        """bonnie++ without tests of small files, which the papers do not use; on a folder of the node."""
+        """Return the command of bonnie++ on a folder of the node, without tests of small files, which the papers do not use."""
         size, memory = str(parameters["data_megabytes"]), str(parameters["memory_megabytes"])
         where = ["-d", "/var/tmp", "-s", size, "-r", memory]
         return [f"{FOLDER}/bonnie++", *where, "-n", "0", *self.without, "-q", "-u", "root", "-m", "plimsoll"]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """kB/s of the tests, and seeks per second."""
+        """Return kB/s of the tests, and seeks per second."""
         line = text.removesuffix("\n")
         fields = line.split(",")
         if fields[0] != FORMAT or len(fields) != FIELDS or line == text or "\n" in line:
@@ -59,13 +60,19 @@ class Bonnie(Microservice):
         return found
 
     def took(self, values: dict[str, float], parameters: dict) -> float:
-        """Each test of blocks goes once over all of the data; how long others go on is fixed."""
+        """Return the time of the three block tests, which go once over all of the data each.
+
+        The other tests have a fixed duration.
+        """
         kilobytes = self.disk_bytes(parameters) / 1024
         return sum(kilobytes / values[name] for name in ("block_output", "block_rewrite", "block_input"))
 
     def check_use(self, used: dict, parameters: dict) -> None:
-        """The data is written twice and read twice. Of what is read, no more than the memory may have come from the page
-        cache."""
+        """Raise InvalidOutput if less was written or read than Bonnie++ must.
+
+        It writes the data twice and reads it twice. At most the size of the memory may come from the page cache instead
+        of the disk.
+        """
         data, memory = self.disk_bytes(parameters), parameters["memory_megabytes"] * 2**20
         if used["written_bytes"] < 2 * data:
             raise InvalidOutput(f"it wrote {used['written_bytes'] / 1e6:.0f} MB, and should write {2 * data / 1e6:.0f}")
@@ -73,23 +80,23 @@ class Bonnie(Microservice):
             raise InvalidOutput(f"it read only {used['read_bytes'] / 1e6:.0f} MB from the disk: the rest was cached")
 
     def expected_seconds(self, parameters: dict) -> float:
-        """Three and a half passes at 1 GB/s, and the seeks."""
+        """Return the time of three and a half passes at 1 GB/s, and of the seeks."""
         return 3.5 * self.disk_bytes(parameters) / 1e9 + 0.5
 
 
 def _sizes(megabytes: int) -> tuple[str, ...]:
-    """How it may print the size of its data: whole gibibytes as such."""
+    """Return the forms in which it may print the size of its data. It prints whole gibibytes as such."""
     return (f"{megabytes}M", *((f"{megabytes // 1024}G",) if megabytes % 1024 == 0 else ()))
 
 
 class BonnieWithBytes(Bonnie):
-    """With the tests that write and read byte by byte, which end after some seconds."""
+    """Bonnie++ with the tests that write and read byte by byte, which end after some seconds."""
 
     name, label = "bonnie_with_bytes", "Bonnie++ with bytes"
     columns, without = COLUMNS | BYTE_COLUMNS, ()
 
     def expected_seconds(self, parameters: dict) -> float:
-        """About five seconds more."""
+        """Return the time without these tests, and five seconds."""
         return super().expected_seconds(parameters) + 5
 
 

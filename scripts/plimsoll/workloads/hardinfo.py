@@ -1,4 +1,4 @@
-"""The six benchmarks of HardInfo that li2018 uses (table 2), without a display."""
+"""The six benchmarks of HardInfo that li2018 uses (table 2), run without a display."""
 
 from collections.abc import Mapping
 
@@ -6,18 +6,20 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 PROGRAM = "/usr/bin/hardinfo"
-# All modules have to be loaded for the one that is wanted. The short form has more digits than the others, and tells nothing of
-# the machine.
+# All modules have to be loaded to run one benchmark. The short form has more digits than the others, and says nothing
+# about the machine.
 OPTIONS = ("-a", "-m", "benchmark.so", "-g", "short", "-b")
-# The line that it prints: the result, the seconds that it took, and the number of threads.
+# Form of the line that it prints: the result, the seconds that it took, and the number of threads.
 PRINTED = f"(?P<result>{printed.fixed(6)}); (?P<seconds>{printed.fixed(6)}); (?P<threads>{printed.INTEGER})\n"
-# No processor has such a result.
+# Upper limit for a plausible result: no processor reaches it.
 MOST = 1e9
 
 
 class HardInfo(Microservice):
-    """One benchmark; HardInfo calls it `title`. The number of its threads follows from the processors that it sees. `seconds`
-    is about how long it takes."""
+    """One benchmark, which HardInfo calls `title`. It takes about `seconds`.
+
+    The number of its threads follows from the processors that it sees.
+    """
 
     resources, stage = ("processor",), "hardinfo"
     software = "HardInfo"
@@ -27,14 +29,14 @@ class HardInfo(Microservice):
         self.label = f"HardInfo {title}"
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
-        """None: what it does is fixed in the program."""
+        """Return no parameters: the problem is fixed in the program."""
         return {}
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
         return [PROGRAM, *OPTIONS, self.title]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`result`, in HardInfo's unit, and `threads`."""
+        """Return `result`, in HardInfo's unit, and `threads`."""
         found = printed.numbers(PRINTED, text)
         if not 0 < found["result"] < MOST or 0 in found.values():
             raise InvalidOutput(f"it printed the result {found['result']:g} of {found['threads']:g} threads")

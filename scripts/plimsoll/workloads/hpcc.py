@@ -11,7 +11,7 @@ from plimsoll.host import shared
 from plimsoll.workloads import printed, stream
 from plimsoll.workloads.base import Application, InvalidOutput, Work
 
-# Our name of a section: HPCC's name, and the values that it must have printed.
+# By our name of a section: HPCC's name, and the values that it must have printed.
 SECTIONS = {
     "dgemm": ("StarDGEMM", ("StarDGEMM_Gflops",)),
     "stream": ("StarSTREAM", tuple(f"StarSTREAM_{kernel.capitalize()}" for kernel in stream.KERNELS)),
@@ -32,16 +32,20 @@ SECTIONS = {
 # HPCC's own limits: the share of wrong updates in RandomAccess, and the threshold of hpccinf.txt for scaled residuals.
 RANDOMACCESS_ERRORS = 0.01
 RESIDUAL = 16.0
-# HPCC prints G-FFT's largest error unscaled; a right transform of any size that fits a machine stays far below this.
+# HPCC prints G-FFT's largest error unscaled. A correct transform of any size that fits a machine stays far below this
+# limit.
 FFT_ERROR = 1e-10
-# How hpccoutf.txt ends.
+# The end of hpccoutf.txt.
 END = re.compile(r"End of Summary section[.]\n#+\nEnd of HPC Challenge tests[.]\nCurrent time [^\n]*\n\n#{72}\n\Z")
 NUMBER = re.compile(f"-?{printed.GENERAL}")
 
 
 class Line(NamedTuple):
-    """Where a section prints one of its results itself, beside the summary: a `pattern` with the number, what turns it into the
-    summary's unit, and after how many digits it is rounded."""
+    """Where a section prints one of its results itself, besides the summary.
+
+    `pattern` matches the number, `factor` converts it into the summary's unit, and `digits` is the number of decimals
+    that it is rounded to.
+    """
 
     pattern: str
     factor: float
@@ -55,8 +59,8 @@ def _line(pattern: str, digits: int, factor: float = 1.0) -> Line:
 _DETAILED = "Detailed benchmark results:\nPing Pong:\n"
 _THREE = r"min / avg / max: +{other} / +{number} / +{other} "
 _RANDOM_RING = "On randomly  ordered ring: latency= +"
-# By the names of the summary; HPL's result follows from its size and time. PTRANS prints the least rate so far of each test:
-# the last one is its result. A test that took no processor time, by a clock that is coarse, has no line for it.
+# By the names in the summary. HPL's result follows from its size and time. PTRANS prints the lowest rate so far of each
+# test: the last one is its result. A test that took no processor time, by a coarse clock, has no line for it.
 LINES = {
     "StarDGEMM_Gflops": _line("\nAverage Gflop/s {number}\n", 6),
     **{f"StarSTREAM_{name}": _line(f"\nAverage {name} GB/s {{number}}\n", 6) for name in map(str.capitalize, stream.KERNELS)},
@@ -71,8 +75,11 @@ LINES = {
 
 
 class SideBySide(NamedTuple):
-    """Work that all ranks do at once: the `name` of its rate, the number of the summary that its amount follows from, the
-    `amount` of one rank in 1e9 operations or bytes, and how many `pieces` of it a rank does."""
+    """Work that all ranks do at the same time.
+
+    `name` names its rate, and `size` the number in the summary that its amount follows from. `amount` gives the work of
+    one rank in 1e9 operations or bytes, and `pieces` how many pieces of it a rank does.
+    """
 
     name: str
     size: str
@@ -80,7 +87,7 @@ class SideBySide(NamedTuple):
     pieces: int
 
 
-# The embarrassingly parallel sections. STREAM's work is the triad.
+# The embarrassingly parallel sections. STREAM's work is that of its triad.
 SIDE_BY_SIDE = {
     "dgemm": SideBySide("EP_DGEMM_Gflops", "DGEMM_N", lambda order: 2e-9 * order**3, 1),
     "stream": SideBySide(
@@ -89,12 +96,12 @@ SIDE_BY_SIDE = {
 }
 # The summary's numbers have six digits.
 SIX_DIGITS = 1e-5
-# HPL's, whose time is rounded too.
+# HPL's result has a tolerance of its own, because its time is rounded too.
 HPL_RATE, HPL_SHARE = "HPL_Tflops", 1e-3
 
-# Order of a matrix on which every section works, on as many ranks as a host has cores.
+# Order of a matrix with which every section works, on as many ranks as a host has cores.
 SMALLEST = 1000
-# Core seconds for each word of the N * N, for a plan's estimate.
+# Core seconds per matrix element (N * N in all), for a plan's estimate.
 SECONDS_A_WORD = {"fft": 1.3e-8, "ptrans": 3.4e-8, "stream": 2.1e-8}
 
 INPUT = """\
@@ -138,13 +145,13 @@ HPL.out      output file name (if any)
 
 
 def grid(ranks: int) -> tuple[int, int]:
-    """Rows and columns of the process grid: as square as the number of ranks allows, rows <= columns."""
+    """Return (rows, columns) of the process grid: as square as the number of ranks allows, rows <= columns."""
     rows = max(r for r in range(1, math.isqrt(ranks) + 1) if ranks % r == 0)
     return rows, ranks // rows
 
 
 def _size(section: str, profile: dict, sizes: str) -> dict:
-    """What the profile says of a section's size. PlimsollError if it says nothing."""
+    """Return what the profile says about a section's size. Raise PlimsollError if it has no entry."""
     name = "dgemm" if section == "hpl" else section
     if name not in profile["hpcc"][sizes]:
         raise PlimsollError(f"The profile has no {sizes} size of {name}: add hpcc.{sizes}.{name} to it.")
@@ -152,7 +159,7 @@ def _size(section: str, profile: dict, sizes: str) -> dict:
 
 
 def _wanted(section: str, profile: dict, sizes: str, cache_bytes: int) -> int:
-    """The order that a section should have, by the profile and the caches."""
+    """Return the order that a section should have, by the profile and the caches."""
     size = _size(section, profile, sizes)
     # HPCC splits the matrix's memory into STREAM's arrays.
     arrays = stream.ARRAYS * stream.words(size.get("cache_multiple", 0), cache_bytes)
@@ -160,12 +167,12 @@ def _wanted(section: str, profile: dict, sizes: str, cache_bytes: int) -> int:
 
 
 def _most(profile: dict, memory_bytes: int) -> int:
-    """The largest order that the profile's share of the memory has room for."""
+    """Return the largest order whose matrix fits into the profile's share of the memory."""
     return math.isqrt(int(profile["hpcc"]["memory_share"] * memory_bytes / stream.WORD))
 
 
 class Hpcc(Application):
-    """HPC Challenge; a section's problem follows from the order N of a matrix of N * N doubles over all ranks."""
+    """HPC Challenge. A section's problem follows from the order N of a matrix of N * N doubles over all ranks."""
 
     name = "hpcc"
     software = "HPCC"
@@ -174,17 +181,17 @@ class Hpcc(Application):
     brief = ("fft", "randomaccess", "ptrans", "beff", "hpl", "dgemm", "stream")
 
     def parameters(self, section: str, profile: dict, sizes: str, ranks: int, memory_bytes: int, cache_bytes: int) -> dict:
-        """Order N, block and process grid of a section.
+        """Return order N, block size and process grid of a section.
 
-        N is the profile's, raised for STREAM until each of its arrays is `cache_multiple` times the last-level caches, and
-        lowered to the profile's share of the memory.
+        N is the profile's. For STREAM it is raised until each array is `cache_multiple` times the last-level caches. It
+        is lowered to fit the profile's share of the memory.
         """
         order = min(_wanted(section, profile, sizes, cache_bytes), _most(profile, memory_bytes))
         rows, columns = grid(ranks)
         return {"section": section, "order": order, "block": profile["hpcc"]["block"], "rows": rows, "columns": columns}
 
     def short(self, section: str, profile: dict, sizes: str, memory_bytes: int, cache_bytes: int) -> str:
-        """Name the order that a section has, and the one that it should have."""
+        """Name the order N that a section has and the one that it should have, and why; empty if they are equal."""
         wanted, most = _wanted(section, profile, sizes, cache_bytes), _most(profile, memory_bytes)
         if wanted <= most:
             return ""
@@ -197,26 +204,26 @@ class Hpcc(Application):
         )
 
     def memory_bytes(self, parameters: dict) -> int:
-        """Return the bytes of the matrix."""
+        """Return the size of the matrix in bytes."""
         return stream.WORD * parameters["order"] ** 2
 
     def of_one_rank(self, parameters: dict, ranks: int) -> dict:
-        """A matrix of one rank's part of the words."""
+        """Return the parameters for a matrix with one rank's part of the elements."""
         return {**parameters, "order": math.isqrt(parameters["order"] ** 2 // ranks), "rows": 1, "columns": 1}
 
     def smallest(self, parameters: dict) -> dict:
-        """A matrix of SMALLEST at most."""
+        """Return the parameters for a matrix of the order SMALLEST, or of its own order if that is smaller."""
         return {**parameters, "order": min(SMALLEST, parameters["order"])}
 
     def region(self, parameters: dict) -> str:
-        """HPCC's name of the section."""
+        """Return HPCC's name of the section."""
         return SECTIONS[parameters["section"]][0]
 
     def expected_seconds(self, parameters: dict, ranks: int, cores: int) -> float:
-        """From operation counts and rates seen on two cores of an AMD EPYC and two sockets' worth of caution: right to a factor
-        of two or so.
+        """Estimate the duration from operation counts and rates, correct to a factor of about two.
 
-        G-RandomAccess is far slower over-subscribed, and stops after a minute by itself.
+        The rates were seen on two cores of an AMD EPYC; a margin for two sockets is added. G-RandomAccess is far slower
+        when it is over-subscribed, and stops after a minute.
         """
         words, ratio = parameters["order"] ** 2, ranks / cores
         if parameters["section"] in ("dgemm", "hpl"):
@@ -228,7 +235,7 @@ class Hpcc(Application):
         return 0.35 + 0.05 * ranks + seconds
 
     def starting_seconds(self, ranks: int) -> float:
-        """Containers, and looking: seen on two cores of an AMD EPYC."""
+        """Return the time for containers and for looking at the machine, as seen on two cores of an AMD EPYC."""
         return 1.1
 
     def prepare(self, folder: Path, parameters: dict) -> None:
@@ -237,18 +244,22 @@ class Hpcc(Application):
         shared.write(folder / "hpccsections.txt", SECTIONS[parameters["section"]][0] + "\n")
 
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
-        """Values of the summary section of hpccoutf.txt, where they are what the section printed itself."""
+        """Return the values in the summary of hpccoutf.txt.
+
+        Raise InvalidOutput if they differ from what the section printed itself, or if HPCC's own checks did not pass.
+        """
         text = printed.text_of(folder / "hpccoutf.txt")
         summary = check(parse(text), parameters["section"])
         compare(text, summary, parameters["section"])
         return summary
 
     def rates(self, parameters: dict, values: dict[str, float], work: Work) -> dict[str, float]:
-        """Return the rate of a rank: its work over the time from the first rank's beginning to the last one's end.
+        """Return the rate of one rank: its work over the time from the first rank's start to the last rank's end.
 
-        HPCC's own rates are means of the ranks' rates (StarDGEMM), or take the time of the rank that began last (StarSTREAM).
-        Ranks that share a core need not overlap, so that these may add up to more than the cores can do (Hoefler and Belli
-        2015, rules 3 and 4). Of several pieces the fastest but the first counts, as in STREAM.
+        HPCC's own rates are means of the ranks' rates (StarDGEMM), or take the time of the rank that began last
+        (StarSTREAM). Ranks that share a core need not overlap. So HPCC's rates may add up to more than the cores can do
+        (Hoefler and Belli 2015, rules 3 and 4). If there are several pieces, the fastest one counts, without the first,
+        as in STREAM.
         """
         if not (together := SIDE_BY_SIDE.get(parameters["section"])):
             return {}
@@ -259,8 +270,10 @@ class Hpcc(Application):
 
 
 def parse(text: str) -> dict[str, float]:
-    """Numbers of the summary of one complete hpccoutf.txt; InvalidOutput if it is truncated, holds two runs, or if a line of
-    the summary is none."""
+    """Return the numbers in the summary of one complete hpccoutf.txt, by name.
+
+    Raise InvalidOutput if the file is truncated or holds two runs, or if a line of the summary has another form.
+    """
     summary_part = between(text, "Summary")
     if summary_part is None or not END.search(text):
         raise InvalidOutput("hpccoutf.txt does not hold exactly one complete run")
@@ -270,14 +283,18 @@ def parse(text: str) -> dict[str, float]:
         if not equals or name in seen:
             raise InvalidOutput(f"the summary of hpccoutf.txt has the line {shown(line)}, or has it twice")
         seen.add(name)
-        # Dates and names are not results; nor is what HPCC prints of a section that did not run, which may be no number.
+        # Dates and names are not results. A section that did not run is no result either: what HPCC prints for it need
+        # not be a number.
         if NUMBER.fullmatch(value) and math.isfinite(number := float(value)):
             summary[name] = number
     return summary
 
 
 def between(text: str, name: str) -> str | None:
-    """What hpccoutf.txt has between the beginning and the end of a section; None unless it has both of them once."""
+    """Return the text of hpccoutf.txt between the start and the end of a section.
+
+    Return None unless each of them occurs once.
+    """
     begin, end = (f"\n{edge} of {name} section.\n" for edge in ("Begin", "End"))
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
         return None
@@ -285,7 +302,7 @@ def between(text: str, name: str) -> str | None:
 
 
 def compare(text: str, summary: dict[str, float], section: str) -> None:
-    """InvalidOutput if a result in the summary of hpccoutf.txt is not the one that the section printed itself."""
+    """Raise InvalidOutput if a result in the summary of hpccoutf.txt differs from what the section printed itself."""
     region = SECTIONS[section][0]
     part = between(text, region)
     if part is None:
@@ -296,7 +313,7 @@ def compare(text: str, summary: dict[str, float], section: str) -> None:
 
 
 def _own(part: str, name: str, region: str) -> tuple[float, float]:
-    """A result as the section printed it itself, in the summary's unit, and by how much it may be rounded."""
+    """Return a result as the section printed it itself, in the summary's unit, and its rounding error."""
     line = LINES[name]
     found = re.findall(line.pattern, part)
     if len(found) != 1:
@@ -305,7 +322,7 @@ def _own(part: str, name: str, region: str) -> tuple[float, float]:
 
 
 def check(summary: dict[str, float], section: str) -> dict[str, float]:
-    """The summary, if HPCC's own checks passed for the section; InvalidOutput otherwise."""
+    """Return the summary if HPCC's own checks passed for the section. Raise InvalidOutput otherwise."""
     if summary.get("Success") != 1:
         raise InvalidOutput("HPCC printed no Success=1")
     for name in SECTIONS[section][1]:
@@ -331,13 +348,16 @@ def check(summary: dict[str, float], section: str) -> dict[str, float]:
 
 
 def hpl_residual(summary: dict[str, float]) -> float:
-    """HPL's scaled residual: ||Ax-b|| / (eps * (||A|| ||x|| + ||b||) * N), in the infinity norm."""
+    """Return HPL's scaled residual: ||Ax-b|| / (eps * (||A|| ||x|| + ||b||) * N), in the infinity norm."""
     scale = summary["HPL_AnormI"] * summary["HPL_XnormI"] + summary["HPL_BnormI"]
     return summary["HPL_RnormI"] / (summary["HPL_dMACH_EPS"] * scale * summary["HPL_N"])
 
 
 def hpl_rate(summary: dict[str, float]) -> float:
-    """HPL's rate in TFLOP/s, from its size and its time. InvalidOutput if it printed none of these."""
+    """Return HPL's rate in TFLOP/s, from its size and its time.
+
+    Raise InvalidOutput if one of these is missing or not positive.
+    """
     order, seconds = (summary.get(name, 0.0) for name in ("HPL_N", "HPL_time"))
     if order <= 0 or seconds <= 0:
         raise InvalidOutput(f"HPCC printed HPL_N={order:g} and HPL_time={seconds:g}")

@@ -1,4 +1,4 @@
-"""iperf 2: a stream of TCP from a client to a server."""
+"""iperf 2: a TCP stream from a client to a server."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,8 @@ from plimsoll.workloads.base import InvalidOutput, Microservice, Role, Room
 
 PROGRAM = "/usr/bin/iperf"
 PORT = 5001
-# The one line that it prints (-y C): when, from where to where, a number, the interval, bytes, and bit/s.
+# Form of the one line that it prints (-y C): time, addresses and ports of both ends, a number, the interval, bytes, and
+# bit/s.
 ADDRESS = "[0-9a-fA-F.:]+,[0-9]+"
 PRINTED = (
     rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{printed.fixed(1)})-(?P<end>{printed.fixed(1)}),"
@@ -15,17 +16,17 @@ PRINTED = (
 )
 # The ends of the interval are rounded to a tenth of a second.
 ROUNDED = 0.1
-# No network has so many bit/s.
+# Upper limit for a plausible result (bit/s): no network is as fast.
 MOST = 1e14
 
 
 def server(port: int, address: str = "") -> Role:
-    """What listens at a port of one address, or of all."""
+    """Return the server's role: it listens at a port of one address, or of all addresses if `address` is empty."""
     return Role("iperf server", "iperf", (PROGRAM, "-s", *(("-B", address) if address else ()), "-p", str(port)), port)
 
 
 class Iperf(Microservice):
-    """Throughput from the client to the server, which other nodes have: `hosts` names its address and its port."""
+    """Throughput from the client to a server that runs in another node. `hosts` names the server's address and port."""
 
     name, label, short, resources, stage = "iperf", "iperf", "I", ("network",), "iperf"
     software = "iperf"
@@ -35,16 +36,20 @@ class Iperf(Microservice):
         return {"seconds": sizes["seconds"]}
 
     def at(self, address: str, port: int) -> Role:
-        """Its server, which listens at this port of an address, or of all."""
+        """Return the role of a server that listens at this port of an address, or of all addresses if `address` is empty."""
         return server(port, address)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
-        """With a line for machines."""
+        """Return the client's command, with output in the machine-readable form."""
         where = ["-c", hosts["address"], "-p", hosts["port"]]
         return [PROGRAM, *where, "-t", str(parameters["seconds"]), "-y", "C"]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`throughput` in Mbit/s. It ends with 0 where no server answers: its line tells."""
+        """Return `throughput` in Mbit/s.
+
+        Raise InvalidOutput if the interval is too short. iperf ends with exit code 0 even if no server answers, so only
+        its line shows that.
+        """
         found = printed.numbers(PRINTED, text)
         seconds = found["end"] - found["begin"]
         if not 0 < found["bits"] < MOST or seconds < max(ROUNDED, 0.95 * parameters["seconds"]):

@@ -1,7 +1,7 @@
-"""The kernels that a library has chosen for the processor, and whether the processor has wider vector instructions.
+"""Kernels that a library has chosen for the processor, and whether the processor has wider vector instructions.
 
-OpenBLAS has kernels for many processors, and chooses when it is loaded. A program of ours says which it was, and what vector
-instructions it may use (containers/hpcc/rank_report.c, containers/microservices/linpack.c).
+OpenBLAS has kernels for many processors, and chooses when it is loaded. Our programs report which kernels it chose, and
+which vector instructions the processor offers (containers/hpcc/rank_report.c, containers/microservices/linpack.c).
 """
 
 import os
@@ -11,10 +11,11 @@ from plimsoll.errors import Lasting, shown
 from plimsoll.workloads.base import InvalidOutput
 
 LIBRARY = "OpenBLAS"
-# Kernels by their names for OpenBLAS, which all runs are given.
+# The user's variable with a kernel name of OpenBLAS, and OpenBLAS's own variable, through which all runs get that name.
 CHOSEN, TAKEN = "PLIMSOLL_BLAS_KERNELS", "OPENBLAS_CORETYPE"
-# Vector instructions from the narrowest to the widest, each with the kernels that are written for processors with them. The
-# first of each fit any such processor. Excavator's are for a processor with AVX2 that is faster without it.
+# Vector instructions from the narrowest to the widest, each with the kernels that use them. The first kernel of each
+# runs on any processor with these instructions. Excavator's kernels are for a processor with AVX2 that is faster
+# without it.
 WIDTHS: dict[str, dict[str, tuple[str, ...]]] = {
     "x86": {
         "SSE": (
@@ -36,7 +37,7 @@ WIDTHS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class Chosen(TypedDict):
-    """What a program says of its BLAS."""
+    """A program's report about its BLAS."""
 
     kernels: str
     threads: int
@@ -44,13 +45,16 @@ class Chosen(TypedDict):
 
 
 def variables() -> dict[str, str]:
-    """Return the variables by which programs are given the kernels that the user names; none where the user names none."""
+    """Return the environment variables that give programs the kernels which the user names; empty if the user names none."""
     named = os.environ.get(CHOSEN)
     return {TAKEN: named} if named else {}
 
 
 def refuse_narrow(kernels: str, processor: str) -> None:
-    """Raise Lasting if kernels use narrower vector instructions than the processor has, InvalidOutput if they are not known."""
+    """Raise Lasting if the kernels use narrower vector instructions than the processor has.
+
+    Raise InvalidOutput if they are unknown.
+    """
     for widths in WIDTHS.values():
         used = [width for width, names in widths.items() if kernels in names]
         if used and processor in widths:

@@ -1,4 +1,4 @@
-"""Linpack: a dense system solved by dgesv (containers/microservices/linpack.c)."""
+"""Linpack: a dense linear system solved by dgesv (containers/microservices/linpack.c)."""
 
 import re
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ ROUNDED = 1e-6
 
 
 def operations(order: float) -> float:
-    """What the LINPACK rules count for so many equations."""
+    """Return the operation count of the LINPACK rules for a system of this order."""
     return 2 / 3 * order**3 + 2 * order**2
 
 
 class Linpack(Microservice):
-    """Floating-point rate by the operation count of the LINPACK rules."""
+    """Floating-point rate in GFLOP/s, by the operation count of the LINPACK rules."""
 
     name, label, short, resources, stage = "linpack", "Linpack", "L", ("cpu",), "linpack"
     software = "Linpack"
@@ -33,7 +33,7 @@ class Linpack(Microservice):
         return {"order": sizes["order"]}
 
     def memory_bytes(self, parameters: dict) -> int:
-        """The matrix, and a tenth for what LAPACK and the program need."""
+        """Return the size of the matrix, and a tenth for LAPACK and the program."""
         return int(1.1 * 8 * parameters["order"] ** 2)
 
     def command(self, parameters: dict, number: int, hosts: Mapping[str, str]) -> list[str]:
@@ -41,8 +41,11 @@ class Linpack(Microservice):
         return [*(["/usr/bin/env", *given] if given else []), f"{FOLDER}/linpack", str(parameters["order"])]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`gflops`, of a solution whose residual is small enough. Lasting if the processor has wider vector instructions than
-        the kernels use."""
+        """Return what the program printed, `gflops` among it, if the residual is small enough.
+
+        Raise InvalidOutput otherwise. Raise Lasting if the processor has wider vector instructions than the kernels
+        use.
+        """
         found = printed.numbers(PRINTED, text)
         kernels.refuse_narrow(**CHOSEN.search(text).groupdict())
         if found["order"] != parameters["order"] or 0 in (found["gflops"], found["seconds"]):
@@ -54,7 +57,7 @@ class Linpack(Microservice):
         return found
 
     def kernels(self, text: str) -> dict[str, str]:
-        """OpenBLAS's."""
+        """Return the kernels that OpenBLAS has chosen."""
         chosen = CHOSEN.search(text)
         return {kernels.LIBRARY: chosen["kernels"]} if chosen else {}
 
@@ -62,7 +65,7 @@ class Linpack(Microservice):
         return values["seconds"]
 
     def expected_seconds(self, parameters: dict) -> float:
-        """At 35 GFLOP/s."""
+        """Return the time at 35 GFLOP/s."""
         return 2 / 3 * parameters["order"] ** 3 / 35e9
 
 

@@ -1,4 +1,4 @@
-"""The log of a program that ran over and over (containers/microservices/iterate.c)."""
+"""The log of a program that runs in a loop (containers/microservices/iterate.c)."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput
 
 PROGRAM = f"{FOLDER}/iterate"
-# A line for each iteration, as iterate.c writes it. A loop may go on for a day.
+# Form of the line that iterate.c writes per iteration. A loop may go on for a day.
 _NUMBER = "-?(?:0|[1-9][0-9]{0,17})"
 _SECONDS = rf"{_NUMBER}\.[0-9]{{6}}"
 _VALUES = {
@@ -25,28 +25,33 @@ _VALUES = {
 }
 LINE = re.compile("[{]" + ", ".join(f'"{name}": {value}' for name, value in _VALUES.items()) + "[}]")
 MOST_BYTES = 2**28
-# The number of an iteration, in the names of its files.
+# Number of an iteration in the names of its files.
 ITERATION = re.compile("[0-9]{1,9}")
 
 
 def command(folder: Path, begin: float, limit: float, count: int) -> list[str]:
-    """The words before a program that run it `count` times (0: without end), from the moment `begin` (s of CLOCK_MONOTONIC) on,
-    each time for `limit` seconds at most. Its log and output are in `folder`, which must be there."""
+    """Return the words to put before a program so that it runs `count` times (0: without end).
+
+    The first iteration begins at `begin` (s of CLOCK_MONOTONIC); each may take `limit` seconds. Log and output lie in
+    `folder`, which must exist.
+    """
     return [PROGRAM, str(log_of(folder)), str(folder), f"{begin:.6f}", f"{limit:g}", str(count)]
 
 
 def log_of(folder: Path) -> Path:
-    """Where the log of the loop in a folder is."""
+    """Return the path of the log of the loop in a folder."""
     return folder / "log.jsonl"
 
 
 def read(log: Path) -> list[dict]:
-    """Iterations that a loop has logged, in order; a line that is being written is left out. InvalidOutput if the log is not as
-    the loop writes it: each iteration once, one after the other."""
+    """Return the iterations that a loop has logged, in order. A line that is still being written is left out.
+
+    Raise InvalidOutput if the log has another form than the loop writes: each iteration once, one after the other.
+    """
     if not _is_there(log):
         return []
     iterations, end = [], -math.inf
-    # What follows the last end of a line is being written.
+    # Text after the last line break is still being written.
     for line in printed.text_of(log, MOST_BYTES).split("\n")[:-1]:
         if not LINE.fullmatch(line):
             raise InvalidOutput(f"the log of its iterations has the line {shown(line)}")
@@ -59,8 +64,11 @@ def read(log: Path) -> list[dict]:
 
 
 def all_of(folder: Path) -> list[dict]:
-    """The iterations of a loop that has ended. InvalidOutput as for `read`, and if the log lacks its last lines: of an
-    iteration that was ended with the loop there is an output, and no line."""
+    """Return the iterations of a loop that has ended.
+
+    Raise InvalidOutput as `read` does, and if the log lacks its last lines. An iteration that was ended together with
+    the loop has an output file but no line, so one such file is allowed.
+    """
     iterations = read(log_of(folder))
     if _is_there(output_of(folder, len(iterations) + 2)):
         raise InvalidOutput(f"the log of its iterations ends after {len(iterations)} of them, and it began others")
@@ -75,17 +83,17 @@ def _is_there(path: Path) -> bool:
 
 
 def output_of(folder: Path, iteration: int) -> Path:
-    """Where an iteration of the loop in a folder has printed to."""
+    """Return the path of the output of an iteration."""
     return folder / f"{iteration}.out"
 
 
 def printed_by(folder: Path, iteration: int) -> list[Path]:
-    """The files to which an iteration of the loop in a folder prints."""
+    """Return the paths of the files to which an iteration prints."""
     return [folder / f"{iteration}.{kind}" for kind in ("out", "err")]
 
 
 def printed_now(folder: Path) -> list[Path]:
-    """The files to which the iteration prints that the loop in a folder is at. InvalidOutput if the folder has gone."""
+    """Return the paths of the files to which the loop's current iteration prints. Raise InvalidOutput if the folder is gone."""
     try:
         names = [name.partition(".")[0] for name in os.listdir(folder)]
     except OSError as problem:

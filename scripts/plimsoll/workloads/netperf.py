@@ -1,4 +1,4 @@
-"""Netperf: a stream to, and request and response with, a server in a container of its own."""
+"""Netperf: a TCP stream, or request and response, to a server in a container of its own."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Role, Room
 
 PORT = 12865
-# What it prints without a heading, and with one: sizes of sockets and of messages, seconds, and Mbit/s or transactions per
-# second. After a test of request and response come the sizes of the server's sockets.
+# Forms of its output, without and with a heading: sizes of sockets and messages, seconds, and Mbit/s or transactions
+# per second. After a test of request and response the sizes of the server's sockets follow.
 SIZE, SIZES = f"{printed.INTEGER} +", f"{printed.INTEGER} +{printed.INTEGER} *\n"
 RESULT = f"(?P<seconds>{printed.fixed(2)}) +(?P<result>{printed.fixed(2)}) *\n"
 STREAM = f" *{SIZE * 3}{RESULT}"
@@ -21,31 +21,34 @@ HEADING = (
     "\n"
 )
 MESSAGES = f" *{SIZE * 2}(?P<request>{printed.INTEGER}) +(?P<response>{printed.INTEGER}) +{RESULT}{SIZES}"
-# No network has so many Mbit/s, and no server as many transactions per second.
+# Upper limit for a plausible result: no network has as many Mbit/s, and no server as many transactions per second.
 MOST = 1e8
 
 
 def server(port: int, address: str = "") -> tuple[str, ...]:
-    """Words of the server, which stays up, and listens at one address, or at all."""
+    """Return the command of the server, which keeps running. It listens at one address, or at all if `address` is empty."""
     return (f"{FOLDER}/netserver", "-D", "-4", *(("-L", address) if address else ()), "-p", str(port))
 
 
 def client(test: str, host: str, port: int, seconds: float, *options: str) -> list[str]:
-    """Words of a test against the server of a host."""
+    """Return the command of a test against the server of a host."""
     where = ["-H", host, "-4", "-p", str(port)]
     return [f"{FOLDER}/netperf", *where, "-t", test, "-l", str(seconds), *options]
 
 
 def bound(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
-    """The words of a test, with client and server bound to a processor each; None leaves one of them free."""
+    """Return a test's command that binds client and server to one processor each. None leaves that side unbound."""
     program, *options = command
     places = ",".join("" if place is None else str(place) for place in (of_client, of_server))
     return [program, "-T", places, *options] if places != "," else command
 
 
 def found(text: str, pattern: str, seconds: float) -> dict[str, float]:
-    """The numbers of a test's output, with its `result` and the `seconds` that it took; InvalidOutput if the output is not as
-    the pattern has it, or if the test did not run for its time."""
+    """Return the numbers of a test's output, with its `result` and the `seconds` that it took.
+
+    Raise InvalidOutput if the output does not match the pattern, the result is not plausible, or the test ended too
+    early.
+    """
     numbers = printed.numbers(pattern, text)
     if not 0 < numbers["result"] < MOST or numbers["seconds"] < 0.95 * seconds:
         raise InvalidOutput(f"it printed {numbers['result']:g} after {numbers['seconds']:g} s")
@@ -56,8 +59,7 @@ SERVER = Role("server", "netperf", server(PORT), PORT)
 
 
 class Netperf(Microservice):
-    """One of Netperf's TCP tests, which runs for the profile's number of seconds and prints its `result` as its `pattern` has
-    it."""
+    """One of Netperf's TCP tests. It runs for the profile's number of seconds, and `pattern` is the form of its output."""
 
     resources, stage = ("network",), "netperf"
     software = "Netperf"
@@ -77,7 +79,7 @@ class Netperf(Microservice):
         return bound(command, client, server)
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`throughput` in Mbit/s, or `transactions` per second."""
+        """Return `throughput` in Mbit/s or `transactions` per second, and `seconds`."""
         numbers = found(text, self.pattern, parameters["seconds"])
         return {self.result: numbers["result"], "seconds": numbers["seconds"]}
 

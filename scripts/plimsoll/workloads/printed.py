@@ -1,7 +1,7 @@
-"""What programs print, read strictly: an output that was cut off, or that something else has printed into, gives no number.
+"""Read what programs print, strictly: an output that is incomplete or mixed with other output gives no number.
 
-A program always prints the same lines. A pattern has all of them, so that a line that is missing, or there twice, is seen, and
-a number that was cut in half where the program prints a fixed number of digits.
+A program always prints the same lines, and a pattern has all of them. So a line that is missing or doubled is detected.
+A number with a fixed number of decimals that was cut in half is detected too.
 """
 
 import json
@@ -15,9 +15,9 @@ from plimsoll.errors import shown
 from plimsoll.host import shared
 from plimsoll.workloads.base import InvalidOutput
 
-# No program that is measured prints as much (bytes): what is longer is not read.
+# Upper limit of an output that is read (bytes); no measured program prints as much.
 MOST_BYTES = 2**22
-# Of what a program that failed has said, the end is read (bytes).
+# Size of the end of a failed program's output that is read (bytes).
 LAST_BYTES = 2**16
 # Numbers as C prints them, without a sign: %d, and %g.
 INTEGER = "[0-9]+"
@@ -27,18 +27,20 @@ REST = r"[^\n]*"
 
 
 def fixed(digits: int) -> str:
-    """The pattern of a number that is printed with so many digits after the point (%.3f)."""
+    """Return the pattern of a number with this many digits after the point (%.3f)."""
     return rf"[0-9]+\.[0-9]{{{digits}}}"
 
 
 def named(**kinds: str) -> str:
-    """The pattern of lines `name=number`, in this order, each number of its kind."""
+    """Return the pattern of lines `name=number`, in this order. Each value is the pattern of its number."""
     return "".join(f"{name}=(?P<{name}>{kind})\n" for name, kind in kinds.items())
 
 
 def text_of(path: Path, most: int = MOST_BYTES) -> str:
-    """What a program has printed into a file; InvalidOutput if it cannot be read, or is longer than the `most` bytes that it
-    may have."""
+    """Return what a program has printed into a file.
+
+    Raise InvalidOutput if it cannot be read, or is longer than `most` bytes.
+    """
     try:
         with shared.reading(path) as file:
             content = file.read(most + 1)
@@ -50,7 +52,7 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a file, or of its end, if it is long; none if it cannot be read."""
+    """Return the lines of a file, or of its end if it is long; none if it cannot be read."""
     try:
         with shared.reading(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
@@ -61,20 +63,24 @@ def lines(path: Path) -> list[str]:
 
 
 def last_lines(path: Path) -> list[str]:
-    """The last lines of a file that have words; none if it cannot be read. A program that fails says why at the end, and what
-    is before that may be long."""
+    """Return the lines at the end of a file that are not empty; none if it cannot be read.
+
+    A program that fails says why at the end, and its output before may be long.
+    """
     return [line for line in lines(path) if line]
 
 
 def last_line(path: Path, otherwise: str) -> str:
-    """The last line of a file that has words, or `otherwise`."""
+    """Return the last line of a file that is not empty, or `otherwise` if all lines are empty or the file cannot be read."""
     lines = last_lines(path)
     return lines[-1] if lines else otherwise
 
 
 def numbers(pattern: str, text: str) -> dict[str, float]:
-    """The numbers of a text, by the names of the pattern's groups. InvalidOutput unless all of the text is as the pattern has
-    it."""
+    """Return the numbers in a text, by the names of the pattern's groups.
+
+    Raise InvalidOutput unless the pattern matches the whole text.
+    """
     whole = re.fullmatch(pattern, text)
     if not whole:
         raise InvalidOutput(_difference(pattern, text))
@@ -82,22 +88,30 @@ def numbers(pattern: str, text: str) -> dict[str, float]:
 
 
 def number(text: str) -> float:
-    """A number that was printed in decimal digits; InvalidOutput if it is none, or too large for any computer."""
+    """Return a number that was printed in decimal digits.
+
+    Raise InvalidOutput if it is no number, or too large for any computer.
+    """
     if not re.fullmatch(f"-?{GENERAL}", text) or not math.isfinite(value := float(text)):
         raise InvalidOutput(f"it printed {shown(text)} for a number")
     return value
 
 
 def agree(what: str, printed: float, computed: float, share: float, least: float = 0.0) -> None:
-    """InvalidOutput unless a number that was printed is what others that were printed come to, within a `share` of it, or
-    `least` if that is more."""
+    """Raise InvalidOutput if a printed number differs from the one computed from other printed numbers.
+
+    A difference up to a `share` of the computed number, or up to `least` if that is more, is accepted.
+    """
     if not abs(printed - computed) <= max(share * abs(computed), least):
         raise InvalidOutput(f"it printed {printed:g} for its {what}, and {computed:g} by its other numbers")
 
 
 def document(path: Path, digits: int) -> object:
-    """The JSON document that a program of ours has left, which prints all its fractions with so many digits, and names as they
-    are, also those that the kernel escapes (\\x2d in the name of a group). InvalidOutput if there is none that is whole."""
+    """Return the JSON document that one of our programs has written.
+
+    It prints fractions with this number of `digits`. It does not escape names, not even those in which the kernel
+    escapes characters (\\x2d in the name of a cgroup). Raise InvalidOutput if the document is missing or incomplete.
+    """
 
     def fraction(text: str) -> float:
         if not re.fullmatch(f"-?{fixed(digits)}", text):
@@ -107,13 +121,13 @@ def document(path: Path, digits: int) -> object:
     try:
         text = re.sub(r"(?<!\\)\\x", r"\\\\x", text_of(path))
         return json.loads(text, parse_float=fraction, parse_constant=fraction)
-    # A document may be nested more deeply than anything can follow.
+    # A document may be nested too deeply for the parser.
     except (ValueError, RecursionError) as error:
         raise InvalidOutput(f"its {path.name} is no whole JSON document") from error
 
 
 def _difference(pattern: str, text: str) -> str:
-    """In words, where a text differs from what a program prints."""
+    """Say in words where a text differs from the pattern of a program's output."""
     if not text:
         return "it printed nothing"
     lines = text.split("\n")

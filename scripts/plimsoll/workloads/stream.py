@@ -7,16 +7,17 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 KERNELS = ("copy", "scale", "add", "triad")
-# Words that each moves for an element.
+# Words that each kernel moves per element.
 WORDS = dict(zip(KERNELS, (2, 2, 3, 3), strict=True))
 ARRAYS = 3
 WORD = 8
 # McCalpin's limit for the mean relative error of doubles.
 ERROR = 1e-13
-# In every case, as it seems to have been in the papers: beside Bonnie++, which leaves the second core idle most of the time,
-# their STREAM gained 0.7 % (jha2018, table IV), and two of them on a core each moved 1.67 times as much as one.
+# One thread in every case, as it seems to have been in the papers. Beside Bonnie++, which leaves the second core idle
+# most of the time, their STREAM gained 0.7 % (jha2018, table IV). Two STREAMs on a core each moved 1.67 times as much
+# as one.
 THREADS = 1
-# No memory is as fast (GB/s).
+# Upper limit for a plausible result (GB/s): no memory is as fast.
 FASTEST = 1e5
 PRINTED = printed.named(
     **dict.fromkeys(("elements", "times", "threads"), printed.INTEGER),
@@ -26,19 +27,19 @@ PRINTED = printed.named(
 
 
 def words(cache_multiple: float, cache_bytes: int) -> float:
-    """Elements of an array that is `cache_multiple` times the last-level caches (the rule of STREAM's author), wherever STREAM
-    runs."""
+    """Return the number of elements of an array that is `cache_multiple` times the last-level caches (the STREAM
+    author's rule). It applies wherever STREAM runs."""
     return cache_multiple * cache_bytes / WORD
 
 
 class Stream(Microservice):
-    """Memory bandwidth of four kernels, each the best of its repetitions but the first."""
+    """Memory bandwidth of four kernels. Each is the best of its repetitions, without the first."""
 
     name, label, short, resources, stage = "stream", "STREAM", "S", ("memory",), "stream"
     software = "STREAM"
 
     def parameters(self, sizes: dict, room: Room, supplied: dict | None = None) -> dict:
-        """The profile's elements, raised until an array is `cache_multiple` times the last-level caches."""
+        """Return the profile's number of elements, raised until an array is `cache_multiple` times the last-level caches."""
         elements = max(sizes["elements"], math.ceil(words(sizes["cache_multiple"], room.cache_bytes)))
         return {"elements": elements, "times": sizes["times"], "threads": THREADS}
 
@@ -49,7 +50,7 @@ class Stream(Microservice):
         return [f"{FOLDER}/stream", *(str(parameters[name]) for name in ("elements", "times", "threads"))]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """Bandwidth in GB/s by kernel, of arrays with the right contents."""
+        """Return the bandwidth in GB/s by kernel. Raise InvalidOutput if an array has wrong contents."""
         found = printed.numbers(PRINTED, text)
         rates = [found[kernel] for kernel in KERNELS]
         if found["elements"] != parameters["elements"] or found["times"] != parameters["times"] or min(rates) == 0:
@@ -63,12 +64,12 @@ class Stream(Microservice):
         return found
 
     def took(self, values: dict[str, float], parameters: dict) -> float:
-        """As often as it runs them, the kernels take what each took at best."""
+        """Return the time of all repetitions if each took as long as the best one."""
         best = sum(WORDS[kernel] * WORD * parameters["elements"] / values[kernel] for kernel in KERNELS) / 1e9
         return parameters["times"] * best
 
     def expected_seconds(self, parameters: dict) -> float:
-        """Ten words per element and repetition, at 25 GB/s."""
+        """Return the time for ten words per element and repetition, at 25 GB/s."""
         return 80 * parameters["elements"] * (parameters["times"] + 1) / 25e9
 
 

@@ -1,11 +1,11 @@
-"""Sysbench's test of the processor: it looks for primes."""
+"""Sysbench's processor test: it looks for primes."""
 
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput, Workload
 
-# One event takes about as long as this (s), for primes up to 40,000.
+# Approximate duration of an event (s), for primes up to 40,000.
 EVENT_SECONDS = 0.003
-# All that it prints, with the numbers that are looked at.
+# Form of all that it prints, with named groups for the numbers that are used.
 PRINTED = (
     f"sysbench {printed.REST}\n"
     "\n"
@@ -36,51 +36,54 @@ PRINTED = (
     f" +execution time [(]avg/stddev[)]: +{printed.fixed(4)}/{printed.fixed(2)}\n"
     "\n"
 )
-# The rate, and the sum of the events' times, are of about the same time as the total (s, and a share of it): the program has to
-# wait for a processor in between.
+# The rate and the sum of the events' times must agree with the total time, within this many seconds or this share of
+# it. The program may have to wait for a processor in between, so the tolerance is wide.
 NEARLY, SHARE = 0.3, 0.5
 PROGRAM, TIMER = "/usr/bin/sysbench", "/usr/bin/time"
 SWITCHES = printed.named(voluntary=printed.INTEGER, involuntary=printed.INTEGER)
 
 
 class Sysbench(Workload):
-    """Primes up to a number, looked for as often as is asked: each time is an event. One thread."""
+    """Search for all primes up to a number, on one thread. One search is an event; a run has a given number of events."""
 
     in_words = "program"
     name = "sysbench"
     software = "sysbench"
 
     def command(self, parameters: dict) -> list[str]:
-        """The program in the image, and its arguments. It is given a number of events and no time, so that all do the same."""
+        """Return the program's path in the image, and its arguments.
+
+        It gets a number of events and no time limit, so that all runs do the same.
+        """
         asked = {"cpu-max-prime": parameters["primes"], "events": parameters["events"], "time": 0, "threads": 1}
         return [PROGRAM, "cpu", *(f"--{name}={value}" for name, value in asked.items()), "run"]
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
-        """`seconds` that all events took; InvalidOutput unless it ran as many as were asked for."""
+        """Return the `seconds` that all events took. Raise InvalidOutput if it ran another number of events than requested."""
         found = printed.numbers(PRINTED, text)
         if found["events"] != parameters["events"] or found["primes"] != parameters["primes"]:
             raise InvalidOutput(
                 f"it looked {found['events']:.0f} times for primes up to {found['primes']:.0f}, and not {parameters['events']} "
                 f"times up to {parameters['primes']}"
             )
-        # A single event takes less time than it may have to wait for.
+        # A single event may wait longer for a processor than it runs.
         if found["events"] > 1 and found["rate"]:
             for seconds in (found["events"] / found["rate"], found["milliseconds"] / 1000):
                 printed.agree("total time", found["seconds"], seconds, SHARE, NEARLY)
         return {"seconds": found["seconds"]}
 
     def expected_seconds(self, parameters: dict, instances: int, cores: int) -> float:
-        """About how long instances take that run at once."""
+        """Return about how long these instances take if they run at once."""
         return EVENT_SECONDS * parameters["events"] * max(1.0, instances / cores)
 
 
 def switches_counted(file: str) -> list[str]:
-    """The words before a program that write its context switches to a file when it ends."""
+    """Return the words to put before a program so that its context switches are written to a file when it ends."""
     return [TIMER, "--output", file, "--format", "voluntary=%w\ninvoluntary=%c"]
 
 
 def switches(text: str) -> float:
-    """How often a program lost its processor, of its own accord or not; InvalidOutput if the text does not say."""
+    """Return how often a program lost its processor, voluntarily or not. Raise InvalidOutput if the text does not say."""
     return sum(printed.numbers(SWITCHES, text).values())
 
 

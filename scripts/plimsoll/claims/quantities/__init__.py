@@ -1,4 +1,4 @@
-"""One file per quantity that a claim may be about; each lists what it offers in QUANTITIES."""
+"""Quantities that a claim can be about: one file for each kind, which lists them in QUANTITIES."""
 
 from functools import cache
 
@@ -8,12 +8,12 @@ from plimsoll.claims.quantities.base import Quantity
 
 @cache
 def known() -> dict[str, Quantity]:
-    """Every quantity by the name that claims give it."""
+    """Return every quantity by the name that claims use for it."""
     import plimsoll.claims.quantities as package
 
     return registry.members(package, "QUANTITIES")
 
 
 def find(name: str | None) -> Quantity:
-    """The quantity of that name; plain values for none. PlimsollError if there is none of that name."""
+    """Return the quantity of this name, and plain values for None. Raises PlimsollError for an unknown name."""
     return registry.find(known(), "quantity", name or "value")

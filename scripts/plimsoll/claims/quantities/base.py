@@ -1,4 +1,4 @@
-"""What a claim asks of the quantity that it is about: samples, comparisons, and how its effects are counted."""
+"""The interface of a quantity that a claim can be about: its samples, its comparisons, and the scale of its effects."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,44 +13,46 @@ from plimsoll.analysis.spreads import Lent
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.claims.verdicts import Bounds
 
-# How effects are counted: as relative differences of two values; as differences of what are fractions already; as a share of
-# the runs that agree with the claim.
+# Scales of effects: relative differences of two values; differences of two fractions; the share of the runs that agree
+# with the claim.
 RATIO, DIFFERENCE, SHARE = "ratio", "difference", "share"
-# Smallest relative difference that matters, where the paper names none.
+# Smallest relative difference that matters if the paper names none.
 MARGIN = 0.05
-# A share of 0 has no logarithm, and one of 0 or 1 no odds; no share is measured this finely.
+# Smallest share: 0 has no logarithm, and 0 and 1 have no odds. No share is measured this finely.
 LEAST = 1e-6
 
 
 class Observed(Protocol):
-    """What a quantity may ask of what was observed (plimsoll.claims.measured.Measured)."""
+    """The observations that a quantity may use; plimsoll.claims.measured.Measured has them."""
 
     metrics: dict[str, dict]
     transports: dict[str, list[str]]
     brief: bool
 
     def values(self, metric: str, cell: str) -> Sample:
-        """One value per block."""
+        """Return one value per block."""
 
     def single(self, metric: str, cell: str) -> Sample:
-        """Every single value. A block may have several: iterations of a loop."""
+        """Return every single value. A block may have several values, such as iterations of a loop."""
 
     def sample(self, side: Side) -> Sample:
-        """What a side is about, one value per block, by the quantity of the side."""
+        """Return what a side is about, one value per block, as the quantity of the side defines it."""
 
     def lent(self, contrast: Contrast) -> Lent:
-        """What differences of logarithms within a block lend to one of them."""
+        """Return the spread that similar differences of logarithms within a block lend to this one."""
 
 
 class Quantity(ABC):
-    """`name` is what claims call it, `scale` how its effects are counted, `effect_in_words` what pages call
-    them, and `shown_as` how they print them: `percent`, percentage `points`, a signed `number`, or a `share` of runs.
-    `change_as` is how they print the difference of two effects, that of two sets of results: as one of these, or as `odds`.
+    """A quantity that a claim can be about.
 
-    `says_sides` is false where a claim need not say which of two sides is higher, `relative` true where each side is relative
-    to a reference, `printed` where the other side is a value that the paper prints, `one_side` where there is no other side.
-    `needs` are keys of a claim that it cannot do without (`values.a`: that one of its values).
-    `usual_margin` is the difference within which two sides are alike, where the claim names none.
+    `name` is the name that claims use, and `scale` says how its effects are counted. `effect_in_words` is what pages
+    call an effect. `shown_as` is how they print it: `percent`, percentage `points`, a signed `number`, or a `share` of
+    runs. `change_as` is how they print the difference between the effects of two result sets: one of these, or `odds`.
+
+    `says_sides` is false if a claim need not say which of two sides is higher. `relative` is true if each side is
+    relative to a reference. `printed` is true if the other side is a value that the paper prints, and `one_side` if
+    there is no other side. `needs` are the keys that a claim must have (`values.a` is the key `a` of its `values`).
+    `usual_margin` is the difference within which two sides are alike if the claim names none.
     """
 
     name: str
@@ -66,13 +68,14 @@ class Quantity(ABC):
     usual_margin = MARGIN
 
     def problem(self, claim: Mapping) -> str | None:
-        """In words, what is wrong with what a claim gives; None if nothing is."""
+        """Return what is wrong with the keys of a claim, in words; None if nothing is wrong."""
         given = {*claim, *(f"values.{name}" for name in claim.get("values", {}))}
         lacking = next((key for key in self.needs if key not in given), None)
         return f"{lacking}: the quantity {self.name!r} needs it" if lacking else None
 
     def sample(self, observed: Observed, side: Side) -> Sample:
-        """What a side is about, one value per block: the metric's values, unless the quantity is made of them.
+        """Return what a side is about, one value per block: the values of the metric. Quantities that are computed
+        override this.
 
         Half a count is added to counts, and a share is at least LEAST, so that 0 has a logarithm too.
         """
@@ -82,36 +85,40 @@ class Quantity(ABC):
         return replace(own, values=np.maximum(own.values, LEAST)) if unit.startswith("share") else own
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence, row: dict, alpha: float) -> list[dict]:
-        """One row per comparison that is asked for (`compare`); `row(contrast)` gives what every row begins with."""
+        """Return one row per comparison in `asked` (`compare`). `row(contrast)` returns what every row begins with."""
         return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
 
     def upper(self, margin: float) -> float:
-        """The largest difference at which two sides are alike, on the scale of the test: here that of logarithms."""
+        """Return the largest difference at which two sides are alike, on the scale of the test. Here the scale is
+        logarithmic."""
         return float(np.log1p(margin))
 
     def bounds(self, margin: float) -> Bounds:
-        """Between which differences two sides are alike, on the scale of the test."""
-        # Nothing is lower than nothing.
+        """Return the differences between which two sides are alike, on the scale of the test."""
+        # No value can fall by 100 % or more: the logarithm needs a margin below 1.
         return Bounds(float(np.log1p(-min(margin, 1 - LEAST))), self.upper(margin))
 
     def back(self, difference: float) -> float:
-        """An effect of a difference on the scale of the test."""
+        """Convert a difference on the scale of the test into an effect."""
         return float(np.expm1(difference))
 
     def forth(self, effect: float, row: Mapping) -> float:
-        """An effect of a comparison on the scale of the test, what `back` undoes; infinite for one that has no place there."""
+        """Convert an effect of a comparison to the scale of the test: the inverse of `back`. An effect without a place
+        there becomes infinite."""
         with np.errstate(divide="ignore"):
             return float(np.log1p(effect))
 
     @abstractmethod
     def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
-        """A row with n, test, effect, interval and p, and `shown` (plimsoll.claims.verdicts.Shown), from which its verdict
-        follows; a quantity that has nothing to test gives the `verdict` itself. Where an average over comparisons has a
-        meaning, `differences` (Sample) holds their differences by block, on the scale of the test."""
+        """Return `row` with n, test, effect, interval and p, and with `shown` (plimsoll.claims.verdicts.Shown) for the verdict.
+
+        A quantity without a test sets the `verdict` itself. If an average over comparisons has a meaning, `differences`
+        (Sample) holds the differences by block, on the scale of the test.
+        """
 
 
 def with_reference(observed: Observed, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(values of the side's cell, those of its reference, their blocks), of the blocks that have both."""
+    """Return (values of the side's cell, values of its reference, their blocks) for the blocks that have both."""
     own, reference = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
     value, before = blocks.within_blocks(own, reference)
     return value, before, np.intersect1d(own.blocks, reference.blocks)

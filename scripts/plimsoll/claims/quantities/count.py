@@ -1,4 +1,4 @@
-"""Claims about what can be counted run by run: which of two benchmarks makes more calls."""
+"""Claims about counts in each run, such as which of two benchmarks makes more calls."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from plimsoll.claims.sides import Contrast, Side
 
 
 class Count(Quantity):
-    """One count is higher or lower than another in every block.
+    """A count that is higher or lower than another in every block.
 
     The counts of a deterministic algorithm do not vary, so there is nothing to test.
     """
@@ -22,24 +22,27 @@ class Count(Quantity):
     change_as = "points"
 
     def sample(self, observed: Observed, side: Side) -> Sample:
-        """The counts as they are: no logarithm is taken of them."""
+        """Return the counts unchanged: no logarithm is taken of them."""
         return observed.values(side.metric, side.cell)
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """The share of the blocks in which the counts lie as the claim says."""
+        """Return the row with the share of the blocks in which the counts compare as the claim says."""
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         in_a, in_b = blocks.within_blocks(a, b)
         more = in_a > in_b if row["expected"] == "higher" else in_a < in_b
-        # A session agrees if all its blocks do.
+        # Where blocks are numbered by session, a session agrees if all its blocks agree.
         more = blocks.per_session(more.astype(float), np.intersect1d(a.blocks, b.blocks)) == 1
         means = {"mean_a": in_a.mean(), "mean_b": in_b.mean()} if len(more) else {}
         return {**row, **means, **share(int(more.sum()), len(more))}
 
 
 def share(count: int, number: int) -> dict:
-    """Share of the runs that agree with a claim, and the verdict: all of them must. It is contradicted if fewer than half do,
-    by the interval; fewer than SMALLEST runs decide nothing."""
+    """Return the share of the runs that agree with a claim, Wilson's interval, and the verdict.
+
+    The claim is reproduced if all `number` runs agree. It is contradicted if the interval shows that fewer than half
+    agree. Fewer than SMALLEST runs are inconclusive.
+    """
     from statsmodels.stats.proportion import proportion_confint
 
     low, high = proportion_confint(count, number, method="wilson") if number else (np.nan, np.nan)

@@ -1,4 +1,4 @@
-"""How much single values spread, relative to their mean: of two sides, or of one."""
+"""Spread of single values relative to their mean: of two sides, or of one side and a value that the claim names."""
 
 from dataclasses import replace
 
@@ -10,14 +10,16 @@ from plimsoll.claims.quantities.base import Observed, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, of_censored
 from plimsoll.claims.sides import Contrast
 
-# A spread needs three blocks of several values, or four of one.
+# A spread needs three blocks of several values, or four blocks of one value.
 NO_SPREAD = "none: too few blocks with a spread"
 OF_BLOCKS = "paired t of log standard deviations"
 
 
 class Spread(Quantity):
-    """Coefficients of variation, as standard deviations of logarithms. A spread within 25 % of another is like it: spreads of a
-    few values are known no better."""
+    """Coefficients of variation, as standard deviations of logarithms.
+
+    Spreads that differ by at most 25 % are alike: the spread of a few values is not known more precisely.
+    """
 
     usual_margin = 0.25
 
@@ -31,13 +33,16 @@ class Spread(Quantity):
 
 
 class Dispersion(Spread):
-    """The effect is the relative difference of side a's coefficient of variation from side b's."""
+    """Coefficients of variation of two sides. The effect is the relative difference of side a's from side b's."""
 
     name = "dispersion"
     effect_in_words = "difference of spread"
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """A t test of the differences of log standard deviations, block by block (blocks.spread_differences)."""
+        """Return the row of a t test of the differences of log standard deviations, block by block (blocks.spread_differences).
+
+        Sides with runs that hit their limit are compared by ranks.
+        """
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
@@ -47,25 +52,29 @@ class Dispersion(Spread):
         return self._row(row, blocks.spread_differences(a, b), means, alpha)
 
     def spreading(self, sides: list[Sample]) -> list[Sample]:
-        """Both sides' single values, as values whose logarithms spread by what is compared: as they are."""
+        """Return both sides' single values, transformed so that the spread of their logarithms is compared. Here they
+        are unchanged."""
         return sides
 
 
 class Deviation(Dispersion):
-    """The effect is the relative difference of side a's standard deviation from side b's, whatever their means."""
+    """Standard deviations of two sides, whatever their means. The effect is the relative difference of side a's from
+    side b's."""
 
     name = "standard deviation"
     effect_in_words = "difference of standard deviation"
 
     def spreading(self, sides: list[Sample]) -> list[Sample]:
-        """The logarithms are the values themselves, in units of both sides' largest: their ratio of spreads is that of the
-        values."""
+        """Return values whose logarithms are the original values, in units of the largest value of both sides.
+
+        The ratio of the spreads of these logarithms is the ratio of the spreads of the original values.
+        """
         largest = max((side.values.max() for side in sides if len(side.values)), default=1.0)
         return [replace(side, values=np.exp(side.values / largest)) for side in sides]
 
 
 class Variation(Spread):
-    """A side's own coefficient of variation is higher (or lower) than the one that the claim names (`cv`): the effect is the
+    """Coefficient of variation of one side, compared with the one that the claim names (`cv`). The effect is the
     relative difference from that."""
 
     name = "variation"
@@ -74,7 +83,7 @@ class Variation(Spread):
     needs = ("cv",)
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """A t test of log standard deviations against the named one."""
+        """Return the row of a t test of log standard deviations against the one that the claim names."""
         single = observed.single(contrast.a.metric, contrast.a.cell)
         row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
         if single.censored.any():

@@ -1,4 +1,4 @@
-"""Claims that print a value: a share of time, or of memory accesses, that ours is set against."""
+"""Claims that print a value (a share of time, or of memory accesses), with which the measured share is compared."""
 
 from collections.abc import Mapping
 
@@ -18,11 +18,11 @@ def _is_share(value: object) -> bool:
 
 
 class PrintedValue(Quantity):
-    """The difference of our share from the printed one, tested on log odds.
+    """The difference of the measured share from the printed one, tested on log odds.
 
-    There a margin fits shares near 0 and near 1 too: odds that differ by less than a factor of 1.5 are alike, which is 40 to
-    60 % around one half, and 1.0 to 2.2 % around 1.5 %. Effects and intervals are told as differences of the shares (0.1: ten
-    percentage points).
+    On this scale one margin fits shares near 0 and near 1 too. Odds that differ by less than a factor of 1.5 are alike:
+    40 to 60 % around one half, and 1.0 to 2.2 % around 1.5 %. Effects and intervals are reported as differences of the
+    shares (0.1 is ten percentage points).
     """
 
     name = "printed value"
@@ -36,21 +36,24 @@ class PrintedValue(Quantity):
     usual_margin = 0.5
 
     def problem(self, claim: Mapping) -> str | None:
-        """A printed value has to be a share."""
+        """Return what is wrong with a claim, in words: a printed value has to be a share between 0 and 1."""
         wrong = ((name, value) for name, value in claim.get("values", {}).items() if not _is_share(value))
         told = (f"values.{shown(name)}: {shown(value)} is no share between 0 and 1" for name, value in wrong)
         return super().problem(claim) or next(told, None)
 
     def bounds(self, margin: float) -> Bounds:
-        """A factor in odds, the same in both directions."""
+        """Return the bounds of a factor in odds, the same in both directions."""
         return Bounds(-self.upper(margin), self.upper(margin))
 
     def forth(self, effect: float, row: Mapping) -> float:
-        """Log odds of our share, which lie as far from those of the printed value as the effect says."""
+        """Return the log odds of the measured share that an effect stands for: the printed share plus the effect.
+
+        `back` takes differences from the log odds of the printed share. These are not subtracted here.
+        """
         return float(special.logit(np.clip(row["mean_b"] + effect, LEAST, 1 - LEAST)))
 
     def compare(self, claim: dict, observed: Observed, contrast: Printed, row: dict, alpha: float) -> dict:
-        """A t test of log odds against those of the printed value."""
+        """Return the row of a t test of log odds against the log odds of the printed value."""
         sample, value = observed.sample(contrast), contrast.value
         row = {**row, "n": len(sample.values), "n_a": len(sample.values), "mean_b": value}
         if len(sample.values) < blocks.SMALLEST:
@@ -63,7 +66,7 @@ class PrintedValue(Quantity):
             return special.expit(printed + difference) - value
 
         compared = blocks.about_zero(odds - printed, alpha, back, sample.blocks)
-        # What could be found is told as the margin is: as a factor in odds, less 1.
+        # The detectable difference has the unit of the margin: a factor in odds, less 1.
         compared["detectable"] = float(np.expm1(blocks.detectable(compared["deviation"], len(odds), alpha)))
         return {**row, **compared}
 

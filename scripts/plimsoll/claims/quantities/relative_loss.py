@@ -1,4 +1,4 @@
-"""How much of a reference's performance a side loses: fractions, positive is worse."""
+"""Share of a reference's performance that a side loses, as a fraction: positive is worse."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -14,14 +14,15 @@ from plimsoll.claims.verdicts import Bounds
 
 
 class OfFractions(Value):
-    """Values that are fractions already, made of a side's values and its reference's: the effect is their difference."""
+    """Fractions that are computed from a side's values and its reference's values. The effect is the difference of two
+    fractions."""
 
     scale = DIFFERENCE
     relative = True
     of_means = False
 
     def sample(self, observed: Observed, side: Side) -> Sample:
-        """The fractions, one per block that has both."""
+        """Return the fractions, one per block in which both the cell and its reference have a value."""
         value, reference, shared = with_reference(observed, side)
         fractions = self.fraction(value, reference, observed.metrics[side.metric]["better"])
         both = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
@@ -29,19 +30,20 @@ class OfFractions(Value):
         return Sample(fractions, shared, limited[0] | limited[1])
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
-        """No test: a fraction of a limit is no fraction of what the run would have taken."""
+        """Return the row without a test: a fraction of a limit is not a fraction of the time that the run would have taken."""
         return {**row, "test": AT_LIMIT}
 
     @abstractmethod
     def fraction(self, value: np.ndarray, reference: np.ndarray, better: str) -> np.ndarray:
-        """Fractions of values and references of the same blocks; `better` says which way is better, `higher` or `lower`."""
+        """Return the fractions for values and references of the same blocks. `better` is `higher` or `lower`: which way
+        is better."""
 
     def differences(self, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
-        """The differences themselves."""
+        """Return the plain differences of the fractions."""
         return in_a - in_b
 
     def upper(self, margin: float) -> float:
-        """The margin itself."""
+        """Return the margin unchanged."""
         return margin
 
     def bounds(self, margin: float) -> Bounds:
@@ -51,16 +53,16 @@ class OfFractions(Value):
         return difference
 
     def forth(self, effect: float, row: Mapping) -> float:
-        """The effect as it is."""
+        """Return the effect unchanged."""
         return effect
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
-        """Nothing: the paper's procedure is for values of runs."""
+        """Return an empty dictionary: the paper's procedure is for values of runs."""
         return {}
 
 
 class RelativeLoss(OfFractions):
-    """1 - value / reference where more is better, and 1 - reference / value where less is."""
+    """Relative loss: 1 - value / reference where more is better, and 1 - reference / value where less is better."""
 
     name = "relative loss"
     effect_in_words = "difference of losses"

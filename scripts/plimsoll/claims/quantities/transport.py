@@ -1,4 +1,4 @@
-"""Claims about what carried the messages."""
+"""Claims about which transport carried the messages."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,14 +7,15 @@ from plimsoll.claims.quantities.count import share
 from plimsoll.claims.sides import Contrast
 from plimsoll.errors import shown
 
-# What messages are carried by, as runs tell it.
+# Transports that carry messages, as runs name them.
 CARRIERS = ("shared memory", "TCP")
 
 
 class Transport(Quantity):
-    """What the claim names must have carried some messages in every run of each cell of side a, and none in any of side b.
+    """Whether the transport that the claim names carried messages, counted in runs.
 
-    Only some, because ranks of one container share memory on both sides.
+    It must have carried some messages in every run of each cell of side a, and none in any run of side b. Not all
+    messages are required on side a, because ranks of one container share memory on both sides.
     """
 
     name = "transport"
@@ -26,14 +27,14 @@ class Transport(Quantity):
     needs = ("values.a",)
 
     def problem(self, claim: Mapping) -> str | None:
-        """What carries messages has to be named."""
+        """Return what is wrong with a claim, in words: `values.a` has to name one of CARRIERS."""
         lacking = super().problem(claim)
         if lacking or claim["values"]["a"] in CARRIERS:
             return lacking
         return f"values.a: {shown(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
 
     def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
-        """One row per cell, of either side."""
+        """Return one row per cell of either side."""
         wanted, rows = claim["values"]["a"], []
         for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
             for path in sorted({getattr(contrast, side).cell for contrast in asked}):
@@ -43,7 +44,7 @@ class Transport(Quantity):
         return rows
 
     def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
-        """Never called: `rows` makes one row per cell."""
+        """Raise NotImplementedError. It is never called, because `rows` makes one row per cell."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Plain values of a metric, and statistics of each block's values, set against each other as ratios."""
+"""Plain values of a metric, and statistics of each block's values, compared as ratios."""
 
 from collections.abc import Callable
 
@@ -18,15 +18,19 @@ SAME = "none: the same in every run"
 
 
 class Value(Quantity):
-    """Differences of logarithms within blocks: the effect is the relative difference of side a from side b."""
+    """Values of a metric, by differences of logarithms within blocks. The effect is the relative difference of side a
+    from side b."""
 
     name = "value"
-    # Whether differences are of logarithms of the blocks' means: other cells lend how these vary.
+    # Whether differences are of logarithms of the blocks' means. Other cells lend only the spread of these.
     of_means = True
 
     def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """A paired t test within blocks; runs that hit their limit are compared by ranks. Two metrics of one cell that are the
-        same in every run, as a part and its whole are where there is nothing else, are alike without a test."""
+        """Return the row of a paired t test within blocks. Sides with runs that hit their limit are compared by ranks.
+
+        If the claim states likeness, two metrics of one cell that are the same in every run are alike without a test. A
+        part and its whole are the same if there is nothing else.
+        """
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
@@ -46,15 +50,15 @@ class Value(Quantity):
         return {**row, **blocks.about_zero(differences, alpha, self.back, shared, lent), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
-        """The row of two sides with runs that hit their limit: by ranks."""
+        """Return the row of two sides with runs that hit their limit, compared by ranks."""
         return of_censored(row, a, b)
 
     def differences(self, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
-        """Differences of values of the same blocks, on the scale of the test."""
+        """Return the differences of values of the same blocks, on the scale of the test."""
         return np.log(in_a) - np.log(in_b)
 
     def by_the_paper(self, a: Sample, b: Sample, alpha: float) -> dict:
-        """What the paper's own procedure says of the two sides (liu2020, section 4.3), and effect sizes."""
+        """Return the result of the paper's own procedure for the two sides (liu2020, section 4.3), and effect sizes."""
         compared = paper_tests.compare(a.values, b.values, alpha)
         return {
             **{"paper_test": compared["test"], "paper_p": compared["p"], "paper_p_exact": compared["p_exact"]},
@@ -67,7 +71,7 @@ def _of_one_run(contrast: Contrast) -> bool:
 
 
 class Statistic(Value):
-    """Each side is a statistic of each block's single values: the mean on one side, say, and the median on the other."""
+    """A statistic of each block's single values, such as the mean on one side and the median on the other."""
 
     of_means = False
 
@@ -79,7 +83,8 @@ class Statistic(Value):
 
 
 def of_censored(row: dict, a: Sample, b: Sample) -> dict:
-    """A row of two sides with runs that hit their limit. These took longer than the limit; how much longer is not known."""
+    """Return the row of two sides with runs that hit their limit. These took longer than the limit; how much longer is
+    unknown."""
     a, b = (blocks.by_block(blocks.in_sessions(side), np.mean) for side in (a, b))
     compared = paper_tests.compare_censored(a.values, b.values, a.censored, b.censored)
     effect = compared["ratio_of_means"] - 1
@@ -87,7 +92,8 @@ def of_censored(row: dict, a: Sample, b: Sample) -> dict:
     one, other = compared["p"] / 2, 1 - compared["p"] / 2
     # `superiority` is the share of pairs in which the run of side a took longer.
     directions = (one, other) if compared["superiority"] > 0.5 else (other, one)
-    # The limit is less than what its run would have taken: it does not exaggerate by how much that side is longer.
+    # The limit is less than the time that its run would have taken. So this estimate does not exaggerate how much
+    # longer that side took.
     estimate = blocks.Mean.of(np.log(np.divide(*blocks.within_blocks(a, b))))
     estimates = (None if b.censored.any() else estimate, None if a.censored.any() else estimate)
     return {**row, "shown": blocks.Signs(*directions, *estimates)}

@@ -1,8 +1,12 @@
-"""One attempt at a run of an interference study: microservices over and over, alone or in a pair.
+"""Make one attempt at a run of an interference study: a microservice or a pair that runs over and over.
 
-The protocol of a pair: both members begin at the same moment and run over and over. No iteration that begins after the window
-counts, and the members go on until each has ended the one that it was at when the window ended: an iteration has company to
-its end, and slow ones are not cut off more often than fast ones. Then everything is killed.
+The protocol of a pair has three steps:
+
+- Both members begin at the same moment, and run over and over until the window ends.
+- Each member then goes on until it has ended the iteration that it was in. So each iteration has its partner to its
+  end, and slow iterations are not cut off more often than fast ones. An iteration that begins after the window does not
+  count.
+- Everything is killed.
 """
 
 import subprocess
@@ -24,27 +28,33 @@ from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import SUPPLIED, InvalidOutput
 
-# Containers have limits: a program that the kernel kills may have gone beyond that of its container.
+# Containers have memory limits: a program that the kernel kills may have exceeded its container's limit.
 LIMITS_MEMORY = True
 LAUNCHES = False
-# From the order to start a loop to its first iteration: it has to be in the container by then.
+# Seconds from starting a loop to its first iteration: the loop must be inside its container by then.
 START = 0.4
-# How long before that the processors' times are read; what the loops' start still uses after it is taken for a neighbour's.
+# Processor times are read this long before the first iteration (s). What the loops' start uses after that is counted as
+# a neighbour's.
 BEFORE = 0.02
-# How often the members are looked at during the window, and after it.
+# How often the members are looked at during the window, and after it (s).
 LOOK_BEFORE = 0.5
 LOOK = 0.05
-# A container that takes longer to say what it sees hangs.
+# A container that takes longer to report its limits hangs (s).
 ANSWER_SECONDS = 20.0
 
 
 def others(cell) -> list:
-    """Nothing."""
+    """Return an empty list: a run needs nothing besides its runtime."""
     return []
 
 
 def attempt(attempt: Attempt) -> dict:
-    """Check the disk, start, run, stop, and judge."""
+    """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
+
+    The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output, or too few iterations that count), or
+    `failed` (something was unavailable). Raise Outage if the containers' disk is too full, or if a container that was
+    started is gone.
+    """
     environment = environments.find(attempt.cell["runtime"])
     try:
         storage = _room_on_disk(attempt.cell, environment)
@@ -57,7 +67,7 @@ def attempt(attempt: Attempt) -> dict:
 
 
 def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
-    """Where the containers' files lie; Outage if the members' would not fit there."""
+    """Return the folder where the containers' files lie. Raise Outage if the members' files would not fit there."""
     storage = environment.storage()
     needed = sum(workloads.find(name).disk_bytes(cell["parameters"][name]) for name in cell["members"])
     if (free := disk.free_bytes(storage)) < needed + disk.SPARE_BYTES:
@@ -69,7 +79,7 @@ def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
 
 
 class _Run:
-    """An attempt in progress."""
+    """An attempt in progress: its containers, its loops, and what was seen so far."""
 
     def __init__(self, attempt: Attempt, environment: Environment, storage: Path):
         self.attempt, self.cell, self.folder = attempt, attempt.cell, attempt.folder
@@ -77,10 +87,10 @@ class _Run:
         self.daemons = environment.daemons
         self.services = Services(environment, attempt.identity, attempt.folder)
         self.device = disk.device_of(storage)
-        # Host names of the nodes of the members' roles.
+        # Host name of each role's node, by the role's name.
         self.hosts: dict[str, str] = {}
         self.seen: list[dict] = []
-        # What ran elsewhere than it should have, in words.
+        # In words: the programs that ran on other processors than planned.
         self.misplaced: str | None = None
         self.end: float | None = None
         self.stopped: list[float | None] = [None, None]
@@ -88,7 +98,7 @@ class _Run:
         self.seconds = attempt.notes["seconds"]
 
     def measure(self) -> dict:
-        """The record's part of the attempt."""
+        """Run the microservices, remove their containers, and return the design's part of the record."""
         begun = time.monotonic()
         if self.cell["grouped"]:
             self.services.limit(self.cell["host_limits"])
@@ -113,7 +123,7 @@ class _Run:
         return self.attempt.snapshot(self.services.groups(), self.daemons)
 
     def _serve(self) -> None:
-        """Start the nodes that the members need beside their own."""
+        """Start the servers' nodes, which the members need besides their own containers."""
         for role in dict.fromkeys(role for member in self.members for role in member.roles):
             self.hosts[role.name] = self.services.fill(role, self._image(role.stage), **self._limits(None)).name
 
@@ -121,7 +131,10 @@ class _Run:
         return self.attempt.image["stages"][stage]
 
     def _containers(self, suffix: str = "") -> list[Node]:
-        """Start the cell's containers. Unavailable if one has other limits than it should."""
+        """Start the cell's containers and return their nodes. `suffix` is appended to their names.
+
+        Raise Unavailable if a container does not start, or has other limits than planned.
+        """
         wanted = []
         for number, container in enumerate(self.cell["containers"]):
             members = [self.members[place] for place in container["members"]]
@@ -140,14 +153,17 @@ class _Run:
         return nodes
 
     def _limits(self, own: dict | None) -> dict:
-        """A Spec's part of a container's `own` limits. Without any it has those of all containers, unless their group does."""
+        """Return the keyword arguments of a Spec for a container's limits.
+
+        A container without limits of its `own` gets those of all containers, unless their cgroup sets these.
+        """
         limits = own or (None if self.cell["grouped"] else self.cell["host_limits"])
         if not limits:
             return {}
         return {"place": Place(limits["cpus"], limits["nodes"]), "memory_bytes": limits["memory_bytes"]}
 
     def _mounts(self, members: list) -> tuple[tuple[str, str], ...]:
-        """Folders of the programs that the user has supplied for members of a container."""
+        """Return (folder, place in the container) for each program that the user has supplied for one of the members."""
         given = {member.name: self.cell["parameters"][member.name].get("sha256") for member in members if member.supplied}
         return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
 
@@ -167,7 +183,10 @@ class _Run:
         limits.refuse_others(seen, wanted)
 
     def _loop(self, node: Node, place: int, output: Path, begin: float, count: int) -> subprocess.Popen:
-        """Start a member's loop in its container."""
+        """Start a member's loop in its container: `count` iterations (0: without end), beginning at the moment `begin`.
+
+        `begin` is in seconds of CLOCK_MONOTONIC. Log and output go to the folder `output`.
+        """
         name = self.cell["members"][place]
         shared.new_folder(output)
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
@@ -178,7 +197,7 @@ class _Run:
             return subprocess.Popen(node.inside(words), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _alone(self) -> None:
-        """Run the iterations of the baseline, each in a fresh container."""
+        """Run the iterations of a microservice alone, each in a fresh container."""
         limit = self.cell["iteration_limit_seconds"] + START + 5
         for number in range(1, self.cell["iterations"] + 1):
             (node,) = self._containers(f"-{number}")
@@ -196,7 +215,7 @@ class _Run:
             self.services.stop([node])
 
     def _pair(self) -> None:
-        """Run both members over and over until the window ends, and then until each has ended the iteration that it was at."""
+        """Run both members until the window ends, and then until each has ended the iteration that it was in."""
         nodes = self._containers()
         where = [node for node, container in zip(nodes, self.cell["containers"], strict=True) for _ in container["members"]]
         begin = time.monotonic() + START
@@ -206,7 +225,7 @@ class _Run:
         self.end = begin + self.cell["window_seconds"]
         last = self.end + self.cell["iteration_limit_seconds"]
         try:
-            # A loop that ends by itself has died, and the other has no more company.
+            # A loop without end that has ended has died: the other member then runs alone.
             while time.monotonic() < last and all(each.poll() is None for each in loops):
                 self.attempt.watch.sleep(min(LOOK_BEFORE, max(LOOK, self.end - time.monotonic())))
                 printed = [path for place in range(len(loops)) for path in loop.printed_now(self.folder / str(place))]
@@ -223,7 +242,7 @@ class _Run:
             self.services.intact()
 
     def _look_at_placement(self) -> None:
-        """Note if clients or servers are not bound to the processors that the cell names."""
+        """Note in `misplaced` if clients or servers are not bound to the processors that the cell names."""
         if needed := placement.wanted(self.members, self.cell["bindings"]):
             self.misplaced = self.misplaced or placement.problem(self.services.groups(), needed)
 
@@ -232,7 +251,7 @@ class _Run:
         return self._snapshot()
 
     def _beyond(self, place: int) -> bool:
-        """Whether a member has ended an iteration after the window."""
+        """Return whether a member has ended an iteration after the end of the window."""
         if time.monotonic() < self.end:
             return False
         iterations = loop.read(loop.log_of(self.folder / str(place)))
@@ -242,7 +261,10 @@ class _Run:
         return disk.device_bytes(Path("/proc/diskstats").read_text(), self.device) if self.device else {}
 
     def _judge(self, during: dict, used: dict) -> dict:
-        """Status of the run, and each member's iterations with their values and whether they count."""
+        """Return the run's status and reason with each member's iterations, their values and whether they count.
+
+        `during` is the noise during the run. `used` is the bytes that the device read and wrote in the run.
+        """
         members = [self._iterations(place) for place in range(len(self.members))]
         company.mark(members, self.end, self.stopped)
         measured = {
@@ -277,13 +299,15 @@ class _Run:
         }
 
     def _folders(self, place: int) -> list[Path]:
-        """Where the output of a member's loops lies, in order: a pair has one loop per member, case 1 one loop per
-        iteration."""
+        """Return the folders with the output of a member's loops, in order.
+
+        A pair has one loop per member. Cases 1 and 1a have one loop per iteration.
+        """
         if self.cell["window_seconds"]:
             return [self.folder / str(place)]
         return [self.folder / f"0-{number}" for number in range(1, self.cell["iterations"] + 1)]
 
     def _weight_works(self) -> bool | None:
-        """Whether the weight of block I/O that was asked for is there, seen from inside; None if none was asked for."""
+        """Return whether every container sees the block I/O weight that the cell plans; None if it plans none."""
         wanted = self.cell["block_io_weight"]
         return None if wanted is None else all(seen["block_io_weight"] == wanted for seen in self.seen)

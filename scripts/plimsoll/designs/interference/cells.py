@@ -1,9 +1,15 @@
-"""The cells of an interference study on a host: pure.
+"""Plan the cells of an interference study on a host. Pure functions.
 
-Case 1 is one container with limits and one microservice, the baseline. Case 1a, which the papers have not, is the same without
-limits: what a microservice alone makes of both cores. In case 2 a container without limits holds two, in cases
-3a and 3b two containers hold one each, without and with limits (jha2021, section 4.1). All containers together have the memory
-and the cores of two containers with limits, as in the papers, whose host is twice the size of such a container.
+The cases are those of jha2021, section 4.1, and one of our own:
+
+- 1: one container with limits and one microservice. This is the baseline.
+- 1a: the same without limits, to see what a microservice alone makes of both cores. The papers do not have it.
+- 2: one container without limits, with two microservices.
+- 3a: two containers without limits, with one microservice each.
+- 3b: two containers with limits, with one microservice each.
+
+All containers together have the memory and the cores of two containers with limits. So do the papers': their host is
+twice the size of a container with limits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,11 +22,11 @@ from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Room
 
-# The case that the others are compared with.
+# The case that all others are compared with.
 BASELINE = "1"
-# The co-runner of one that is alone.
+# The co-runner of a microservice that runs alone.
 NOBODY = "none"
-# Microservices of each container, as places in the pair, and whether containers have limits.
+# For each case: the members in each container, by place in the pair, and whether containers have limits.
 CASES = {
     "1": {"containers": ((0,),), "limits": True},
     "1a": {"containers": ((0,),), "limits": False},
@@ -28,22 +34,24 @@ CASES = {
     "3a": {"containers": ((0,), (1,)), "limits": False},
     "3b": {"containers": ((0,), (1,)), "limits": True},
 }
-# What starting and removing containers takes, with what passes between two runs, for a plan's estimate.
+# For a plan's estimate (s): starting and removing containers, with the time between two runs; and one fresh container.
 AROUND_A_RUN = 2.6
 FRESH_CONTAINER = 1.6
-# The window of a run that shows whether a runtime works.
+# Window of a trial run (s), which shows whether a runtime works.
 TRIAL_SECONDS = 0.2
 
 
 def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, InterferenceCell]]:
-    """(experiment, cell): each microservice alone, and every unordered pair, one with itself included, in the other cases.
+    """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
 
-    One run of a pair measures both its members.
+    Case 1 and 1a have a cell for each microservice. The other cases have one for every unordered pair of microservices,
+    and a microservice is also paired with itself. One run of a pair measures both members. A runtime that the
+    configuration turns off has no cells.
     """
     cells = []
-    # All cells share what the host has, whichever microservices an experiment is about.
+    # The host's cores and memory are shared by all cells, so the sizes consider the microservices of every experiment.
     benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
     of_host = _of_host(list(dict.fromkeys(benchmarks)), profile["interference"], host, config.get("programs") or {})
     for name, experiment in study["experiments"].items():
@@ -62,15 +70,21 @@ def wanted(
 
 
 def _ungrouped(cell: dict) -> str | None:
-    """Why the containers of a cell cannot have the memory that they should have together; None if they can. One container can
-    have it as a limit of its own."""
+    """Return why the containers of a cell cannot share one memory limit; None if they can, or need not.
+
+    Sharing a limit takes a cgroup around the containers. A single container can have the limit as its own, and
+    containers with limits of their own need no shared one.
+    """
     if cell["grouped"] or len(cell["containers"]) == 1 or cell["containers"][0]["limits"]:
         return None
     return "two containers that share a limit of memory need a cgroup around them, which this user may not make"
 
 
 def _levels(experiment: dict) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """(case, members, placement): only members that have a server can be placed."""
+    """Yield (case, members, placement) for each cell of an experiment.
+
+    Only cells in which a microservice has a server are placed; the others have the placement `free` alone.
+    """
     for case in experiment["case"]:
         for members in _members(case, experiment["benchmark"]):
             placed = any(workloads.find(name).roles for name in members)
@@ -84,7 +98,11 @@ def _members(case: str, benchmarks: list[str]) -> list[tuple[str, ...]]:
 
 
 def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[str, dict]) -> dict:
-    """Cores, memory and problem sizes that all cells share; `reason` if this host is too small."""
+    """Return the cores, memory and problem sizes that all cells share, and the `reason` if this host is too small.
+
+    `reason` is None if the host is large enough. The memory of one container is the profile's, or more if a problem
+    needs it.
+    """
     cores = _two_cores(host)
     caches = sizing.of(host)["cache_bytes"]
     each = sizes["memory_megabytes"] * 2**20
@@ -93,7 +111,7 @@ def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[
         given = sizes["sizes"].get(name, {})
         return workloads.find(name).parameters(given, Room(each, 2 * each, caches), supplied.get(name))
 
-    # A problem that is larger than the caches may need more memory than the profile says.
+    # A problem must be larger than the caches, and may then need more memory than the profile gives.
     for name in benchmarks:
         each = max(each, workloads.find(name).memory_bytes(parameters_of(name)))
     each = -(-each // 2**20) * 2**20
@@ -106,7 +124,11 @@ def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[
 
 
 def _two_cores(host: Topology) -> list[dict]:
-    """The first two cores of the first socket that has two, as their first hardware threads with their memory nodes."""
+    """Return the first two cores of the first socket that has two.
+
+    A core is a dict: `cpu`, its first hardware thread, and `node`, its memory node. The list is empty if no socket has
+    two usable cores.
+    """
     for cores in topology.cores_of_sockets(host).values():
         if len(cores) >= 2:
             node_of = {cpu["cpu"]: cpu["node"] for cpu in host["cpus"]}
@@ -152,14 +174,21 @@ def _cell(study: dict, sizes: dict, case: str, members: tuple[str, ...], runtime
 
 
 def _window(seconds: dict[str, float], longest: float, enough: dict[str, int]) -> float:
-    """Window of a pair whose members' iterations take so many `seconds`: what holds `enough` iterations of both (those that the
-    variance of each level makes best), or the `longest`, which is also that of a member of which no number is known."""
+    """Return the window of a pair in seconds.
+
+    It holds `enough` iterations of both members, and is at most `longest`. `seconds` is the duration of an iteration by
+    member. `enough` is the number of iterations by member that suffice in a window, chosen from the variance at each
+    level. A member without such a number gets the `longest` window.
+    """
     return min(longest, max(enough[name] * own if name in enough else longest for name, own in seconds.items()))
 
 
 def _bindings(members: tuple[str, ...], placement: str, cores: list[dict]) -> list[list[int] | None]:
-    """For each member the processors of its client and of its server; None where it has no server, or is not placed. A member
-    has the core of its place in the pair, which in case 3b is that of its container."""
+    """Return [client's processor, server's processor] for each member.
+
+    A member has None if it has no server or is not placed. Its client has the core of its place in the pair, which in
+    case 3b is the core of its container.
+    """
     if placement == FREE or len(cores) < 2:
         return [None] * len(members)
     own = [core["cpu"] for core in cores]
@@ -180,21 +209,22 @@ def _limits(cores: list[dict], memory: int) -> dict:
 
 
 def measured(cell: InterferenceCell) -> dict:
-    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
     keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
     keys += ["parameters", "iterations", "window_seconds", *([] if cell["grouped"] else ["grouped"])]
     return {key: cell[key] for key in keys}
 
 
 def parameters(plan: Plan) -> dict[str, dict]:
-    """Parameters of every microservice of a plan."""
+    """Return the parameters of every microservice of a plan, by the microservice's name."""
     return {name: given for cell in plan["cells"].values() for name, given in cell["parameters"].items()}
 
 
 def views(plan: Plan) -> list[dict]:
-    """What can be said of each cell: a microservice in it, with the one that it runs beside (`none` in case 1).
+    """Return the views of a plan's cells: one for each microservice of a cell, with its co-runner.
 
-    A pair of different microservices has two: L(+S) and S(+L).
+    A view is the cell with the keys `benchmark` and `co_runner` (`none` if the microservice runs alone). A pair of two
+    different microservices has two views: L(+S) and S(+L).
     """
     seen = []
     for cell in plan["cells"].values():
@@ -205,8 +235,10 @@ def views(plan: Plan) -> list[dict]:
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
-    """The plan's cells that a figure or table shows: all in which a microservice of its metrics runs, in the papers' placement
-    unless it names others."""
+    """Return the plan's cells that a figure or table shows: all in which a microservice of its metrics runs.
+
+    They are in the papers' placement, unless the figure or table names others. Case 1a is not shown.
+    """
     item = {**study["figures"], **study.get("tables", {})}[name]
     wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
     placements = item.get("placement", [FREE])
@@ -215,47 +247,51 @@ def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
 
 
 def memory_share(profile: dict) -> float:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size follows from the host's memory."""
     return 0.0
 
 
 def problem_bytes(plan: Plan) -> int:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size follows from the host's memory."""
     return 0
 
 
 def repetitions(profile: dict) -> int:
-    """The profile's number for studies of interference."""
+    """Return the number of repetitions that a profile has for interference studies."""
     return profile["interference"]["repetitions"]
 
 
 def kind(cell: InterferenceCell) -> str:
-    """Whether there is one container or two."""
+    """Return `one container` or `two containers`: what a cell needs of its runtime."""
     return "one container" if len(cell["containers"]) == 1 else "two containers"
 
 
 def trial(plan: Plan, cells: Sequence[InterferenceCell]) -> InterferenceCell:
-    """The cheapest where the kernel places clients and servers: one iteration, or a window that one of each member fills."""
+    """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
+
+    A cell in placement `free` is preferred. The trial has one iteration of a microservice alone, or a window so short
+    that each member of a pair makes one iteration.
+    """
     easiest = min(cells, key=lambda cell: (cell["placement"] != FREE, cell["expected_seconds"], cell["path"]))
     once = {"iterations": 1} if easiest["window_seconds"] is None else {"window_seconds": TRIAL_SECONDS}
     return {**easiest, **once}
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The plan holds nothing besides its cells."""
+    """Return an empty dict: a plan of this design holds nothing besides its cells."""
     return {}
 
 
 def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """None of them: a microservice prints its values on every host."""
+    """Return an empty dict: every metric is available on every host, as a microservice prints its own values."""
     return {}
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Nothing about a machine is told for this design alone."""
+    """Return an empty dict: this design adds nothing to the description of a machine."""
     return {}
 
 
 def programs(plan: Plan, cell: InterferenceCell) -> list[str]:
-    """The microservice, or those of the pair."""
+    """Return the names, as in the image's `versions`, of the programs that a cell measures."""
     return list(dict.fromkeys(workloads.find(name).software for name in cell["members"]))

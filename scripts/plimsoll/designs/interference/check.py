@@ -1,4 +1,4 @@
-"""Names in an interference study and its claims, against what they refer to."""
+"""Checks of the names in an interference study and in its claims."""
 
 from pathlib import Path
 
@@ -16,7 +16,11 @@ NAMED = ("case", "co_runner", "benchmark", "statistic")
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
-    """Names of microservices, metrics, runtimes and reference tables."""
+    """Check a study's microservices, metrics, runtimes, charts and the metrics of its tables.
+
+    Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one. Raise
+    PlimsollError too for a runtime that cannot keep single containers up, and for a figure that does not fit its chart.
+    """
     known = sorted(workloads.of_kind(Microservice))
     for name, experiment in study["experiments"].items():
         refer(f"experiments.{name}.benchmark", experiment["benchmark"], known)
@@ -33,7 +37,12 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Cases and microservices, or words for them."""
+    """Check the cases, co-runners, microservices and statistics that a claim names.
+
+    A co-runner may be a word for several (CO_RUNNERS). Call `refer` with each name and the names that are known; it
+    raises PlimsollError for an unknown one. Raise PlimsollError too if only one of the claim's two sides names a
+    statistic or a benchmark.
+    """
     benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
     for side, levels in book.levels_of(claim):
         refer(f"{side}.case", levels.get("case", []), list(CASES))

@@ -1,16 +1,19 @@
-"""Which iterations of a member count: those that had their partner's company all the time."""
+"""Decide which iterations of a member count: those during which its partner was running all the time."""
 
 from collections.abc import Sequence
 
-# Members are started for the same moment; a process may be this late (s).
+# Members start at the same moment, but a process may be this late (s).
 EDGE = 0.05
 
 
 def stretches(partner: Sequence[dict], stopped: float | None = None) -> list[tuple[float, float]]:
-    """(begin, end) of the times in which a partner was running: its good iterations, and the moments between two that follow
-    each other. One that failed or took too long ends a stretch where it began, and the next begins after it.
+    """Return the (begin, end) of each stretch of time in which a partner was running.
 
-    `stopped` is the moment at which the partner was stopped in the middle of an iteration, which left no line in its log.
+    A stretch joins good iterations that follow each other within EDGE seconds. An iteration that failed or took too
+    long belongs to no stretch: the next good one begins another.
+
+    `stopped` is the moment at which the partner was stopped in the middle of an iteration, which left no line in its
+    log. It extends the last stretch if the last logged iteration is good.
     """
     joined: list[list[float]] = []
     together = False
@@ -27,7 +30,7 @@ def stretches(partner: Sequence[dict], stopped: float | None = None) -> list[tup
 
 
 def interfered(iterations: Sequence[dict], partner: Sequence[dict], stopped: float | None = None) -> list[bool]:
-    """For each iteration, whether it lies wholly inside the time in which the partner was running, give or take EDGE."""
+    """Return for each iteration whether its partner was running all the time, with a tolerance of EDGE seconds."""
     running = stretches(partner, stopped)
     return [
         any(begin - EDGE <= iteration["begin"] and iteration["end"] <= end + EDGE for begin, end in running)
@@ -36,10 +39,11 @@ def interfered(iterations: Sequence[dict], partner: Sequence[dict], stopped: flo
 
 
 def mark(members: list[list[dict]], end: float | None = None, stopped: Sequence[float | None] = (None, None)) -> None:
-    """Say of each iteration of each member whether it `counts`, and `why_not`.
+    """Set `counts` and `why_not` in each iteration of each member.
 
-    Alone every good iteration counts. Of a pair it must have begun before the window's `end` and have had company. `stopped`
-    is the moment at which each member was stopped, None for one that had ended before.
+    A good iteration of a microservice alone counts. In a pair it must also have begun before the window's `end`, and
+    its partner must have been running all the time. `stopped` gives for each member the moment at which it was stopped,
+    or None if it had ended before.
     """
     for place, iterations in enumerate(members):
         other = 1 - place

@@ -1,7 +1,8 @@
-"""Which views of cells a claim about interference compares on this host.
+"""Find the views of cells that a claim about interference compares on this host.
 
-A claim names cases and co-runners of side a and of side b, and what holds on both (`scope`). A view of side a is set against
-those of side b that are like it in every factor that the two sides do not name differently.
+A view is a microservice in a cell with its co-runner (`cells.views`). A claim names cases and co-runners for side a and
+for side b, and levels that hold on both (`scope`). Each view of side a is compared with the views of side b that have
+the same levels. Factors that the two sides name differently need not be the same.
 """
 
 from collections.abc import Callable
@@ -17,15 +18,18 @@ from plimsoll.planning import availability
 
 # Factors in which the views of one microservice differ.
 FACTORS = ("case", "co_runner", "runtime")
-# Words for metrics.
+# Words by which a claim names all metrics.
 EVERY = ("all", "interference_ratio")
-# Seconds in which a microservice runs many times beside all that its partner does. The papers' windows are of two hours and of
-# 90 minutes.
+# Window in seconds in which a microservice meets everything that its partner does, many times over. The papers' windows
+# last two hours and 90 minutes.
 LONG_WINDOW = 600
 
 
 def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
-    """A function from a claim to its contrasts, including those of cells that cannot be measured here."""
+    """Return a function from a claim to its contrasts, without duplicates.
+
+    The contrasts include those whose cells cannot be measured here.
+    """
     by_benchmark: dict[str, list[dict]] = {}
     for view in views(plan):
         by_benchmark.setdefault(view["benchmark"], []).append(view)
@@ -43,7 +47,11 @@ def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
 
 
 def _metrics(claim: dict, known: dict[str, dict]) -> list[tuple[str, str]]:
-    """Pairs of metrics to set against each other: a metric against itself, unless the sides are of different microservices."""
+    """Return the pairs of metrics (a, b) that a claim compares.
+
+    A metric is paired with itself. If the claim's sides name different microservices, each metric of side a's is paired
+    with each of side b's.
+    """
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
     usual = [name for name, metric in known.items() if not metric.get("why")]
     named = scope.get("metric") or [name for metric in claim["metrics"] for name in (usual if metric in EVERY else [metric])]
@@ -56,11 +64,11 @@ def _metrics(claim: dict, known: dict[str, dict]) -> list[tuple[str, str]]:
 
 def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_b: list[dict]) -> list[Contrast]:
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    # Named alike on both sides, a factor is like a scope's.
+    # A factor with the same levels on both sides does not vary. It acts like one of the scope.
     alike = {factor for factor in a if a.get(factor) == b.get(factor)} - {"statistic"}
     varying = ({*a, *b} - alike) & set(FACTORS)
     if b.get("case") and all(_alone_in(case) for case in b["case"]):
-        # A microservice that runs alone has no co-runner, whoever the claim names on the other side.
+        # A microservice that runs alone has no co-runner, so the co-runner that the other side names cannot be matched.
         varying.add("co_runner")
     side_a = [
         view
@@ -85,7 +93,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
 
 
 def _alone_in(case: str) -> bool:
-    """Whether a case has one microservice."""
+    """Return whether a case has a single microservice."""
     return sum(map(len, CASES[case]["containers"])) == 1
 
 
@@ -94,7 +102,10 @@ def _left_out(view: dict, exceptions: list[dict]) -> bool:
 
 
 def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = None) -> bool:
-    """Whether a view has these levels. `all others` are those that are not `beside`, on the other side."""
+    """Return whether a view has the `wanted` levels: case, benchmark, co-runner.
+
+    For a co-runner, the word `all others` means every view that is not in `beside`, the views of the other side.
+    """
     for factor in ("case", "benchmark"):
         if factor in wanted and view[factor] not in wanted[factor]:
             return False
@@ -114,7 +125,11 @@ def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = No
 
 
 def _sides(claim, metric_a, view, metric_b, other, of_a, of_b) -> list[Contrast]:
-    """The contrast of two views; of their losses relative to case 1 where the claim is about those, or of two statistics."""
+    """Return the contrasts of two views.
+
+    If the claim is about losses, each side has the view's microservice alone (case 1) as its reference. If the claim
+    compares statistics, the sides are two statistics of the same view.
+    """
     if quantities.find(claim.get("quantity")).relative:
         sides = ((metric_a, view, of_a), (metric_b, other, of_b))
         return [Contrast(*(Side(metric, one["path"], _alone(of), claim["quantity"]) for metric, one, of in sides))]
@@ -133,7 +148,11 @@ def _alone(views_of: list[dict]) -> str:
 
 
 def arrangements(plan: Plan) -> dict[str, Plan]:
-    """One for each placement of clients and servers. What has no server is the same in all of them."""
+    """Return the plan once for each placement of clients and servers, by the placement's description.
+
+    Each plan has only the cells in that placement, and all cells without a server, which are the same in every
+    placement.
+    """
     cells = plan["cells"]
     placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
     plans = {}
@@ -145,14 +164,20 @@ def arrangements(plan: Plan) -> dict[str, Plan]:
 
 
 def unfit(cell: InterferenceCell) -> str | None:
-    """Why a placement of clients and servers breaks what the case of a cell is, in words."""
+    """Return why a cell's placement of client and server breaks the definition of its case; None if it does not.
+
+    Cells without a server fit in every placement.
+    """
     served = any(workloads.find(name).roles for name in cell["members"])
     return BREAKING.get((cell["case"], cell["placement"])) if served else None
 
 
 def lacks(plan: Plan) -> dict[str, str]:
-    """What claims may need and is not here, in words: a program that another one stands in for; windows in which what varies
-    from one iteration to the next is what varied in the papers."""
+    """Return what claims may need and is unavailable here, in words, by the name of the need.
+
+    - `own_program`: the papers' program, where another one stands in for it.
+    - `long_windows`: windows long enough to show the papers' variation between iterations.
+    """
     missing = {}
     if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
         missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
@@ -168,5 +193,5 @@ def lacks(plan: Plan) -> dict[str, str]:
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """None: a claim about interference is asked of no other cells."""
+    """Return None: a claim about interference is never tested on other cells than its own."""
     return None

@@ -1,4 +1,4 @@
-"""What the notebooks of an interference study's figures are told of its plan."""
+"""The data that the notebooks of an interference study's figures get from the plan."""
 
 import json
 
@@ -8,7 +8,10 @@ from plimsoll.interchange import Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The microservices, which metrics are whose, and what the papers print of them."""
+    """Return a figure's options from the plan: microservices, the metrics of each, and the papers' values.
+
+    `of_cell` names the keys of each cell that the figure needs. `runtime` is the runtime that the charts show.
+    """
     figure = study["figures"][name]
     experiment = study["experiments"][figure["experiment"]]
     described = workloads.described(cells.parameters(plan))
@@ -19,6 +22,6 @@ def told(plan: Plan, study: dict, name: str) -> dict:
         "benchmarks": {name: described[name] for name in experiment["benchmark"] if name in described},
         "benchmark_of": {metric: own["benchmark"] for metric, own in metrics.items()},
         "paper": json.loads(printed[printed["metric"].isin(metrics)].to_json(orient="records")),
-        # Charts show the first of the study's runtimes.
+        # Charts show one runtime only: the study's first.
         "runtime": experiment["runtime"][0],
     }

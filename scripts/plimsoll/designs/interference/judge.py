@@ -1,15 +1,17 @@
-"""Judging a run by how many of its iterations count, and by what reached the disk."""
+"""Judge a run by how many of its iterations count, and by how much of its data reached the disk."""
 
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.workloads.base import Microservice
 
-# The share of what was written and flushed that must have reached the device. The rest allows for devices that round.
+# At least this share of the flushed bytes must have reached the device. The rest allows for devices that round.
 ON_DISK = 0.99
 
 
 def too_few(cell: InterferenceCell, members: list[list[dict]]) -> str | None:
-    """Why a run has too few iterations: each member must have one that counts, and a member alone must have all that were asked
-    for."""
+    """Return why a run has too few iterations that count; None if it has enough.
+
+    Each member of a pair needs one. A microservice alone needs all that the cell plans.
+    """
     for name, made in zip(cell["members"], members, strict=True):
         counted = sum(iteration["counts"] for iteration in made)
         if counted < (cell["iterations"] or 1):
@@ -19,7 +21,10 @@ def too_few(cell: InterferenceCell, members: list[list[dict]]) -> str | None:
 
 
 def not_on_disk(services: list[Microservice], cell: InterferenceCell, members: list[list[dict]], device: dict) -> str | None:
-    """Why what the members wrote and flushed cannot have reached the `device`; None if it has, or nobody can tell."""
+    """Return why the data that the members wrote and flushed cannot have reached the `device`; None if they have.
+
+    Also None if the bytes written to the device are unknown.
+    """
     asked = sum(
         service.flushed_bytes(cell["parameters"][service.name]) * sum(iteration["values"] is not None for iteration in made)
         for service, made in zip(services, members, strict=True)

@@ -1,4 +1,4 @@
-"""What the papers print of a study of interference, by metric and view: means, spreads and interference ratios."""
+"""The values that the papers print (config/reference) by metric and view: means, spreads and interference ratios."""
 
 import pandas as pd
 
@@ -8,13 +8,17 @@ from plimsoll.designs.interference.cells import BASELINE
 from plimsoll.designs.interference.tests import OF_PAPER
 
 COLUMNS = ("mean", "median", "trimmed_mean", "max", "min", "sd", "cv", "interference_ratio")
-# A table of ratios: each is of the only metric of its microservice.
+# In the reference tables: the `metric` of rows that hold ratios. Such a ratio belongs to its microservice's only
+# metric.
 RATIO = "interference_ratio"
 
 
 def printed(study: dict) -> pd.DataFrame:
-    """One row per metric, case and co-runner of the study's reference tables, with what they print of it (COLUMNS), the unit,
-    and the interference ratio: as printed, or from the printed means (equation 1)."""
+    """Return the printed values of a study's reference tables: one row per metric, case and co-runner.
+
+    The columns are those of COLUMNS, the unit, and the name of the reference table. The interference ratio is the
+    printed one; where the paper prints none, it is computed from the printed means (equation 1).
+    """
     of_benchmark: dict[str, list[str]] = {}
     for name, metric in study["metrics"].items():
         if not metric.get("why"):

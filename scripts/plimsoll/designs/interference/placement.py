@@ -1,4 +1,4 @@
-"""Where clients and servers of a run are bound, as the kernel says while they run."""
+"""Check where the clients and servers of a run are bound, as the kernel reports it while they run."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,7 +7,10 @@ from plimsoll.measuring import bound
 
 
 def wanted(members: Iterable, bindings: Iterable[list[int] | None]) -> dict[str, set[int]]:
-    """By name of the server's program, and of the client's (the member's), the processors that they have to be bound to."""
+    """Return the processors that programs must be bound to, by name of the program: the server's and the client's.
+
+    The client is the member itself. A member without a binding is left out.
+    """
     processors: dict[str, set[int]] = {}
     for member, binding in zip(members, bindings, strict=True):
         if binding:
@@ -18,7 +21,7 @@ def wanted(members: Iterable, bindings: Iterable[list[int] | None]) -> dict[str,
 
 
 def programs(groups: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """The name of each program in the cgroups, with its folder in /proc."""
+    """Yield the name of each process in the cgroups, with its folder in /proc."""
     for file in (file for group in groups for file in group.rglob("cgroup.procs")):
         for process in file.read_text().split():
             folder = Path(f"/proc/{process}")
@@ -29,6 +32,9 @@ def programs(groups: Iterable[Path]) -> Iterator[tuple[str, Path]]:
 
 
 def problem(groups: Iterable[Path], needed: dict[str, set[int]]) -> str | None:
-    """Look until all are seen where they have to be; otherwise, in words, what was seen last."""
+    """Look until all programs are bound as `needed`, for up to a second; None if they are.
+
+    Otherwise return in words where they were bound at the last look.
+    """
     groups = list(groups)
     return bound.problem(lambda: programs(groups), needed)

@@ -1,4 +1,4 @@
-"""From a record of an interference study to its observations: one metric of one iteration that counts."""
+"""Turn the records of an interference study into observations: one metric of one iteration that counts."""
 
 from pathlib import Path
 
@@ -7,8 +7,11 @@ from plimsoll.interchange import Plan
 
 
 def observations(study: dict, row: dict, record: InterferenceRecord) -> list[dict]:
-    """Rows with the factors, `benchmark`, `co_runner`, which `place` of the pair the iteration is of, and its processor and
-    wall time in seconds."""
+    """Return one row per metric and iteration that counts, with the factors in `row`.
+
+    A row also has `benchmark`, `co_runner`, the iteration's `place` in the pair, and its processor time and wall time
+    in seconds.
+    """
     rows = []
     members = record["cell"]["members"]
     for member in record["iterations"]:
@@ -38,8 +41,11 @@ def observations(study: dict, row: dict, record: InterferenceRecord) -> list[dic
 
 
 def of_run(record: InterferenceRecord) -> dict:
-    """Iterations of each member, and how many count: `iterations` and `counted` with one number per member, and the smaller
-    `share`."""
+    """Return a run's columns in the table of runs: `iterations`, `counted` and `share_counted`.
+
+    The dict is empty if the run recorded no iterations. `iterations` and `counted` are texts with one number per
+    member. `share_counted` is the smaller of the members' shares.
+    """
     members = [member["iterations"] for member in record.get("iterations", [])]
     if not members:
         return {}
@@ -52,10 +58,10 @@ def of_run(record: InterferenceRecord) -> dict:
 
 
 def measuring(observations):
-    """All of them: no run is watched."""
+    """Return all observations: no run of this design is watched by an instrument."""
     return observations
 
 
 def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Nothing beside the observations."""
+    """Return an empty dict: figures need no tables beside the observations."""
     return {}

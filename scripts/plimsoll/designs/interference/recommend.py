@@ -1,4 +1,4 @@
-"""Which microservices may share a container, by how they fare there: jha2021's second research question."""
+"""Recommend which microservices may share a container, from their interference ratios there (jha2021, second question)."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,15 @@ MAY, MAY_NOT, OPEN = "may share", "should not share", "undecided"
 
 
 def pairs(statistics: pd.DataFrame, study: dict) -> pd.DataFrame:
-    """One row per pair: for cases 2, 3a and 3b the worst interference ratio of all metrics of both its members with its
-    interval (`ratio`, `low`, `high`), `what` it is a ratio of, and the `verdict` on sharing a container (case 2).
+    """Return one row per pair of microservices with the `verdict` on sharing a container (case 2).
 
-    A pair may share one if the worst ratio's interval lies above `tolerable`, and should not if it lies below, in every
-    placement of clients and servers that was measured. The interval is that of the one ratio that is worst, and takes no
-    account of the choice. Metrics that only explain others are left out.
+    For each of the cases 2, 3a and 3b a row has the worst interference ratio of all metrics of both members. Its
+    columns are `ratio`, the interval `low` and `high`, and `what`, the metric's label. The interval belongs to that one
+    ratio; it does not account for having chosen the worst. Metrics that only explain others are left out.
+
+    A pair may share a container if the intervals of all its ratios in case 2 lie above `tolerable`, and should not if
+    one lies below. The verdict must be the same in every placement of clients and servers that was measured; otherwise
+    it is undecided.
     """
     explaining = [name for name, metric in study["metrics"].items() if metric.get("why")]
     beside = statistics[(statistics["co_runner"] != NOBODY) & ~statistics["metric"].isin(explaining)]

@@ -1,4 +1,4 @@
-"""What only the report of an interference study has: protocol, limits, recommendations and the tables of statistics."""
+"""The parts of a report that only interference studies have: protocol, limits, recommendations, tables of statistics."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 def content(
     sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
-    """What the template is told beyond what all reports tell."""
+    """Return the template's variables beyond those that the reports of all designs have."""
     parameters = cells.parameters(plan)
     described = workloads.described(parameters)
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
@@ -36,7 +36,12 @@ def content(
 
 
 def _protocol(measurable: list[dict]) -> dict:
-    """The numbers of the protocol, from the cells."""
+    """Return the numbers of the protocol, read from the cells that can be measured.
+
+    Numbers are the iterations of a microservice alone, the longest and the shortest window of a pair (s), and the time
+    limit of an iteration (s). None stands for a number that no cell has. There are also the limits of all containers
+    together, and whether a cgroup sets these.
+    """
     alone = next((cell for cell in measurable if cell["iterations"]), {})
     pairs = [cell for cell in measurable if cell["window_seconds"]]
     windows = [cell["window_seconds"] for cell in pairs] or [None]
@@ -52,8 +57,11 @@ def _protocol(measurable: list[dict]) -> dict:
 
 
 def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
-    """What containers may use by case, as it was seen from inside in every valid run: one row for each set of limits that was
-    seen. `records` is the folder of the study's records."""
+    """Return what containers could use in each case, as read from inside them in every valid run.
+
+    Each row is one set of limits: case, processors, memory nodes, memory, and whether the weight of block I/O applied.
+    `containers` is the number of containers that saw this set. `records` is the folder of the study's records.
+    """
     seen: dict[tuple, int] = {}
     for run in runs[runs["status"] == status.VALID].to_dict("records"):
         path = cell_paths.of_row(run, plan["factors"])
@@ -68,7 +76,10 @@ def limits(records: Path, plan: Plan, runs: pd.DataFrame) -> list[dict]:
 
 
 def shares(runs: pd.DataFrame) -> list[dict]:
-    """By case: iterations that were made and that count, and the smallest share of a member of a run."""
+    """Return one row per case: how many iterations were `made`, how many `counted`, and the `least` share that counts.
+
+    The numbers are sums over all members of all valid runs. The least share is that of a single member in a single run.
+    """
     rows = []
     for case, group in runs[runs["status"] == status.VALID].groupby("case"):
         made, counted = (
@@ -80,7 +91,11 @@ def shares(runs: pd.DataFrame) -> list[dict]:
 
 
 def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
-    """Path of the cell that was run, by case and the names of its members; the first runtime's, in the papers' placement."""
+    """Map (case, names of the members) to the path of a measured cell.
+
+    Only cells in the papers' placement count. If a case was measured in several runtimes, the path is that of the
+    first.
+    """
     measured: dict[tuple, str] = {}
     for row in runs.loc[runs["placement"] == FREE, factors].drop_duplicates().to_dict("records"):
         measured.setdefault((row["case"], frozenset(row["pair"].split("+"))), cell_paths.of_row(row, factors))
@@ -88,16 +103,22 @@ def cells_measured(runs: pd.DataFrame, factors: list[str]) -> dict[tuple, str]:
 
 
 def recommended(path: Path, measured: dict[tuple, str]) -> list[dict]:
-    """The table of who may share, each row with `cells`, the path of its cell in every case; `measured` as `cells_measured`
-    gives it."""
+    """Return the rows of the recommendation table, each with `cells`: the path of its cell by case (2, 3a, 3b).
+
+    `path` is the table's CSV. `measured` is the result of `cells_measured`. A case without a measured cell has None.
+    """
     rows = pd.read_csv(path).to_dict("records")
     cases = ("2", "3a", "3b")
     return [{**row, "cells": {case: measured.get((case, frozenset((row["a"], row["b"])))) for case in cases}} for row in rows]
 
 
 def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict[tuple, str]) -> list[dict]:
-    """The paper's tables with ours, as data for the page: `columns` and `rows`, each with `values` and the path of its `cell`
-    where it is about one. `folder` holds the study's tables, `described` the microservices, `measured` as above."""
+    """Return the papers' tables with our values, as data for the page.
+
+    Each table has `name`, `number`, `columns` and `rows`. A row has `values`, and as `cell` the path of the cell that
+    it is about, or None. `folder` holds the study's tables as CSV, `described` describes the microservices by name, and
+    `measured` is the result of `cells_measured`.
+    """
     labels = {one: said["label"] for one, said in described.items()}
     labels |= {metric: said["label"] for metric, said in study["metrics"].items()}
     shown = []
@@ -107,7 +128,7 @@ def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""], dtype={"case": str})
         of_cells = {"case", "benchmark", "co_runner"} <= set(made)
         rows = []
-        # The metric says it already.
+        # The column `label` repeats what the metric already says.
         for row in made.astype(object).where(made.notna(), "").drop(columns="label", errors="ignore").to_dict("records"):
             members = frozenset((row["benchmark"], row["co_runner"])) - {"none"} if of_cells else None
             values = [labels.get(value, value) if isinstance(value, str) else value for value in row.values()]

@@ -1,4 +1,4 @@
-"""The tables of jha2018 and jha2021 that are made here: statistics beside the papers', operations and versions."""
+"""The tables of jha2018 and jha2021 as made here: statistics beside the papers', STREAM's operations, and versions."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from plimsoll.designs.interference import papers, recommend
 from plimsoll.designs.interference.factors import FREE
 from plimsoll.designs.interference.tests import OF_PAPER, statistics_of
 
-# What a table of statistics has of ours, and the column of the reference beside it.
+# Columns of our statistics, and the paper's columns that stand beside them.
 BESIDE = {
     "mean": "mean",
     "median": "median",
@@ -19,20 +19,24 @@ BESIDE = {
     "interference_ratio": "interference_ratio",
 }
 OURS = ("n", "blocks", *BESIDE, "ratio_low", "ratio_high", "interval_of")
-# Resources of the papers' tables of benchmarks, and the lines of versions.txt that answer them.
+# Benchmarks in the papers' tables, and the names of the programs in the image's versions.txt that stand for them.
 ANSWERS = {"linpack": "Linpack", "y_cruncher": "pi", "stream": "STREAM", "bonnie": "Bonnie++", "netperf": "Netperf"}
-# Bytes and operations of an element in containers/microservices/stream.c.
+# Bytes and floating-point operations per element, as in containers/microservices/stream.c.
 KERNELS = {"COPY": (16, 0), "SCALE": (16, 1), "ADD": (24, 1), "TRIAD": (24, 2)}
 
 
 def recommendation(asked: Asked) -> pd.DataFrame:
-    """Which pairs may share a container."""
+    """Return one row per pair of microservices: whether they may share a container (`recommend.pairs`)."""
     return recommend.pairs(statistics_of(asked.observations()), asked.study)
 
 
 def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataFrame:
-    """One row per metric, case and co-runner that the paper prints or that was measured: our statistics, and the paper's."""
-    # The papers bind nothing, and have nothing alone without limits.
+    """Return our statistics beside the paper's: one row per metric, case and co-runner that is printed or was measured.
+
+    Ours are those of BESIDE with the number of iterations and blocks and the interval of the ratio. The paper's columns
+    begin with `paper_`. Empty columns are left out.
+    """
+    # The papers bind no client or server, and have no case 1a (alone without limits).
     of_papers = observations[(observations["placement"] == FREE) & (observations["case"] != "1a")]
     summary = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
@@ -44,19 +48,19 @@ def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataF
 
 
 def _order(column: pd.Series) -> pd.Series:
-    # Alone first; for the rest the order of the alphabet will do.
+    # Rows of a microservice alone come first; the rest is in alphabetical order.
     return column.replace({"none": ""})
 
 
 def versions(asked: Asked) -> pd.DataFrame:
-    """The paper's table of benchmarks with what runs here beside each."""
+    """Return the paper's table of benchmarks with a column for the version that runs here."""
     printed, image = asked.printed(keep_default_na=False), asked.read("image")
     ours = [image["versions"].get(ANSWERS.get(name.split("_tcp")[0], name), "") for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
 def operations(asked: Asked) -> pd.DataFrame:
-    """The paper's table of STREAM's operations with bytes and operations per element as they are here."""
+    """Return the paper's table of STREAM's operations with our bytes and operations per element."""
     printed = asked.printed(keep_default_na=False)
     ours = [KERNELS[name] for name in printed["operation"]]
     renamed = {name: f"{name} (paper)" for name in ("flop_per_iteration", "bytes_per_iteration") if name in printed}

@@ -1,4 +1,4 @@
-"""What a busy neighbour does to a benchmark: the statistics of jha2021 (section 5)."""
+"""The interference ratio of jha2021 (section 5): what a busy neighbour does to a benchmark, with a bootstrap interval."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,20 @@ RESAMPLES = 4000
 
 
 def ratio(mean: float, baseline: float, better: str) -> float:
-    """The interference ratio (equation 1): how much better (positive) or worse than the baseline, as a share of it.
+    """Return the interference ratio (equation 1): the relative difference from the baseline.
 
-    `better` is `higher` or `lower`: which values of the metric are good ones.
+    It is positive where `mean` is better than `baseline`, and negative where it is worse. `better` says which values of
+    the metric are good: `higher` or `lower`.
     """
     sign = {"higher": 1, "lower": -1}[better]
     return sign * (mean - baseline) / baseline
 
 
 def ratio_interval(values: Sequence[float], baseline: Sequence[float], better: str, seed: int = 1) -> tuple[float, float]:
-    """95 % interval of the interference ratio: bootstrap (BCa), both samples resampled. (NaN, NaN) for fewer than three values
-    on a side, or for values that are all the same."""
+    """Return (low, high), the 95 % interval of the interference ratio by a BCa bootstrap that resamples both samples.
+
+    Return (NaN, NaN) if a sample has fewer than three values, or if all its values are the same.
+    """
     from scipy import stats
 
     samples = np.asarray(values, float), np.asarray(baseline, float)

@@ -1,34 +1,35 @@
 """The kinds of tables of an interference study: those of jha2018 and jha2021, and which pairs may share a container.
 
-Planning asks which kinds there are: what makes them is imported when it is needed.
+Planning only asks which kinds there are. So the code that makes tables, and pandas with it, is imported when a table is
+made.
 """
 
 from plimsoll.analysis.tables import Asked, Kind
 
 
 def operations(asked: Asked):
-    """STREAM's operations, beside the paper's."""
+    """Return the table of STREAM's operations, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.operations(asked)
 
 
 def versions(asked: Asked):
-    """Versions of the microservices, beside the paper's."""
+    """Return the table of the microservices' versions, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.versions(asked)
 
 
 def statistics(asked: Asked):
-    """Statistics of the table's metrics, beside the paper's."""
+    """Return the statistics of the table's metrics, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.statistics(asked.observations(), asked.study, asked.table)
 
 
 def recommendation(asked: Asked):
-    """Which pairs may share a container."""
+    """Return the table of pairs of microservices that may share a container."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.recommendation(asked)

@@ -1,4 +1,4 @@
-"""Statistics of every view of a cell: the tables of section 5 as data, with interference ratios and their intervals."""
+"""Statistics of every view of a cell: the tables of jha2021, section 5, with interference ratios and their intervals."""
 
 import numpy as np
 import pandas as pd
@@ -10,28 +10,31 @@ from plimsoll.designs.interference.cells import BASELINE
 from plimsoll.designs.interference.factors import FREE
 
 RATIO = ("interference_ratio", "ratio_low", "ratio_high", "interval_of")
-# What the papers and we tell apart.
+# The keys that tell rows of the papers' tables apart, and with the runtime and the placement those of ours.
 OF_PAPER = ["metric", "benchmark", "case", "co_runner"]
 VIEW = [*OF_PAPER, "runtime", "placement"]
 
 
 def by_block(view: pd.DataFrame) -> Sample:
-    """Mean of each block's iterations."""
+    """Return the mean of each block's iterations, for one view."""
     iterations = blocks.sample(view)
     return blocks.by_block(iterations, np.mean)
 
 
 def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
-    """The statistics of section 5 and the interference ratio with its interval (`statistics_of`)."""
+    """Return the statistics of section 5 and the interference ratios with their intervals (`statistics_of`)."""
     return statistics_of(observations)
 
 
 def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric, microservice, case, co-runner and placement: `analysis.summary.summary` of its iterations, and how it
-    compares with the microservice alone: the `interference_ratio` (equation 1) of the means, and its 95 % interval.
+    """Return one row per metric, microservice, case, co-runner, runtime and placement.
 
-    With three blocks or more the interval is Student's of the logarithms of ratios within blocks, otherwise a bootstrap of the
-    iterations, which does not know how much one start differs from the next: `interval_of` says which.
+    A row has the statistics of its iterations (`analysis.summary.summary`), the `interference_ratio` to the
+    microservice alone (equation 1, of the means), and the ratio's 95 % interval.
+
+    `interval_of` says how the interval was made. `blocks`: Student's t of the logarithms of ratios within blocks, if
+    three blocks or more have both sides. `iterations`: a bootstrap of the iterations, which does not see how much one
+    start differs from the next.
     """
     rows = []
     alone = dict(iter(observations[observations["case"] == BASELINE].groupby(["metric", "runtime", "placement"])))
@@ -41,7 +44,8 @@ def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
         row = {**described, "label": label, "unit": unit, "better": better, "blocks": view["repetition"].nunique()}
         row.update(summary.summary(view["value"].to_numpy(float)))
         of_metric = (described["metric"], described["runtime"])
-        # What has no server is alone the same in all placements.
+        # A microservice without a server is measured alone in placement `free` only: that is its baseline in all
+        # placements.
         baseline = alone.get((*of_metric, described["placement"]), alone.get((*of_metric, FREE)))
         if baseline is not None and described["case"] != BASELINE:
             row.update(_ratio(view, baseline, better))
@@ -55,7 +59,8 @@ def _ratio(view: pd.DataFrame, baseline: pd.DataFrame, better: str) -> dict:
     in_view, in_baseline = blocks.within_blocks(by_block(view), by_block(baseline))
     if len(in_view) >= blocks.SMALLEST:
         middle, *ends = blocks.t_interval(np.log(in_view / in_baseline))
-        # Of the geometric mean; moved to the ratio of the means, which the papers print.
+        # The interval is that of the geometric mean of the ratios. It is shifted to the ratio of the means, which the
+        # papers print.
         ends = values.mean() / alone.mean() * np.exp(np.array(ends) - middle)
         low, high = sorted(statistics.ratio(ends, 1.0, better))
         return {**row, "ratio_low": low, "ratio_high": high, "interval_of": "blocks"}

@@ -1,4 +1,4 @@
-"""Levels and cells of an interference study in words: Linpack beside STREAM, one shared container."""
+"""Names for people of levels and cells in interference studies: Linpack beside STREAM, one shared container."""
 
 from plimsoll import workloads
 from plimsoll.designs.interference.factors import FREE, OTHERS, PLACEMENTS, REST, SAME
@@ -57,7 +57,10 @@ GLOSSARY = (
 
 
 def level(factor: str, name: str) -> str:
-    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    """Return the name for people of a factor's level.
+
+    A level without such a name keeps its own, with spaces for underscores.
+    """
     if factor == "case":
         return CASES.get(name, name)
     if factor == "co_runner" and name in COMPANY:
@@ -68,7 +71,11 @@ def level(factor: str, name: str) -> str:
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people, as the benchmark of a metric sees it; without a metric, as the first of its benchmarks."""
+    """Return the name for people of a cell, seen from one microservice: it, its co-runner, the case and the placement.
+
+    The microservice is that of `metric`; if the metric names none, it is the first one in the cell. The papers'
+    placement (`free`) is not mentioned.
+    """
     case, pair, _, placement = path.split("/")
     where = CASES[case] if placement == FREE else f"{CASES[case]}, {PLACEMENTS[placement]}"
     members = pair.split("+")
@@ -81,5 +88,5 @@ def cell(path: str, metric: dict) -> str:
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of the study's answer: its levels."""
+    """Return the name for people of a row of the study's answer: its levels, separated by commas."""
     return ", ".join(level(factor, name) for factor, name in levels.items())

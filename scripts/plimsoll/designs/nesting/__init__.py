@@ -1,1 +1,1 @@
-"""Instances of a program, and creations of containers, in some number at once: amaral2015's first three experiments."""
+"""Design `nesting`: programs in many instances, creation of containers, and networks between them (amaral2015)."""

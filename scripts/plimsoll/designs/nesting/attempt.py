@@ -1,4 +1,4 @@
-"""One attempt at a run: a program in instances of an environment, or the creation of such instances."""
+"""Make one attempt at a run: a program in several instances, the creation of instances, or a network."""
 
 import time
 from pathlib import Path
@@ -15,23 +15,27 @@ from plimsoll.measuring.attempt import Attempt
 from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
-# Containers have no limits.
+# Containers have no memory limits.
 LIMITS_MEMORY = False
 LAUNCHES = False
-# What an engine's folder holds of a parent (its engine's copy of the child's image) and of a container.
+# Bytes in an engine's storage: of a parent (its own engine's copy of the child's image), and of a container.
 PARENT_BYTES, CONTAINER_BYTES = 400 * 2**20, 2**20
-# Of all others, which create containers, it is the same.
+# Classes by task. All other tasks create containers (creation.Task).
 TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
 
 def others(cell: NestingCell) -> list:
-    """The environment of a network's server, and a second host that is another machine."""
+    """Return what a run needs besides its own runtime: the server's runtime, and a second host that is another machine."""
     server = [environments.find(cell["server"])] if cell["server"] != ABSENT else []
     return [*server, *second_host.away(cell["parameters"].get("second_host"))]
 
 
 def attempt(attempt: Attempt) -> dict:
-    """Check the disk, measure, take down, and judge."""
+    """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
+
+    The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output), or `failed` (something was unavailable).
+    Raise Outage if a disk is too full, or if a container that was started is gone.
+    """
     environment = environments.find(attempt.cell["runtime"])
     begun = time.monotonic()
     try:
@@ -60,15 +64,18 @@ def attempt(attempt: Attempt) -> dict:
 
 
 def refuse_full(cell: NestingCell) -> None:
-    """Outage if what the containers write would not fit where they write it."""
+    """Raise Outage if the disks where the containers write have too little room for it."""
     needed = parents(cell) * PARENT_BYTES + total(cell) * CONTAINER_BYTES + disk.SPARE_BYTES
     for folder in written(cell):
         disk.refuse_less(folder, needed)
 
 
 def written(cell: NestingCell) -> list[Path]:
-    """Where what the containers of a cell write lies: the storage of each end's engine, and the store of the images, where
-    engines of parents may have their folders."""
+    """Return the folders of this host where the containers of a cell write.
+
+    They are the storage of each end's engine and, with nested containers, the image store, where the engines of parents
+    may have their folders.
+    """
     ends = [environments.find(name) for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
     contained = [each for each in ends if each.services and not each.own_kernels]
     store = [paths.image_store()] if any(each.nested for each in contained) else []

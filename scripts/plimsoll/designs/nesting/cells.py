@@ -1,6 +1,6 @@
-"""The cells of amaral2015's experiments on a host: pure.
+"""Plan the cells of amaral2015's experiments on a host. Pure functions.
 
-Cells that the profile cuts, or that the host's memory cannot hold, are in the plan with that reason.
+Cells that the profile leaves out, or that the host's memory cannot hold, are in the plan with that reason.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,31 +31,37 @@ from plimsoll.measuring import record
 from plimsoll.workloads.netperf import Netperf
 from plimsoll.workloads.sysbench import Sysbench
 
-# Creating containers is measured with a program that ends at once.
+# Parameters of the program in containers whose creation is measured: it ends at once.
 DUMMY = {"primes": 1, "events": 1}
-# What a container needs with its shim and a program, what a parent needs with its engine, page cache left out, and what QEMU
-# needs beside the memory of a virtual machine (bytes).
+# Memory in bytes: of a container with its shim and a program; of a parent with its engine, without page cache; of QEMU,
+# without its virtual machine.
 CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
 MACHINE_BYTES = GUEST_BYTES + QEMU_BYTES
-# For a plan's estimate (s): what starting and removing takes of the first one and of each other. CONTAINER is one that stays
-# up, CREATED one that is created, PARENT loads the child's image, and LOADED is a parent whose engine has that
-# (environments/nested/engine_folders.py); the removal of a parent that stays up is apart.
+# For a plan's estimate (s): starting and removing the first instance, and each further one. CONTAINER stays up, CREATED
+# is a container that is created and ends. PARENT loads the child's image; the engine of LOADED has it already
+# (environments/nested/engine_folders.py). REMOVED is the removal of a parent that stays up, which comes on top.
 CONTAINER, CREATED, PARENT, LOADED, REMOVED = (0.3, 0.25), (0.6, 0.2), (8.0, 1.6), (1.5, 0.8), (1.2, 0.15)
-# The start of a virtual machine, the processor time that it takes, and how many times as long a program takes that is emulated.
+# A virtual machine's start in seconds of processor time, by whether it is emulated; and how many times as long an
+# emulated program takes.
 BOOT = {False: 2.0, True: 3.0}
 EMULATED = 3.3
-# Of a network: netperf's tests in one run, what each of them takes beyond its own time, and the start of a client and a server.
+# For networks: Netperf's tests per placement, the overhead of each test (s), and the start of client and server (s).
 TESTS, BETWEEN, ENDS = 2, 0.15, 0.5
-# What asking another machine takes in a run.
+# Time that talking to another machine takes in a run (s).
 REACHED = 6.0
-# An attempt is given up after as many times what is expected, and this (s).
+# An attempt is given up after PATIENCE times its expected time, but not before LEAST_LIMIT (s).
 PATIENCE, LEAST_LIMIT = 10.0, 60.0
 
 
 def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, NestingCell]]:
-    """(experiment, cell) for each task, runtime, number of instances and number of children."""
+    """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
+
+    A cell is a combination of task, runtime and numbers of instances and children, or of the ends of a network. A cell
+    with a runtime that the configuration turns off is left out. So are emulated virtual machines where virtual machines
+    can run on the host's processor.
+    """
     cells = []
     for name, experiment in study["experiments"].items():
         for cell in _of_experiment(experiment, profile["nesting"], host):
@@ -63,7 +69,7 @@ def wanted(
             if "off" in (config["runtimes"].get(runtime, "off") for runtime in needed):
                 continue
             if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
-                continue  # where virtual machines run on the host's processor nothing is emulated
+                continue  # virtual machines run on the host's processor here, so none is emulated
             lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
             cell["host"] = sizing.of(host)["host"]
             lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
@@ -75,7 +81,7 @@ def wanted(
 
 
 def _ends(cell: NestingCell) -> list[str]:
-    """The environments of a cell: the only one, or those of client and server."""
+    """Return the distinct runtimes of a cell: its only one, or those of client and server."""
     return [name for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
 
 
@@ -84,20 +90,23 @@ def _emulated(cell: NestingCell) -> bool:
 
 
 def _repetitions(cell: NestingCell, sizes: dict) -> int:
-    """How often a cell is measured: what is judged less often has a number of its own."""
+    """Return how often a cell is measured.
+
+    Emulated virtual machines and networks have numbers of their own in the profile.
+    """
     own = "emulated" if _emulated(cell) else "networks" if cell["task"] == NETWORK else None
     return (sizes[own] if own else sizes)["repetitions"]
 
 
 def _machines(cell: NestingCell) -> int:
-    """How many virtual machines a cell has."""
+    """Return the number of virtual machines in a cell."""
     if cell["task"] == NETWORK:
         return sum(environments.find(name).own_kernels for name in (cell["runtime"], cell["server"]))
     return int(cell["instances"]) * environments.find(cell["runtime"]).own_kernels
 
 
 def _runtimes(cell: NestingCell) -> list[str]:
-    """The runtimes that a cell needs."""
+    """Return the runtimes that a cell needs. Networks with wires of ours also need the runtime WIRED."""
     wires = [WIRED] if {OPEN_VSWITCH, PLAIN} & set(cell["network"].split("+")) else []
     return [*_ends(cell), *wires]
 
@@ -113,14 +122,14 @@ def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[Ne
 
 
 def _between(client: str, server: str, network: str, hosts: str, sizes: dict, host: Topology) -> NestingCell:
-    """The cell of a network between two environments."""
+    """Return the cell of a network between two runtimes. `sizes` is the profile's part for this design."""
     parameters = {key: sizes[key] for key in ("seconds", "burst", "message_kilobytes", "buffer_kilobytes")}
     far = host.get("second_host") if hosts == TWO else None
     if far:
-        # Of another machine the same cell is another measurement.
+        # With another machine as second host, the same cell is a different measurement.
         parameters["second_host"] = far
     if OPEN_VSWITCH in network.split("+"):
-        # In user space it is another switch.
+        # Open vSwitch in user space is another switch than in the kernel.
         parameters["switch"] = _switches(host)
     nested = [environments.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
@@ -146,12 +155,16 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
 
 
 def _switches(host: Topology) -> str:
-    """Where Open vSwitch switches on a host: in the kernel, unless it is known to be elsewhere."""
+    """Return where Open vSwitch switches on a host: `kernel` if the host does not say."""
     return host.get("open_vswitch", topology.KERNEL)
 
 
 def _apart(host: Topology, far: SecondHost | None) -> list[int]:
-    """Processors of a client and of a server that are to be on hosts of their own: on a core each, where there are two."""
+    """Return [client's processor, server's processor] for ends on two hosts.
+
+    If the second host is another machine (`far`), each end has a processor of its own machine. Otherwise they are on a
+    core each of this host, or on the only core.
+    """
     cores = _cores(host)
     if far:
         return [cores[0], far.get("processor", 0)]
@@ -159,12 +172,15 @@ def _apart(host: Topology, far: SecondHost | None) -> list[int]:
 
 
 def _cores(host: Topology) -> list[int]:
-    """A processor of each core."""
+    """Return a processor of each core: its first usable hardware thread."""
     return [core for cores in topology.cores_of_sockets(host).values() for core in cores]
 
 
 def _bindings(host: Topology) -> dict[str, list[int] | None]:
-    """Processors of client and server by placement: free, both on the first core, or on a core each, where there are two."""
+    """Return [client's processor, server's processor] by placement, None for the placement that binds nothing.
+
+    The placements are free, both on the first core, and on a core each. The last is left out on a host with one core.
+    """
     first, *others = _cores(host)
     placed: dict[str, list[int] | None] = dict.fromkeys(PLACEMENTS)
     placed["same_core"] = [first, first]
@@ -175,7 +191,10 @@ def _bindings(host: Topology) -> dict[str, list[int] | None]:
 
 
 def _numbers(experiment: dict, nested: bool) -> Iterator[tuple[int, int]]:
-    """(instances, children): children in all at most the experiment's `total`."""
+    """Yield (instances, children in each) for each cell of an experiment.
+
+    All children together are at most the experiment's `total`. Runtimes without nesting have 0 children.
+    """
     for instances in experiment["instances"]:
         for children in experiment.get("children", [1]) if nested else [0]:
             if instances * children <= experiment.get("total", instances * children):
@@ -207,7 +226,7 @@ def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, h
 
 
 def _seconds(task: str, runtime: str, instances: int, children: int, parameters: dict, cores: int) -> float:
-    """About how long a run takes."""
+    """Return about how long a run of containers or programs takes (s)."""
 
     def of(times: tuple[float, float], number: int = instances) -> float:
         return times[0] + times[1] * (number - 1)
@@ -221,14 +240,14 @@ def _seconds(task: str, runtime: str, instances: int, children: int, parameters:
 
 
 def _of_machines(task: str, instances: int, parameters: dict, cores: int, emulated: bool) -> float:
-    """About how long a run of virtual machines takes."""
+    """Return about how long a run of virtual machines takes (s)."""
     booting = BOOT[emulated] * max(1.0, instances / cores)
     program = workloads.find(Sysbench.name, Sysbench).expected_seconds(parameters, instances, cores) if task == CPU else 0.0
     return booting + program * (EMULATED if emulated else 1.0)
 
 
 def _needs_root(cell: NestingCell, host: Topology) -> str | None:
-    """Why whoever measures cannot make the networks of a cell; None if they can."""
+    """Return why this user cannot make the networks of a cell without root; None if it is possible."""
     if host.get("root", True) or cell["task"] != NETWORK:
         return None
     if cell["hosts"] == TWO and "second_host" not in host:
@@ -238,19 +257,19 @@ def _needs_root(cell: NestingCell, host: Topology) -> str | None:
 
 
 def _out_of_reach(cell: NestingCell) -> str | None:
-    """Why nothing can be measured with the second host that the configuration names."""
+    """Return why nothing can be measured with the configured second host; None if it can, or if none is configured."""
     return cell["parameters"].get("second_host", {}).get("reason")
 
 
 def _too_many(cell: NestingCell, host: Topology) -> str | None:
-    """Why the host's memory cannot hold the containers."""
+    """Return why the host's memory cannot hold a cell's containers or virtual machines; None if it can."""
     machines = _machines(cell)
     needed = total(cell) * CONTAINER_BYTES + parents(cell) * PARENT_BYTES if not machines else machines * MACHINE_BYTES
     return sizing.too_large(_words(cell), needed, host)
 
 
 def _cut(experiment: dict, cell: NestingCell, sizes: dict, host: Topology) -> str | None:
-    """Why a cell is left out although the host could have it."""
+    """Return why the plan leaves a cell out although the host could have it; None if it does not."""
     if cell["task"] == NETWORK:
         if PLAIN in cell["network"].split("+") and _switches(host) == topology.KERNEL:
             return "a bridge without offloads is measured only beside Open vSwitch in user space, which has none either"
@@ -279,32 +298,38 @@ def _words(cell: NestingCell) -> str:
 
 
 def measured(cell: NestingCell) -> dict:
-    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
     return {key: cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell}
 
 
 def memory_share(profile: dict) -> float:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size follows from the host's memory."""
     return 0.0
 
 
 def problem_bytes(plan: Plan) -> int:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size follows from the host's memory."""
     return 0
 
 
 def repetitions(profile: dict) -> int:
-    """The profile's number for studies of nesting."""
+    """Return the number of repetitions that a profile has for studies of nesting."""
     return profile["nesting"]["repetitions"]
 
 
 def kind(cell: NestingCell) -> str:
-    """The task, which makes nodes and networks in its own way."""
+    """Return a cell's task.
+
+    Each task makes nodes and networks in its own way, so one task may work where another does not.
+    """
     return cell["task"]
 
 
 def trial(plan: NestingPlan, cells: Sequence[NestingCell]) -> NestingCell:
-    """The cheapest, with a program that ends at once, or with short tests of the network."""
+    """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
+
+    Its program ends at once. On a network it has one placement and a test of at most a second.
+    """
     easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
     parameters = easiest["parameters"]
     if easiest["task"] == NETWORK:
@@ -314,30 +339,33 @@ def trial(plan: NestingPlan, cells: Sequence[NestingCell]) -> NestingCell:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The host's cores, which claims speak of, where Open vSwitch switches, whether the host is a virtual machine, and a second
-    host, if it is another machine."""
+    """Return what the plan holds besides its cells.
+
+    It has the host's number of cores, where Open vSwitch switches, whether the host is a virtual machine, and the
+    second host if that is another machine.
+    """
     told = {"cores": host["cores"], "open_vswitch": _switches(host)}
     told["hypervisor"] = host.get("hypervisor", False)
     return {**told, "second_host": host["second_host"]} if "second_host" in host else told
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:
-    """The plan's cells of the experiments of a figure or table."""
+    """Return the plan's cells of the experiments that a figure or table names (`experiment` and `beside`)."""
     item = {**study["figures"], **study.get("tables", {})}[name]
     named = {item["experiment"], *item.get("beside", [])}
     return [cell for cell in plan["cells"].values() if named & set(cell["experiments"])]
 
 
 def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """None of them: clocks and the kernel's counts are on every host."""
+    """Return an empty dict: every metric is available, as all hosts have clocks and the kernel's counters."""
     return {}
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Where Open vSwitch switches on a machine."""
+    """Return where Open vSwitch switches on a machine, for the description of the host."""
     return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}
 
 
 def programs(plan: NestingPlan, cell: NestingCell) -> list[str]:
-    """Sysbench, or Netperf; none where it is the creation of instances that is measured."""
+    """Return the names, as in the image's `versions`, of the programs that a cell measures; none for creation."""
     return {CPU: [Sysbench.software], NETWORK: [Netperf.software]}.get(cell["task"], [])

@@ -1,4 +1,4 @@
-"""Names in a study of nesting and its claims, against what they refer to."""
+"""Checks of the names in a study of nesting and in its claims."""
 
 from pathlib import Path
 
@@ -29,7 +29,15 @@ NAMED = (*FACTORS, ENVIRONMENT, PARENT_NETWORK, CHILD_NETWORK, "total")
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
-    """Names of runtimes, metrics, experiments and files."""
+    """Check the runtimes, ends of networks, experiments, metrics and charts that a study names.
+
+    Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one. Raise
+    PlimsollError too in three more cases:
+
+    - an experiment needs a runtime that creates containers one by one, and its runtime does not;
+    - two ends cannot be on their network;
+    - a figure does not fit its chart.
+    """
     known = sorted(environments.known())
     for name, experiment in study["experiments"].items():
         if experiment["task"] == NETWORK:
@@ -51,7 +59,10 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 
 def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
-    """Check the environments and the network of clients and servers."""
+    """Check the runtimes and the network of each [client, server, network].
+
+    Raise PlimsollError if a runtime or a network is unknown, or if these ends cannot be on this network.
+    """
     for client, server, network in ends:
         refer(key, [client, server], sorted(environments.known()))
         nested = any(environments.find(end).nested for end in (client, server))
@@ -73,7 +84,10 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Tasks, runtimes and numbers, or words for them."""
+    """Check the tasks, runtimes, networks and numbers that a claim names, or the words for them.
+
+    Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one.
+    """
     numbers = {
         key: sorted({str(number) for one in study["experiments"].values() for number in one.get(key, [1])}, key=int)
         for key in ("instances", "children")

@@ -1,7 +1,7 @@
-"""Which cells a claim compares on this host.
+"""Find the cells that a claim about nesting compares on this host.
 
-A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
-against the cells of side b that are like it in all factors that the two sides do not name differently.
+A claim names levels for side a and for side b, and levels that hold on both (`scope`). Each cell of side a is compared
+with the cells of side b that have the same levels. Factors that the two sides name differently need not be the same.
 """
 
 import math
@@ -36,23 +36,23 @@ from plimsoll.designs.nesting.factors import (
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
 
-# What a claim about no task in particular is about.
+# The task of a claim that names none, by its metric.
 USUAL = {"creation_time": CREATION}
-# What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
+# A need of claims about virtual machines, in words; and why emulated ones do not meet it.
 MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
-# A network between two hosts that is the bottleneck carries no more (Mbit/s), as the paper's.
+# A network between two hosts that is no faster than this is the bottleneck, as in the paper (Mbit/s).
 FILLED = 1000
-# Children that the paper's claims are about.
+# Number of children in the paper's claims.
 CHILDREN = 256
-# Of a trend, at least.
+# A trend has at least this many levels.
 LEVELS = 3
-# What claims vary by saying so.
+# Factors that vary if a claim's sides differ in one of these words.
 VARIED = {PARENT_NETWORK: {"network"}, CHILD_NETWORK: {"network"}, ENVIRONMENT: {"runtime", "server"}}
 
 
 def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
-    """The claims' words for a number of instances, of the `levels` that are planned."""
+    """Return the claims' words that fit a number of instances, given the `levels` that are planned and the host's cores."""
     words = {UP_TO if instances <= cores else ABOVE}
     largest = max((level for level in levels if level <= cores), default=None)
     if instances == largest:
@@ -65,7 +65,10 @@ def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
 
 
 class Cells:
-    """The cells of a plan, findable by their levels; `words` has the claims' words for each path."""
+    """The cells of a plan without emulated virtual machines, to be found by their levels.
+
+    `words` has the claims' words for the number of instances of each cell, by path.
+    """
 
     def __init__(self, plan: NestingPlan, metrics: dict[str, dict]):
         self.cells = {path: cell for path, cell in plan["cells"].items() if not emulated(cell)}
@@ -82,12 +85,18 @@ class Cells:
         self.placement = plan.get("placement", "")
 
     def placed(self, metric: str, cell: NestingCell) -> str:
-        """The name of a metric of a cell in the placement that claims are asked of; its own, if it has only one there."""
+        """Return the name of a metric of a cell in the placement for which claims are tested.
+
+        It is the metric's own name in the free placement, and for cells without the placement.
+        """
         return f"{metric}_{self.placement}" if self.placement and self.placement in cell.get("bindings", {}) else metric
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[NestingCell]:
-        """Cells in which a metric is measured, with these levels. Children matter to a claim that names them, or parents; every
-        other claim about nested containers is about one child in each parent."""
+        """Return the cells with the `wanted` levels in which a metric is measured.
+
+        If the claim names children (`children` or `total`), all numbers of children fit. Otherwise it is about
+        containers that are not nested, and about nested ones with one child in each parent.
+        """
         if metric not in self.metrics:
             return []
         tasks = wanted.get("task") or ([USUAL[metric]] if metric in USUAL else self.metrics[metric]["task"])
@@ -116,14 +125,17 @@ class Cells:
         return cell[factor] in levels
 
     def half(self, cell: NestingCell) -> str | None:
-        """Path of the cell that has half as many instances."""
+        """Return the path of the cell that has half as many instances; None if the plan has no such cell."""
         instances = int(cell["instances"])
         path = f"{cell['task']}/{cell['runtime']}/{instances // 2}/{cell['children']}"
         return path if instances % 2 == 0 and path in self.cells else None
 
 
 def most_children(plan: NestingPlan) -> int:
-    """The most children that are measured both in one parent and in parents of their own."""
+    """Return the largest number of children that is measured both in one parent and in a parent each.
+
+    It is 0 if no number is measured in both ways.
+    """
     there = [cell for cell in plan["cells"].values() if cell["task"] == CREATION and cell["reason"] is None]
     in_one = {total(cell) for cell in there if cell["instances"] == "1" and cell["children"] not in (NO_CHILDREN, ABSENT)}
     in_own = {total(cell) for cell in there if cell["children"] == "1"}
@@ -131,17 +143,17 @@ def most_children(plan: NestingPlan) -> int:
 
 
 def emulated(cell: NestingCell) -> bool:
-    """Whether a virtual machine of a cell is emulated: of speed it says nothing, so that no claim is asked of it."""
+    """Return whether a cell has an emulated virtual machine. It says nothing about speed, so no claim is tested on it."""
     return EMULATED_MACHINE in (cell["runtime"], cell["server"])
 
 
 def other_end(cell: NestingCell) -> str:
-    """The environment at the end of a network that is not bare metal; bare metal if both are."""
+    """Return the runtime at the end of a network that is not on bare metal; bare metal if both ends are."""
     return cell["server"] if cell["runtime"] == BARE else cell["runtime"]
 
 
 def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
-    """A function from a claim to what it compares: contrasts, or lists of sides along a trend."""
+    """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
     cells = Cells(plan, study["metrics"])
 
     def asked(claim: dict) -> list:
@@ -151,12 +163,15 @@ def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
 
 
 def find(claim: dict, cells: Cells) -> list[Contrast]:
-    """Contrasts of a claim that has two sides, over all cells of the plan, including those that cannot be measured."""
+    """Return the contrasts of a claim with two sides, without duplicates.
+
+    They include contrasts whose cells cannot be measured here.
+    """
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    # Named alike on both sides, a factor is like a scope's.
+    # A factor with the same levels on both sides does not vary. It acts like one of the scope.
     varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
     if "total" in scope:
-        # It is divided in two ways: parents and children both vary.
+        # A total number of children is divided in two ways, so parents and children both vary.
         varying |= {"instances", "children"}
     contrasts: dict[Contrast, None] = {}
     for metric_a, metric_b in _metrics(claim):
@@ -176,7 +191,7 @@ def _levels(scope: dict, side: dict) -> dict[str, list[str]]:
 
 
 def _metrics(claim: dict) -> list[tuple[str, str]]:
-    """Pairs of metrics: a metric against itself, unless the claim compares metrics."""
+    """Return the pairs of metrics (a, b) that a claim compares: each with itself, unless the sides name different ones."""
     a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
     if a and b:
         return [(one, other) for one in a for other in b]
@@ -184,8 +199,11 @@ def _metrics(claim: dict) -> list[tuple[str, str]]:
 
 
 def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
-    """Whether two cells are alike in all that does not vary. Where runtimes vary, containers that are not nested are like
-    parents with one child; where parents and children vary, there are as many children in all."""
+    """Return whether two cells have the same levels in every factor that does not vary.
+
+    If runtimes vary, a container that is not nested is like a parent with one child. If parents and children both vary,
+    the cells must have the same number of children in all.
+    """
     if {"instances", "children"} <= varying and total(cell) != total(other):
         return False
     fixed = set(FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
@@ -197,13 +215,20 @@ def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
 
 
 def _same_way(cell: NestingCell, other: NestingCell) -> bool:
-    """Whether bare metal is at the same end of two networks; if it is at both ends of one, it is."""
+    """Return whether bare metal is at the same end of two networks.
+
+    A network with bare metal at both ends fits either way.
+    """
     ways = [(one["runtime"] == BARE, one["server"] == BARE) for one in (cell, other)]
     return ways[0] == ways[1] or (True, True) in ways
 
 
 def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side | None:
-    """The side with the cell that its growth is relative to, if the claim is about that; None if there is no such cell."""
+    """Return the side of a claim: a metric in a cell.
+
+    If the claim is about growth, the side also names the cell with half as many instances as its reference. Return None
+    if there is no such cell.
+    """
     side = Side(metric, cell["path"])
     if not quantities.find(claim.get("quantity")).relative:
         return side
@@ -212,9 +237,13 @@ def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
-    """For a claim about a trend along instances or children: sides in the order of the numbers, one list for each combination
-    of the other factors. The numbers are all there are, or those of the claim's levels or words. Those that cannot be measured
-    here are left out of a series, as it ends where the profile or the memory ends."""
+    """Return the trends of a claim along instances or children.
+
+    A trend is a list of sides for one combination of the other factors. The sides are in the order of the numbers,
+    which are all that are planned, or those of the claim's levels or words. Numbers that cannot be measured here are
+    left out, so a trend ends where the profile or the memory ends. If nothing of a trend can be measured, all its sides
+    are returned.
+    """
     along = claim["along"]
     wanted = dict(claim.get("scope", {}))
     if "levels" in along:
@@ -226,23 +255,26 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
             groups[key].append((int(cell[along["factor"]]), Side(metric, cell["path"])))
     whole = [[side for _, side in sorted(group, key=lambda one: one[0])] for group in groups.values()]
     measured = [[side for side in group if cells.cells[side.cell]["reason"] is None] for group in whole]
-    # Of a series that has nothing, what it lacks is the reason.
+    # If no side of a trend can be measured, the reasons of all its sides are the reason.
     return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
 
 
 def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
-    """One for each placement of clients and servers, which the paper does not tell. What has neither is the same in all."""
+    """Return the plan once for each placement of clients and servers, by the placement's description.
+
+    The paper does not say where they ran. Cells without client and server are the same in every placement.
+    """
     there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
     return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
 
 
 def unfit(cell: NestingCell) -> str | None:
-    """None: every cell is what its levels say, however it is arranged."""
+    """Return None: every cell fits its levels in every placement."""
     return None
 
 
 def lacks(plan: NestingPlan) -> dict[str, str]:
-    """What claims may need and this host does not have, or nobody measures, in words."""
+    """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
     cores = plan["cores"]
     reason = no_machines(plan)
     missing = {}
@@ -273,7 +305,7 @@ def lacks(plan: NestingPlan) -> dict[str, str]:
 
 
 def _from_the_cores_on(plan: NestingPlan) -> int:
-    """How many numbers of nested containers with a child each are measured, from as many as there are cores on."""
+    """Return how many numbers of nested containers, one child each, are measured from the number of cores on."""
     there = [
         cell for cell in plan["cells"].values() if (cell["task"], cell["children"], cell["reason"]) == (CREATION, "1", None)
     ]
@@ -282,14 +314,18 @@ def _from_the_cores_on(plan: NestingPlan) -> int:
 
 
 def no_machines(plan: NestingPlan) -> str | None:
-    """Why no virtual machine on the host's own processor is measured; None if one is."""
+    """Return why no virtual machine on the host's own processor is measured; None if one is."""
     reasons = {cell["reason"]: None for cell in plan["cells"].values() if MACHINE in (cell["runtime"], cell["server"])}
     return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """A finding about 256 children can be asked of the most that can be measured, and one about more than 8 parents on the
-    paper's 12 cores of more parents than the host has cores."""
+    """Return a claim for other cells, if it can be tested on those; None if it cannot.
+
+    A claim about 256 children can be tested on the largest number that can be measured (MOST). A claim about 8 to 64
+    instances, on the paper's 12 cores, can be tested on numbers of instances from this host's number of cores on
+    (FROM).
+    """
     if claim.get("scope", {}).get("total") == ["256"]:
         return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
     if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:

@@ -1,4 +1,4 @@
-"""Experiment 1: sysbench in a number of instances, which begin at one moment."""
+"""Experiment 1: Sysbench in several instances, which begin at one moment."""
 
 import math
 import subprocess
@@ -13,21 +13,22 @@ from plimsoll.measuring.process import ended_within, kill
 from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
-# From the order to start the programs to the common moment: each has to be in its container by then, and engines let them in
-# one after the other. An emulated processor takes several times as long to get there.
+# Seconds from starting the programs to the moment at which they begin: START, and one of the others for each program.
+# Every program must be in its container by then, and engines admit them one after the other. An emulated processor
+# takes several times as long.
 START, EACH, EACH_EMULATED = 0.4, 0.25, 1.5
-# How long before that the processors' times are read: a busy processor comes late to it, and reading takes a while.
+# Processor times are read this long before that moment (s): a busy processor is late, and reading takes a while.
 BEFORE = 0.2
-# Programs that began further apart than this share of what they took, or this (s) if that is more, did not run at once.
+# Programs ran at once if they began within this share of what they took, or within this many seconds if that is more.
 APART, LEAST_APART = 0.1, 0.05
-# A clock that gains or loses more than this share of a program's time, or this (s) if that is more, does not tell it.
+# A clock may gain or lose at most this share of a program's time, or this many seconds if that is more, to be trusted.
 DRIFT, LEAST_DRIFT = 0.01, 0.02
-# Engines have work left when their containers are up: as long as that lasts for a window of this (s), nothing begins.
+# Engines still work when their containers are up. Programs begin after a window of this length that is idle (s).
 SETTLED = 0.2
 
 
 class Task(Base):
-    """One instance of the program in each container, or that many on bare metal."""
+    """One instance of the program in each container, or the same number of instances on bare metal."""
 
     def measure(self) -> dict:
         nodes = self.services.start(self.specs()) if self.services else self.environment.start(self.specs())
@@ -58,7 +59,10 @@ class Task(Base):
         return {**judged, "settled": settled}
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
-        """Start one program's loop, which waits for the moment to begin."""
+        """Start the loop of one instance, which runs the program once.
+
+        The loop waits for the moment `begin` (s of the node's CLOCK_MONOTONIC).
+        """
         folder = self.folder_of(str(number))
         program = node.of_image(self.sysbench.command(self.cell["parameters"]))
         counted = node.of_image(sysbench.switches_counted(str(folder / "switches")))
@@ -67,7 +71,10 @@ class Task(Base):
             return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _instance(self, number: int, ahead: float) -> dict:
-        """What one instance did, whose clock is `ahead` of this host's; InvalidOutput if it did not do it."""
+        """Return what one instance did, by this host's clock. The node's clock is `ahead` seconds ahead.
+
+        Raise InvalidOutput, with the instance's number, if the program did not do what it should.
+        """
         folder = self.attempt.folder / str(number)
         try:
             return {**ended(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
@@ -80,15 +87,21 @@ class Task(Base):
 
 
 def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None:
-    """InvalidOutput if the clock of a node, which was `ahead` of this host's, has gone faster or slower for these seconds."""
+    """Raise InvalidOutput if a node's clock has drifted from this host's.
+
+    `ahead` says how far each node's clock was ahead `seconds` ago. The limits are DRIFT and LEAST_DRIFT.
+    """
     for node, before in zip(nodes, ahead, strict=True):
         if abs(gone := node.ahead() - before) > max(LEAST_DRIFT, DRIFT * seconds):
             raise InvalidOutput(f"the clock of {node.name} gained {gone:.3f} s in {seconds:.1f} s")
 
 
 def ended(folder, limit: float, ahead: float = 0.0) -> dict:
-    """When the one iteration of a loop began and ended, by this host's clock, which the node's is `ahead` of; InvalidOutput if
-    it did not end well."""
+    """Return `begin` and `end` of the single iteration of a loop, in seconds of this host's clock.
+
+    The node's clock is `ahead` seconds ahead of it. Raise InvalidOutput if the iteration did not end well: it is
+    missing, took longer than `limit` seconds, failed, or left a process behind.
+    """
     iterations = loop.read(loop.log_of(folder))
     if len(iterations) != 1:
         raise InvalidOutput("it did not end" if not iterations else f"its log has {len(iterations)} iterations, and not one")
@@ -103,8 +116,11 @@ def ended(folder, limit: float, ahead: float = 0.0) -> dict:
 
 
 def judge(instances: list[dict], begin: float) -> dict:
-    """Values of a run from its instances': means of the seconds that the program took and of its context switches.
-    InvalidOutput if they did not run at once, or if a program took longer than its process lasted."""
+    """Return a run's `values`, how far `apart` its instances began (s), and `each` instance's times after `begin`.
+
+    The values are means over the instances: seconds that the program took, and context switches. Raise InvalidOutput if
+    the instances did not run at once, or if a program printed more time than its process lasted.
+    """
     apart = max(one["begin"] for one in instances) - min(one["begin"] for one in instances)
     seconds = mean(one["seconds"] for one in instances)
     if apart > max(LEAST_APART, APART * seconds):

@@ -1,8 +1,7 @@
-"""Experiments 2 and 3: containers, virtual machines, or parents with children, are created at one moment, and run a program
-that ends at once.
+"""Experiments 2 and 3: create containers, virtual machines, or parents with children, all at one moment.
 
-As in the paper a creation lasts from its command to the end of the container: of all of them until the last one has ended. The
-commands are those that a user would type.
+Each runs a program that ends at once. As in the paper, a creation lasts from its command to the end of the container,
+and several creations last until the last container has ended. The commands are those that a user would type.
 """
 
 from pathlib import Path
@@ -19,12 +18,12 @@ from plimsoll.services import counted
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
 
-# The parts of a parent's time, and the moment at which each ends (docker_nested.moments).
+# Parts of a parent's time, and the name of the moment at which each ends (docker_nested.moments), in order.
 PARTS = {"parent_time": "parent", "engine_time": "engine", "image_load_time": "image", "children_time": "children"}
 
 
 class Task(Base):
-    """As many creations at once as the cell has instances, each with as many children as it says."""
+    """Creations at one moment: as many as the cell has instances, each with the cell's number of children."""
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -46,7 +45,7 @@ class Task(Base):
         return {"values": values, "apart": round(apart, 6), "programs_apart": programs_apart, "each": each}
 
     def _counted(self, commands: list[list[str]]) -> gate.Passed:
-        """Let the commands pass the gate."""
+        """Let the commands pass the gate together, between two snapshots of the machine."""
         before = []
         with counted.snapshots(self.attempt, self.services) as snapshot:
             limit, watch = self.cell["limit_seconds"], self.attempt.watch
@@ -60,12 +59,15 @@ class Task(Base):
         super().take_down()
 
     def _alone(self, number: int, spec: Spec) -> list[str]:
-        """The command that creates one container."""
+        """Return the command that creates one container, and note its name for removal."""
         self.created.append(spec.name)
         return self.environment.foreground(spec._replace(command=self._dummy(str(number))))
 
     def _nested(self) -> list[list[str]]:
-        """The commands that create parents."""
+        """Return the commands that create parents.
+
+        In the task `preloaded`, each parent shares the volume of a parent that has loaded the child's image before.
+        """
         docker_nested.refuse_others(self.attempt.image)
         specs = [spec._replace(command=self._dummy(f"{number}-NUMBER")) for number, spec in enumerate(self.specs())]
         if self.cell["task"] != PRELOADED:
@@ -78,20 +80,23 @@ class Task(Base):
         return [parents.foreground(spec) for parents, spec in zip(sharing, wanted, strict=True)]
 
     def _loaded(self, number: int) -> str:
-        """The name of a parent that has loaded the child's image into its volume, and has ended."""
+        """Start a parent that loads the child's image into its volume and ends. Return the parent's name."""
         spec = docker_nested.parent_of(self.services.spec(f"loaded{number}", self.attempt.image))
         self.created.append(spec.name)
         docker_nested.load_once(spec)
         return spec.name
 
     def _programs(self, after: list[Afterwards]) -> list[tuple[str, float]]:
-        """The programs that ran in all containers: the name of each one's folder, and what its clock is ahead of the host's."""
+        """Return (name of its folder, seconds that its clock is ahead of the host's) for the program in each container."""
         if not self.children:
             return [(str(number), one.ahead) for number, one in enumerate(after)]
         return [(f"{number}-{child}", 0.0) for number in range(self.instances) for child in range(1, self.children + 1)]
 
     def _dummy(self, name: str) -> tuple[str, ...]:
-        """The words of the program, whose folder is called so."""
+        """Return the command of the program that a container runs, and make the folder for its output.
+
+        `name` names the folder. NUMBER in it stands for the child's number: one folder is made for each child.
+        """
         folder = self.attempt.folder / f"program-{name}"
         for each in range(1, self.children + 1) if self.children else [0]:
             Path(str(folder).replace("NUMBER", str(each))).mkdir(exist_ok=True)
@@ -99,7 +104,10 @@ class Task(Base):
         return (*loop.command(folder, 0.0, self.cell["limit_seconds"], 1), *program)
 
     def _began(self, name: str, ahead: float) -> float:
-        """When the program of that name began; InvalidOutput if it did not do what it should."""
+        """Return when the program of this name began (s of the host's CLOCK_MONOTONIC).
+
+        Raise InvalidOutput if the program did not end well, or if its output is wrong.
+        """
         folder = self.attempt.folder / f"program-{name}"
         try:
             began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
@@ -109,8 +117,10 @@ class Task(Base):
         return began
 
     def _refuse_unended(self, passed: gate.Passed) -> None:
-        """Unavailable, with its last words, if a creation failed or did not end; InvalidOutput if it did not note its
-        beginning."""
+        """Raise Unavailable, with its last line of output, if a creation failed or did not end in time.
+
+        Raise InvalidOutput if a creation did not note when it began.
+        """
         for number, (code, begun, ended) in enumerate(zip(passed.codes, passed.begun, passed.ended, strict=True)):
             if ended is None:
                 raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
@@ -121,7 +131,10 @@ class Task(Base):
                 raise InvalidOutput(f"creation {number + 1} did not note when it began")
 
     def _creation(self, number: int, passed: gate.Passed, after: Afterwards) -> dict:
-        """Moments of one creation, in seconds after the gate was opened, and of a parent and of a virtual machine its parts."""
+        """Return the moments of one creation in seconds after the gate was opened: `begun` and `ended`.
+
+        A parent also has the duration of each of its parts, and a virtual machine the moments of its start.
+        """
         opened = passed.offset + passed.opened
         one = {"begun": passed.begun[number] - passed.opened, "ended": passed.ended[number] - passed.opened}
         if self.children:
@@ -132,9 +145,13 @@ class Task(Base):
 
 
 def parts(noted: dict[str, float], opened: float, ended: float) -> dict[str, float]:
-    """What each part of a parent's time took: from its moments (s since 1970), the moment at which the gate was opened, and
-    how long after that the parent ended. `other_time` is all but loading the child's image, and `parent_ready_time` all until
-    the first child is begun. InvalidOutput if a moment is missing."""
+    """Return how long each part of a parent's time took (s): those of PARTS, `end_time`, and two sums.
+
+    `other_time` is everything except loading the child's image. `parent_ready_time` is everything until the first child
+    begins. `noted` has the parent's moments and `opened` the moment at which the gate was opened (s since 1970).
+    `ended` is when the parent ended, in seconds after `opened`. Raise InvalidOutput if a moment is missing or out of
+    order.
+    """
     durations, before = {}, opened
     for part, moment in PARTS.items():
         if moment not in noted:

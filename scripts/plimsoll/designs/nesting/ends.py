@@ -1,4 +1,7 @@
-"""The two ends of a network: a client and a server, each on bare metal, in a container, a nested one or a virtual machine."""
+"""The two ends of a network test: a client and a server.
+
+Each end is on bare metal, in a container, in a nested container, or in a virtual machine.
+"""
 
 import contextlib
 import re
@@ -19,16 +22,16 @@ from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput, Role
 
 LOOPBACK = "127.0.0.1"
-# What tells a program its network namespace.
+# Command by which a program learns its network namespace.
 NAMESPACE = ("readlink", "/proc/self/ns/net")
-# The kernel's table of what TCP has done: a line of names, and a line of numbers.
+# The kernel's TCP counters (/proc/net/snmp): a line of names, and a line of numbers.
 TCP = re.compile(r"^Tcp: .*$", re.MULTILINE)
-# The gateway of a namespace, as the kernel writes addresses: bytes backwards, in hexadecimal digits.
+# The default route's gateway in /proc/net/route: the address in hexadecimal digits, with its bytes reversed.
 DEFAULT_ROUTE = re.compile(r"^\S+\s+00000000\s+([0-9A-F]{8})\s", re.MULTILINE)
 
 
 class Pair(NamedTuple):
-    """The client's node, the server's, and how the client reaches the server."""
+    """The nodes of client and server, and the address and port at which the client reaches the server."""
 
     client: Node
     server: Node
@@ -38,8 +41,12 @@ class Pair(NamedTuple):
 
 @contextlib.contextmanager
 def between(task) -> Iterator[Pair]:
-    """A server that listens, and a client; both are there until the task is taken down, but for a server on bare metal, which
-    ends here, and listens only where the client reaches it. Unavailable if one of them does not start."""
+    """Start a server that listens and a client, and yield them as a Pair.
+
+    Both stay up until the task is taken down. A server on bare metal is the exception: it ends with this context. On
+    this machine it listens only at the address that the client uses, and on another machine at all addresses. Raise
+    Unavailable if client or server does not start.
+    """
     cell: NestingCell = task.cell
     far = task.network.far if cell["hosts"] == TWO else HOST
     port, server = daemon.free_port(far), None
@@ -55,19 +62,23 @@ def between(task) -> Iterator[Pair]:
         )
         address = far.address if cell["hosts"] == TWO else address_of(client, server or HOST)
         if not server:
-            # Another machine may be behind an address that it has not itself.
+            # Another machine may be reached at an address that no interface of its own has.
             role = _listening(port, "" if isinstance(far, Reached) else address)
             server = stack.enter_context(daemon.listening(far, task.specs()[0], role, task.attempt.folder / "netserver.log"))
         yield Pair(client, server, address, port)
 
 
 def _listening(port: int, address: str = "") -> Role:
-    """A server that listens at a port of one address, or of all."""
+    """Return the role of a server that listens at a port, at one address or (if `address` is empty) at all."""
     return Role("server", "", netperf.server(port, address), port)
 
 
 def start(services: Services, what: str, runtime: str, network: str, image: dict, command: tuple[str, ...] = ()) -> Node:
-    """A container on a network; Unavailable if it does not start."""
+    """Start a container on a network and return its node. Raise Unavailable if it does not start.
+
+    `network` names the network of the container. For a nested container it names the parent's and the child's:
+    parent+child.
+    """
     outer, _, inner = network.partition("+")
     more = {"command": command} if command else {}
     if not environments.find(runtime).nested:
@@ -79,22 +90,27 @@ def start(services: Services, what: str, runtime: str, network: str, image: dict
 
 
 def _network(name: str) -> Network | None:
-    """What containers are on; None for the environment's own bridge."""
+    """Return the network object for a level's name; None for the runtime's own bridge."""
     made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
     return made.get(name)
 
 
 def address_of(client: Node, server: Node) -> str:
-    """How a client reaches a server of the same host: by the loopback within a namespace; a container by its own address, or by
-    its parent's if it is on its parent's network; and bare metal by the gateway of the outermost container of the client that
-    has a namespace of its own."""
+    """Return the address at which a client reaches a server on the same host. It is one of these:
+
+    - the loopback, if both are in one network namespace;
+    - the address of the server's parent, if the server shares its parent's namespace and that is not the host's;
+    - the server's own address, if it has a namespace of its own;
+    - the gateway of the client's outermost container with a namespace of its own, if the server is in the host's
+      namespace.
+    """
     here = namespace(HOST)
     if namespace(client) == namespace(server):
         return LOOPBACK
     if namespace(server) != here:
         if server.on and namespace(server) == namespace(server.on):
             return given_address(server.on)
-        # Not by its name, which a container that was wired later has no address for.
+        # The server's name would not do: a container that was wired after its start has no address for it.
         return output(server.inside(["hostname", "-I"])).split()[0]
     chain = [client, client.on] if client.on else [client]
     outermost = [node for node in chain if namespace(node) != here][-1]
@@ -102,26 +118,29 @@ def address_of(client: Node, server: Node) -> str:
 
 
 def given_address(parent: Node) -> str:
-    """The address that an engine gave to a container. The container knows others too: its own engine's bridge has one."""
+    """Return the address that an engine gave to a container.
+
+    The container itself would also report the address of its own engine's bridge.
+    """
     shown = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
     return output([*parent.command, "inspect", "--format", shown, parent.name]).strip()
 
 
 def gateway(routes: str) -> str:
-    """The gateway of the default route in a table of routes (/proc/net/route); Unavailable if there is none."""
+    """Return the gateway of the default route in a text of /proc/net/route. Raise Unavailable if there is no such route."""
     if not (match := DEFAULT_ROUTE.search(routes)):
         raise Unavailable("a container has no way to this host: it has no default route")
     return socket.inet_ntoa(bytes.fromhex(match[1])[::-1])
 
 
 def namespace(node: Node) -> str:
-    """The network namespace of a node, by its kernel's number; with the node's name, if it has a kernel of its own."""
+    """Return the number of a node's network namespace, preceded by the node's name if the node has a kernel of its own."""
     number = output(node.inside(list(NAMESPACE))).strip()
     return f"{node.name}: {number}" if node.own_kernel else number
 
 
 def namespaces(task, pair: Pair) -> dict[str, str]:
-    """The namespaces of this host, of the client and the server, and of their parents."""
+    """Return the network namespaces of this host, of client and server, and of their parents, by name."""
     nodes = {"host": HOST, "client": pair.client, "server": pair.server}
     for end, runtime in (("client", task.cell["runtime"]), ("server", task.cell["server"])):
         if environments.find(runtime).nested:
@@ -130,8 +149,10 @@ def namespaces(task, pair: Pair) -> dict[str, str]:
 
 
 def segments(pair: Pair) -> dict[str, int]:
-    """TCP segments that the namespaces of client and server have `sent`, and those `sent_again` because they were lost or late,
-    since they are there; of a namespace that both have, once."""
+    """Return how many TCP segments client and server have sent (`sent`) and retransmitted (`sent_again`).
+
+    The counts are sums over the network namespaces of both ends since these exist. A shared namespace counts once.
+    """
     tables = {namespace(node): output(node.inside(["cat", "/proc/net/snmp"])) for node in (pair.client, pair.server)}
     counts = [dict(zip(*(row.split()[1:] for row in TCP.findall(table)), strict=True)) for table in tables.values()]
     names = {"sent": "OutSegs", "sent_again": "RetransSegs"}
@@ -139,7 +160,11 @@ def segments(pair: Pair) -> dict[str, int]:
 
 
 def refuse_other(seen: dict[str, str], cell: NestingCell) -> None:
-    """InvalidOutput if an end is in another namespace than its network is of: that of what it runs on, or one of its own."""
+    """Raise InvalidOutput if client, server or a parent is in another network namespace than the cell's network says.
+
+    On the network `host` a node shares the namespace of what it runs on; on any other network it has its own. `seen` is
+    the result of `namespaces`.
+    """
     outer, _, inner = cell["network"].partition("+")
     for end, runtime in (("client", cell["runtime"]), ("server", cell["server"])):
         environment, around = environments.find(runtime), "host"

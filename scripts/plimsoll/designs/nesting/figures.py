@@ -1,4 +1,4 @@
-"""What the notebooks of figures about nesting are told of the plan."""
+"""The data that the notebooks of figures about nesting get from the plan."""
 
 import pandas as pd
 
@@ -8,9 +8,13 @@ from plimsoll.interchange import ABSENT, Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """The host's cores, and where Open vSwitch switches there; how many hosts client and server are on, if the figure is about
-    networks, and the name of a second host that is another machine; and the means that the paper prints, if the figure names
-    where: by instances and children, or by client, server, network and metric."""
+    """Return a figure's options from the plan and the paper.
+
+    - `cores` and `open_vswitch`: the host's number of cores, and where Open vSwitch switches there.
+    - `hosts` and `second_host`: for networks, how many hosts client and server are on, and the name of another machine.
+    - `paper`: the means in the reference tables that the figure names, by instances and children, or by client, server,
+      network and metric.
+    """
     figure = study["figures"][name]
     names = figure.get("reference", [])
     printed = [pd.read_csv(paths.REFERENCE / f"{one}.csv") for one in ([names] if isinstance(names, str) else names)]
@@ -27,7 +31,7 @@ def told(plan: Plan, study: dict, name: str) -> dict:
 
 
 def _rows(printed: pd.DataFrame) -> list[dict]:
-    """The means of a table of the paper, with what each is of."""
+    """Return the means of one of the paper's tables, each with its levels."""
     if "parents" in printed:
         columns = {"parents": "instances", "children_per_parent": "children"}
         return printed.rename(columns=columns)[["instances", "children", "mean"]].to_dict("records")

@@ -1,4 +1,4 @@
-"""Commands that begin at one moment: each waits at a gate, in a process of its own that becomes the command."""
+"""Start commands at one moment: each waits at a gate, in a process of its own that becomes the command."""
 
 import os
 import selectors
@@ -13,19 +13,23 @@ from plimsoll.measuring.watch import Watch
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
-# Waits for the end of its standard input, notes the moment, and becomes the command.
+# Bash program at the gate: waits for the end of standard input, writes down the time, and becomes the command.
 WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
-# What it notes, and how far two of the host's clocks may differ (s).
+# What this program writes, and how far two of the host's clocks may differ (s).
 NOTED, CLOCKS = f"(?P<moment>{printed.fixed(6)})\n", 0.05
-# What Bash takes to get to the gate (s).
+# Time that Bash takes to reach the gate (s).
 READY = 0.2
-# While commands end one after another, what they do is looked at so often (s): a look takes some ms, in which no end is noted.
+# While commands end, their output is looked at only this often (s): during a look of some ms no end can be noted.
 SELDOM = 2.0
 
 
 class Passed(NamedTuple):
-    """What commands did that began at the gate; moments in seconds of CLOCK_MONOTONIC, None for a command that did not begin or
-    end. `offset` is what has to be taken from seconds since 1970 to get there."""
+    """What commands that began at the gate did. Moments are in seconds of CLOCK_MONOTONIC.
+
+    `opened` is when the gate was opened. `begun` and `ended` have a moment for each command, or None if it did not
+    begin or end. `codes` are exit codes. `offset` converts clocks: a time in seconds since 1970 less `offset` is in
+    CLOCK_MONOTONIC.
+    """
 
     opened: float
     begun: list[float | None]
@@ -37,11 +41,13 @@ class Passed(NamedTuple):
 def pass_together(
     commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, watch: Watch | None = None
 ) -> Passed:
-    """Let commands begin at one moment, and wait for their ends; what has not ended after `limit` seconds is killed.
-    Unavailable if one prints without end or fills a disk that the `watch` looks at, Outage if one cannot be killed.
+    """Let commands begin at one moment, wait until they end, and return what they did.
 
-    Output and moments are in `folder`, by the commands' numbers. `ready` is called when all wait at the gate, just before it is
-    opened.
+    A command that has not ended after `limit` seconds is killed. Output and moments go to files in `folder`, named by
+    the commands' numbers. `ready` is called when all commands wait at the gate, just before it is opened.
+
+    Raise Unavailable if a command prints without end, or fills a disk that the `watch` looks at. Raise Outage if one
+    cannot be killed.
     """
     closed, gate = os.pipe()
     try:
@@ -64,14 +70,22 @@ def pass_together(
 
 
 def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
-    """A command at the gate, in a process group of its own, in which what it starts is killed with it."""
+    """Start a process that waits at the gate to become the command, and return it.
+
+    It leads a process group of its own, so that what the command starts can be killed with it. `stem` is the path of
+    its output files without extension. `closed` is the reading end of a pipe: the gate opens when the writing end is
+    closed.
+    """
     words = ["bash", "-c", WAITING, f"{stem}.begun", *command]
     with shared.new_file(Path(f"{stem}.out")) as out, shared.new_file(Path(f"{stem}.err")) as err:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
 def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], watch: Watch | None) -> list[float | None]:
-    """When each process ended; None for those that had not at the `last` moment. Unavailable if what they write has no end."""
+    """Return when each process ended (s of CLOCK_MONOTONIC); None if it had not by the moment `last`.
+
+    Raise Unavailable if the `outputs` have no end, or if a disk is about to be full.
+    """
     ended: list[float | None] = [None] * len(processes)
     looked = time.monotonic()
     with selectors.DefaultSelector() as waiting:
@@ -87,7 +101,7 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], w
                     os.close(key.fd)
                 if watch:
                     watch.stops.woken(due)
-                # Seldom between two ends, whose moments are what is measured.
+                # The moments of the ends are what is measured, so looks between two ends are rare.
                 if not ready or time.monotonic() > looked + SELDOM:
                     refuse_endless(outputs, watch)
                     looked = time.monotonic()
@@ -99,8 +113,10 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], w
 
 
 def noted(path: Path, offset: float, opened: float) -> float | None:
-    """When a command began that has noted it; None if it has not, or if what it noted is no moment after the gate was
-    `opened`."""
+    """Return when a command began (s of CLOCK_MONOTONIC), as it noted itself in a file.
+
+    Return None if the file has no such moment, or a moment before the gate was `opened` or in the future.
+    """
     try:
         moment = printed.numbers(NOTED, printed.text_of(path))["moment"] - offset
     except InvalidOutput:

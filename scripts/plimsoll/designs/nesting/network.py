@@ -1,6 +1,7 @@
-"""Experiments 4 and 5: Netperf between a client and a server, each on bare metal or in a container, over a network.
+"""Experiments 4 and 5: Netperf between a client and a server.
 
-One run measures TCP_STREAM and TCP_RR in each placement, in random order: all of them between the same two ends.
+Each end is on bare metal, in a container, in a nested container, or in a virtual machine. One run measures TCP_STREAM
+and TCP_RR in each placement of client and server, in random order, always between the same two ends.
 """
 
 import random
@@ -24,10 +25,10 @@ from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import netperf, printed
 from plimsoll.workloads.base import InvalidOutput
 
-# A test that takes this much longer than it was asked to hangs (s).
+# A test that takes this much longer than its planned time hangs (s).
 PATIENCE = 15.0
 MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
-# What has to have passed a switch of what was exchanged: what waits in buffers when a test ends has not.
+# At least this share of the exchanged bytes must have passed the switch. The rest may wait in buffers when a test ends.
 SWITCHED = 0.5
 SWITCHES = {OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
 
@@ -65,33 +66,40 @@ class Task(Base):
         return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **settled}
 
     def _switch(self) -> Wired | None:
-        """The switch that all packets have to pass on their way to this host: of an end that is on one, where the other end is
-        not."""
+        """Return the switch that all packets pass on their way to this host; None if there is no such switch.
+
+        There is one if one end is on a switch, in a container or a virtual machine, and the other end is on bare metal.
+        """
         on_it = [end for end in (self.cell["runtime"], self.cell["server"]) if end != BARE]
         return SWITCHES.get(self.cell["network"].partition("+")[0]) if len(on_it) == 1 else None
 
     def _settled(self) -> dict:
-        """How idle the second host was, if it is another machine, with the image's files on it; InvalidOutput if it was not
-        idle in time."""
+        """Return how idle the second host was, after it got the image's files; empty if it is not another machine.
+
+        Raise InvalidOutput if it did not become idle in time.
+        """
         if not isinstance(far := getattr(self.network, "far", None), Reached):
             return {}
         processor = self.cell["parameters"]["second_host"]["processor"]
         return {"settled": daemon.settled(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
 
     def take_down(self) -> None:
-        """Stop the nodes of both ends before the group that they share is removed, and then what is theirs of the host."""
+        """Stop the nodes of both ends, and remove what belongs to them on this host.
+
+        The group that both ends share is removed when all nodes have stopped. Networks made for the run go last.
+        """
         for services in self._all():
             services.stop_all()
         for services in self._all():
             services.take_down()
-        # An end on bare metal has no container that goes with what runs in it.
+        # Programs of an end on bare metal are in no container that would end them.
         lock.kill_run(self.attempt.identity)
         for network in of_host.ALL:
             network.sweep()
 
     @property
     def counted(self) -> bool:
-        """Of both ends."""
+        """Whether the processor time of all containers of both ends is counted."""
         return all_counted(*self._all())
 
     def snapshot(self) -> noise.Snapshot:
@@ -99,15 +107,19 @@ class Task(Base):
         return self.attempt.snapshot(self._groups(), tuple(daemons))
 
     def _groups(self) -> list[Path]:
-        """The cgroups of both ends' containers."""
+        """Return the cgroups of both ends' containers."""
         return list(dict.fromkeys(group for services in self._all() for group in services.groups()))
 
     def _all(self) -> list[Services]:
-        """The containers of the client and of the server."""
+        """Return the containers of the client and those of the server, without an end that has none."""
         return [services for services in (self.services, self.peers) if services]
 
     def _test(self, test: str, placement: str, pair: ends.Pair) -> float:
-        """The value of one test; InvalidOutput if it gave none, or if client or server ran elsewhere than they should."""
+        """Run one test in a placement, and return its value.
+
+        Raise InvalidOutput if the test gave no value, or if client or server ran on other processors than the placement
+        says.
+        """
         parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
         words = placed.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
         program = pair.client.inside(pair.client.of_image(words))
@@ -141,14 +153,20 @@ class Task(Base):
 
 
 def refuse_left_out(switched: int, values: dict[str, float], cell: NestingCell) -> None:
-    """InvalidOutput if fewer bytes have passed a switch than client and server have exchanged: packets took another way."""
+    """Raise InvalidOutput if far fewer bytes passed a switch than client and server exchanged.
+
+    Packets then took another way.
+    """
     exchanged = sum(bytes_of(name, value, cell["parameters"]) for name, value in values.items())
     if switched < SWITCHED * exchanged:
         raise InvalidOutput(f"only {switched / 2**20:.1f} MiB of {exchanged / 2**20:.1f} passed the switch")
 
 
 def bytes_of(name: str, value: float, parameters: dict) -> float:
-    """What a test exchanged, from its value; what a sender had only handed to its kernel when time was over is counted too."""
+    """Return the number of bytes that a test exchanged, from its value.
+
+    This includes what the sender had only handed to its kernel when the time was over.
+    """
     if name.startswith("throughput"):
         return value * BYTES_IN_GIGABIT * parameters["seconds"]
     answers = MICROSECONDS * (parameters["burst"] + 1) / value * parameters["seconds"]
@@ -156,7 +174,7 @@ def bytes_of(name: str, value: float, parameters: dict) -> float:
 
 
 def name_of(test: str, placement: str) -> str:
-    """What a test gives: `throughput` or `latency`, and the placement if it is not free."""
+    """Return the name of a test's value: `throughput` or `latency`, with the placement as a suffix if there is one."""
     return f"{test}_{placement}" if placement else test
 
 
@@ -165,7 +183,10 @@ def _stream(address: str, port: int, parameters: dict) -> list[str]:
 
 
 def _rr(address: str, port: int, parameters: dict) -> list[str]:
-    """Request and response in burst mode, each message as it is (TCP_NODELAY); the heading says how large the burst was."""
+    """Return the command of a request-response test in burst mode, with each message sent at once (TCP_NODELAY).
+
+    Its heading says how large the burst was.
+    """
     buffer, message = (f"{parameters[key]}K" for key in ("buffer_kilobytes", "message_kilobytes"))
     sized = ["-r", f"{message},{message}", "-s", buffer, "-S", buffer]
     options = ["-P", "1", "--", "-b", str(parameters["burst"]), *sized, "-D"]
@@ -173,14 +194,16 @@ def _rr(address: str, port: int, parameters: dict) -> list[str]:
 
 
 def throughput(text: str, parameters: dict) -> float:
-    """Gbit/s of a stream."""
+    """Return the throughput of a stream in Gbit/s, from Netperf's output."""
     return netperf.found(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
 
 
 def latency(text: str, parameters: dict) -> float:
-    """Microseconds from a request to its response. As many are under way as the burst is, and one: by Little's law each
-    takes as many times the time between two responses. InvalidOutput if Netperf does not tell of the burst and of the
-    messages that were asked for."""
+    """Return the time from a request to its response in microseconds, from Netperf's output.
+
+    One request more than the burst is under way. By Little's law, each takes that many times the time between two
+    responses. Raise InvalidOutput if the output shows another burst or another size of messages than the parameters.
+    """
     found = netperf.found(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
     if found["burst"] != parameters["burst"]:
         raise InvalidOutput(f"Netperf used bursts of {found['burst']:.0f}, not of {parameters['burst']}")

@@ -1,6 +1,6 @@
-"""Where the client and the server of a test are bound, as the kernel says while they run.
+"""Bind the client and the server of a test, and check where they are bound, as the kernel reports it while they run.
 
-Netperf binds its own programs. A virtual machine has one processor: its end is bound by binding the machine.
+Netperf binds its own programs. A virtual machine has one processor, so an end in it is bound by binding the machine.
 """
 
 import contextlib
@@ -17,13 +17,15 @@ from plimsoll.measuring import bound as of_programs
 from plimsoll.measuring.process import said
 from plimsoll.workloads import netperf
 
-# A look at another machine that takes longer hangs (s).
+# A process that watches another machine and takes longer than this hangs (s).
 WATCH_SECONDS = 20.0
 
 
 def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
-    """The words of a test between the ends of a pair, with each of them bound to its processor. Without a binding both are
-    free."""
+    """Return the command of a test that also binds client and server to their processors.
+
+    Virtual machines are bound at once. Without a `binding` both ends are free.
+    """
     here = os.sched_getaffinity(0)
     places = binding or (None, None)
     for node, place in zip((pair.client, pair.server), places, strict=True):
@@ -34,12 +36,18 @@ def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
 
 
 def watching(pair: Pair) -> subprocess.Popen | None:
-    """What looks where the server is bound, to be started before a test: on another machine. None if it is on this one."""
+    """Start to watch where a server on another machine is bound, and return the process that does it.
+
+    Call it before the test starts. Return None if the server is on this machine.
+    """
     return pair.server.watch(str(pair.port)) if isinstance(pair.server, Reached) else None
 
 
 def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = None) -> str | None:
-    """Look until client and server are bound to these processors; in words, what was seen instead."""
+    """Look until client and server are bound to these processors; None if they are.
+
+    Otherwise return in words what was seen. `watch` is the result of `watching`.
+    """
     ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
     wholes = [elsewhere(node, place) for (_, node), place in ends if node.whole]
     needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, Reached))}
@@ -48,7 +56,7 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
 
 
 def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
-    """In words, where a server on another machine was bound, unless that is one processor."""
+    """Return in words where a server on another machine was bound; None if it was bound to processor `place`."""
     seen, _ = said(watch, WATCH_SECONDS) or ("", "")
     bound = [line.removeprefix("bound ") for line in ours(seen)]
     places = sorted({place for place in bound if place.isdigit()}) or ["none"]
@@ -58,7 +66,7 @@ def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
 
 
 def elsewhere(machine: Node, place: int) -> str | None:
-    """In words, where a virtual machine may run, unless that is one processor."""
+    """Return in words where a virtual machine may run; None if it is bound to processor `place`."""
     there = set()
     for thread in machine.threads():
         with contextlib.suppress(ProcessLookupError):  # it has ended
@@ -69,7 +77,11 @@ def elsewhere(machine: Node, place: int) -> str | None:
 
 
 def programs(port: int) -> Iterator[tuple[str, Path]]:
-    """The names that the words of each program at a port have, with its folder in /proc. The port is the run's own."""
+    """Yield (name, folder in /proc) for the programs whose command line names a port.
+
+    Each word of the command line counts as a name of its program. No other program has this port: it belongs to the
+    run.
+    """
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_text().split("\0")

@@ -1,4 +1,4 @@
-"""What the parents and children of a run may do, as each of them has read it from inside when it began."""
+"""Check what the parents and children of a run may do, as each has read it from inside when it began."""
 
 from pathlib import Path
 
@@ -7,22 +7,24 @@ from plimsoll.environments.docker_nested import GIVEN, USUAL, privileges
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
-# What each kind may do beyond other containers, and how the names of its notes end.
+# What parents and children may do beyond other containers, and the end of the name of a parent's notes.
 KINDS = {"parent": GIVEN, "child": USUAL}
 PARENT = "-parent.status"
 PLURAL = {"parent": "parents", "child": "children"}
 
 
 def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
-    """The record's part about a run's privileges: of its parents and of its children the `capabilities` beyond Docker's default
-    ones, and `seccomp`; nothing where none is nested. InvalidOutput if one may do more or less than it should, or told
-    nothing."""
+    """Return the record's part about a run's privileges; empty if nothing is nested.
+
+    It has for parents and for children the `capabilities` beyond Docker's default ones, and `seccomp`. Raise
+    InvalidOutput if one may do more or less than planned, or has noted nothing.
+    """
     if not (children := nested(cell)):
         return {}
     notes = sorted(folder.glob("*.status"))
     for kind, least in (("parent", parents(cell)), ("child", children)):
         own = [path for path in notes if path.name.endswith(PARENT) == (kind == "parent")]
-        # Parents whose children do not count have noted it too.
+        # There may be more parents than the cell has: those that only loaded the child's image left notes too.
         if len(own) < least:
             raise InvalidOutput(f"{len(own)} of {least} {PLURAL[kind]} told what they may do")
         for path in own:
@@ -31,7 +33,7 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
 
 
 def _refuse(kind: str, noted: Path) -> None:
-    """InvalidOutput if what one of a kind noted is not what it should."""
+    """Raise InvalidOutput if the privileges that one parent or child noted are not those of its kind."""
     try:
         seen = privileges(printed.text_of(noted))
     except ValueError as problem:

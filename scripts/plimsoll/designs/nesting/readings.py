@@ -1,4 +1,4 @@
-"""From a record to its observations: one per metric of the study that the run gives."""
+"""Turn records of a study of nesting into observations: one for each metric that a run has a value of."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from plimsoll.interchange import Plan
 
 
 def observations(study: dict, row: dict, record: NestingRecord) -> list[dict]:
-    """One row for each metric whose task is the cell's, with its value."""
+    """Return one row, with the factors in `row`, for each metric of the cell's task that the record has a value of."""
     rows = []
     for name, metric in study["metrics"].items():
         if record["cell"]["task"] in metric["task"] and metric["source"] in record["values"]:
@@ -17,15 +17,18 @@ def observations(study: dict, row: dict, record: NestingRecord) -> list[dict]:
 
 
 def of_run(record: NestingRecord) -> dict:
-    """How far apart the instances began."""
+    """Return a run's column in the table of runs: how far `apart` its instances began (s).
+
+    The dict is empty if the record does not say.
+    """
     return {"apart": record["apart"]} if "apart" in record else {}
 
 
 def measuring(observations):
-    """All of them: no run is watched."""
+    """Return all observations: no run of this design is watched by an instrument."""
     return observations
 
 
 def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Nothing beside the observations."""
+    """Return an empty dict: figures need no tables beside the observations."""
     return {}

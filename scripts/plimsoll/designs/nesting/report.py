@@ -1,4 +1,4 @@
-"""What only the report of a study of nesting has: what the runs were made of, Table I, and the statistics."""
+"""The parts of a report that only studies of nesting have: programs, the paper's tables with ours, and statistics."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 def content(
     sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
-    """What the template is told beyond what all reports tell."""
+    """Return the template's variables beyond those that the reports of all designs have."""
     return {
         "programs": planned.image(sources.image)["files"],
         "cores": plan["cores"],
@@ -34,7 +34,10 @@ def content(
 
 
 def apart(runs: pd.DataFrame) -> list[dict]:
-    """How far apart instances began: the median and the largest of the valid runs, one row per task, runtime and number."""
+    """Return how far apart instances began (s): one row per task, runtime and number of instances.
+
+    A row has the median and the largest value of the valid runs with several instances.
+    """
     valid = runs[(runs["status"] == status.VALID) & ~runs["instances"].isin([ABSENT, "1"])]
     rows = []
     for (task, runtime, instances), group in valid.groupby(["task", "runtime", "instances"], sort=False):
@@ -45,7 +48,7 @@ def apart(runs: pd.DataFrame) -> list[dict]:
 
 
 def tables(folder: Path, study: dict) -> list[dict]:
-    """The paper's tables with ours, as data for the page; `folder` holds the study's tables."""
+    """Return the paper's tables with our values, as data for the page. `folder` holds the study's tables as CSV."""
     shown = []
     for name in study.get("tables", {}):
         made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
@@ -60,20 +63,23 @@ def tables(folder: Path, study: dict) -> list[dict]:
 
 
 def _rows(table: pd.DataFrame) -> list[dict]:
-    """The rows of a table, with nothing in the place of what is missing."""
+    """Return the rows of a table as dicts, with an empty text for each missing value."""
     return table.astype(object).where(table.notna(), "").to_dict("records")
 
 
 def _in_words(row: dict, switch: str | None) -> dict:
-    """A row of a table with its levels in words, and with where Open vSwitch switches."""
+    """Return a row with its levels in words. `switch` says where Open vSwitch switches, if the row is about it."""
     factors = {"client": "runtime", "runtime": "runtime", "server": "runtime", "network": "network"}
     told = {key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}
     return {**row, **told, **({"network": words.switched(told["network"], switch)} if switch else {})}
 
 
 def switches(study: dict, observations: pd.DataFrame, plan: Plan) -> list[dict]:
-    """Open vSwitch against a bridge under equal offloads, in words: a row for each metric between each two ends that are
-    measured over both, with the `ratio` of the blocks' means and its 95 % interval (`low`, `high`), and `n` blocks."""
+    """Return Open vSwitch relative to a bridge with equal offloads: one row per metric and pair of ends.
+
+    Only pairs of ends that were measured over both have a row. It has the `ratio` of the blocks' means, its 95 %
+    interval (`low`, `high`), the number `n` of blocks, and its levels in words.
+    """
     ends = ["metric", "runtime", "server", "hosts"]
     over = {name: observations[observations["network"] == name].groupby(ends, sort=False) for name in (OPEN_VSWITCH, PLAIN)}
     rows = []
@@ -90,5 +96,5 @@ def switches(study: dict, observations: pd.DataFrame, plan: Plan) -> list[dict]:
 
 
 def parameters(plan: Plan, task: str) -> dict:
-    """Of the programs of a task; empty if none is planned."""
+    """Return the parameters of the first planned cell of a task; empty if the plan has none."""
     return next((cell["parameters"] for cell in plan["cells"].values() if cell["task"] == task), {})

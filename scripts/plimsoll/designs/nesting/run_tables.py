@@ -1,4 +1,4 @@
-"""The paper's tables, made from runs."""
+"""The paper's tables as made from our runs."""
 
 import pandas as pd
 
@@ -7,13 +7,16 @@ from plimsoll.designs.nesting import contrasts, statistics
 from plimsoll.designs.nesting.factors import EMULATED_MACHINE, MACHINE, NETWORK, OPEN_VSWITCH, TWO, NestingPlan
 
 KEYS = ["parents", "children_per_parent"]
-# What the table has of ours, and what it is called in the paper's.
+# Columns of ours in a table, and their names in our statistics.
 OURS = {"n": "n", "mean": "mean", "sd": "sd", "mean_low": "mean_low", "mean_high": "mean_high"}
 
 
 def creation(asked: Asked) -> pd.DataFrame:
-    """One row per number of parents and children that the paper prints: its mean and standard deviation (`paper_mean`,
-    `paper_sd`), ours with n and the interval of the mean, or in `not_here` why it was not measured."""
+    """Return Table I with our values: one row per number of parents and children that the paper prints.
+
+    A row has the paper's mean and standard deviation (`paper_mean`, `paper_sd`) and ours, with n and the interval of
+    the mean. If the cell has no value, `not_here` says why.
+    """
     observations = asked.observations()
     (metric,) = asked.table["metrics"]
     ours = statistics.of_cells(observations[observations["metric"] == metric])
@@ -28,21 +31,27 @@ def creation(asked: Asked) -> pd.DataFrame:
     return table.assign(not_here=[_reason(reasons, (parents, children), n) for parents, children, n in known])
 
 
-# What the paper's tables of networks call things, and what they are called here.
+# Names in the paper's tables of networks, and our names for the same.
 OF_PAPER = {
     **{"bare_metal": "bare", "container": "docker", "nested_container": "docker-nested"},
     **{"linux_bridge": "bridge", "open_vswitch": "openvswitch"},
 }
-# Of the paper's units, those that are not ours, and how many of ours each is.
+# Units of the paper that differ from ours: our unit, and the factor from the paper's to ours.
 UNITS = {"Mbit/s": ("Gbit/s", 1e-3), "ms": ("µs", 1e3), "us": ("µs", 1.0)}
 OF_NETWORK = ["client", "server", "network"]
 
 
 def networks(asked: Asked) -> pd.DataFrame:
-    """One row per client, server, network and metric that the paper prints: its mean and standard deviation (`paper_mean`,
-    `paper_sd`, in our unit), ours with n and the interval of the mean, or in `not_here` why it was not measured. Ours have
-    client and server where the kernel likes, and across two hosts on a core each. `switch` is where Open vSwitch switched, and
-    `second_host` what that was; both are empty where a row has none."""
+    """Return one of Tables II to V with our values.
+
+    There is one row per client, server, network and metric that the paper prints. A row has the paper's mean and
+    standard deviation in our unit (`paper_mean`, `paper_sd`) and ours, with n and the interval of the mean. If the cell
+    has no value, `not_here` says why. On one host, ours are from the placement in which the kernel places client and
+    server. Across two hosts they are on a core each.
+
+    `switch` says where Open vSwitch switched, and `second_host` what the second host was; both are empty in rows
+    without one.
+    """
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
     printed = _emulated(of_paper(asked.printed()), asked.plan)
@@ -58,15 +67,17 @@ def networks(asked: Asked) -> pd.DataFrame:
 
 
 def second_host(plan: NestingPlan) -> str:
-    """What the second host of a plan is, in a few words."""
+    """Return in a few words what the second host of a plan is: another machine, or a namespace of this one."""
     if "second_host" in plan:
         return f"another machine ({plan['second_host']['name']})"
     return "a network namespace of this one, behind a link shaped to 1 Gbit/s"
 
 
 def _emulated(printed: pd.DataFrame, plan: NestingPlan) -> pd.DataFrame:
-    """The paper's rows, with emulated virtual machines in the place of virtual machines where these are measured instead, so
-    that the table names what its values are of."""
+    """Return the paper's rows, with virtual machines renamed to emulated ones if only emulated ones are measured.
+
+    So the table names what our values belong to.
+    """
     there = {name for cell in plan["cells"].values() for name in (cell["runtime"], cell["server"])}
     if EMULATED_MACHINE not in there or not contrasts.no_machines(plan):
         return printed
@@ -74,8 +85,10 @@ def _emulated(printed: pd.DataFrame, plan: NestingPlan) -> pd.DataFrame:
 
 
 def of_paper(printed: pd.DataFrame) -> pd.DataFrame:
-    """A table of networks of the paper: `client`, `server` and `network` as they are called here, `hosts`, `metric`, `unit`,
-    `paper_mean` and `paper_sd`."""
+    """Return one of the paper's tables of networks with our names and units.
+
+    The columns are `client`, `server`, `network`, `hosts`, `metric`, `unit`, `paper_mean` and `paper_sd`.
+    """
     table = printed.replace(OF_PAPER)
     if "parent_network" in table:
         table["network"] = table["parent_network"] + "+" + table["child_network"]
@@ -86,7 +99,7 @@ def of_paper(printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reason(reasons: dict, key, n: float) -> str:
-    """Why a cell has no value; empty if it has one."""
+    """Return why a cell has no value; empty if it has one (`n` is not NaN)."""
     if pd.notna(n):
         return ""
     return reasons.get(key, "the configuration leaves it out") or "no run of it counts"

@@ -1,20 +1,21 @@
 """The kinds of tables of a study of nesting.
 
-Planning asks which kinds there are: what makes them is imported when it is needed.
+Planning only asks which kinds there are. So the code that makes tables, and pandas with it, is imported when a table is
+made.
 """
 
 from plimsoll.analysis.tables import Asked, Kind
 
 
 def creation(asked: Asked):
-    """Table I: creation by parents and children, beside the paper's."""
+    """Return Table I: creation time by parents and children, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 
     return run_tables.creation(asked)
 
 
 def networks(asked: Asked):
-    """Tables II to V: throughput and latency between environments, beside the paper's."""
+    """Return one of Tables II to V: throughput and latency between two runtimes, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 
     return run_tables.networks(asked)

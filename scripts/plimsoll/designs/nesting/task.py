@@ -1,4 +1,4 @@
-"""What both tasks have: the instances, and snapshots of the machine before and after what is measured."""
+"""The base class of all tasks: its instances, and snapshots of the machine before and after what is measured."""
 
 from pathlib import Path
 
@@ -13,7 +13,11 @@ from plimsoll.workloads.sysbench import Sysbench
 
 
 class Task:
-    """A task in progress; `services` is None where nothing is contained. `spans` are the snapshots of the machine."""
+    """A task in progress.
+
+    `services` manages the task's containers; it is None for a runtime without services. `spans` are pairs of snapshots
+    of the machine, taken before and after what is measured.
+    """
 
     def __init__(self, attempt: Attempt, environment: Environment, services: Services | None):
         self.attempt, self.environment, self.services = attempt, environment, services
@@ -22,50 +26,53 @@ class Task:
         self.spans: noise.Spans = []
 
     def measure(self) -> dict:
-        """The record's part: `values` (metrics are made of them), `apart` and `each`. InvalidOutput if what was measured does
-        not count, Unavailable if it could not be."""
+        """Measure, and return the task's part of the record.
+
+        It has `values`, from which metrics are made, and may have `apart` and `each`. Raise InvalidOutput if what was
+        measured does not count, and Unavailable if it could not be measured.
+        """
         raise NotImplementedError
 
     @property
     def counted(self) -> bool:
-        """Whether somebody counts the time of all containers."""
+        """Whether the processor time of all containers is counted."""
         return all_counted(self.services)
 
     def take_down(self) -> None:
-        """Remove what the task started."""
+        """Remove everything that the task started."""
         if self.services:
             self.services.take_down()
         else:
-            # What hangs, or whose loop was killed, goes on by itself.
+            # No container takes down a program that hangs or has outlived its loop: it has to be killed here.
             lock.kill_run(self.attempt.identity)
 
     def specs(self) -> list[Spec]:
-        """Each instance as a node."""
+        """Return the specification of a node for each instance."""
         image, folder = self.attempt.image, self.attempt.folder
         if self.services:
             return [self.services.spec(f"c{number}", image) for number in range(self.instances)]
         return [Spec(self.attempt.identity, f"c{number}", image, folder) for number in range(self.instances)]
 
     def folder_of(self, name: str) -> Path:
-        """A new folder for the output of what is called so."""
+        """Make a folder of this name for output in the attempt's folder, and return its path."""
         return shared.new_folder(self.attempt.folder / name)
 
     def snapshot(self) -> noise.Snapshot:
-        """What the machine has used until now."""
+        """Return a snapshot of what the machine has used until now."""
         groups = self.services.groups() if self.services else []
         return self.attempt.snapshot(groups, self.environment.daemons)
 
     @property
     def instances(self) -> int:
-        """Programs, containers or parents."""
+        """Number of programs, containers or parents."""
         return int(self.cell["instances"])
 
     @property
     def children(self) -> int:
-        """Containers in each parent."""
+        """Number of containers in each parent; 0 if nothing is nested."""
         return int(self.cell["children"])
 
     @property
     def number(self) -> int:
-        """Containers in which something runs, or instances that are none."""
+        """Number of nodes in which a program runs: children, or instances if nothing is nested."""
         return total(self.cell)

@@ -1,8 +1,8 @@
-"""The paper makes no tests: its statistics are means and standard deviations."""
+"""The paper's statistics, which are means and standard deviations. It makes no tests."""
 
 from plimsoll.designs.nesting import statistics
 
 
 def tests(study: dict, observations):
-    """One row per metric and cell (`statistics.of_cells`)."""
+    """Return one row per metric and cell (`statistics.of_cells`)."""
     return statistics.of_cells(observations)

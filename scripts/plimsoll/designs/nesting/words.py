@@ -1,4 +1,4 @@
-"""Levels and cells of a study of nesting in words: 4 parents with a child each."""
+"""Names for people of the levels and cells of a study of nesting, such as: 4 parents, 1 child in each."""
 
 from plimsoll import environments
 from plimsoll.designs.nesting.factors import BARE, CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
@@ -18,7 +18,8 @@ NETWORKS = {
     OPEN_VSWITCH: "Open vSwitch",
     PLAIN: "a bridge without offloads",
 }
-# Environments inside a sentence, and one of them, where these are no names.
+# Runtimes whose label is not a proper name: what they are called inside a sentence, and what one of their nodes is
+# called.
 INSIDE = {
     "bare": "bare metal",
     "docker-nested": "nested Docker containers",
@@ -30,7 +31,7 @@ ONE_OF = {
     "vm": "a virtual machine",
     "vm-emulated": "an emulated virtual machine",
 }
-# What tells a row about a network from others.
+# A row of the answer with all of these levels is about a network.
 BETWEEN = {"runtime", "server", "network"}
 
 GLOSSARY = (
@@ -63,7 +64,10 @@ GLOSSARY = (
 
 
 def level(factor: str, name: str) -> str:
-    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    """Return the name for people of a factor's level.
+
+    A level without such a name keeps its own, with spaces for underscores.
+    """
     if factor in ("runtime", "server") and name in environments.known():
         return environments.find(name).label
     if factor == "network" and name != ABSENT:
@@ -80,7 +84,7 @@ def level(factor: str, name: str) -> str:
 
 
 def _network(own: str, child: str = "") -> str:
-    """What containers are on; of a nested one, its parent and itself."""
+    """Return the name of a network; for a nested container, the names of its parent's network and of its own."""
     if not child:
         return NETWORKS[own]
     childs = "the parent's network" if child == "host" else NETWORKS[child]
@@ -88,14 +92,16 @@ def _network(own: str, child: str = "") -> str:
 
 
 def switched(words: str, where: str) -> str:
-    """Words about networks, with where Open vSwitch switches behind its name if that is not the kernel: it is another switch
-    then."""
+    """Return words about networks, with the place where Open vSwitch switches added to its name.
+
+    Nothing is added if it switches in the kernel. Elsewhere it is another switch than the paper's.
+    """
     own = NETWORKS[OPEN_VSWITCH]
     return words if where == topology.KERNEL else words.replace(own, f"{own} ({where})")
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people: where, and how many."""
+    """Return the name for people of a cell: runtime and numbers, or the ends of a network. `metric` is not used."""
     task, *levels = path.split("/")
     if task == NETWORK:
         return between(*levels)
@@ -109,27 +115,29 @@ def cell(path: str, metric: dict) -> str:
 
 
 def between(client: str, server: str, network: str, hosts: str) -> str:
-    """A network for people: from where to where."""
+    """Return the name for people of a network cell: from client to server, on which network, across how many hosts."""
     where = f"{environments.find(client).label} to {environments.find(server).label}"
     over = "" if client == server == BARE else f", on {level('network', network)}"
     return f"{where}{over}{', across two hosts' if hosts == TWO else ''}"
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of an answer of the study, inside a sentence: its levels; of a network, the ends that are not on bare metal, and
-    what they are on."""
+    """Return the name for people of a row of the study's answer, to stand inside a sentence: its levels.
+
+    A row about networks names the ends that are not on bare metal, and their network.
+    """
     if levels.keys() >= BETWEEN:
         return _ends(levels["runtime"], levels["server"], levels["network"])
     return ", ".join(_inside(name, INSIDE) if factor == "runtime" else level(factor, name) for factor, name in levels.items())
 
 
 def _inside(runtime: str, words: dict[str, str]) -> str:
-    """An environment inside a sentence."""
+    """Return the name of a runtime to stand inside a sentence, from `words` if they have one."""
     return words.get(runtime) or level("runtime", runtime)
 
 
 def _ends(client: str, server: str, network: str) -> str:
-    """The ends of a network inside a sentence: client in Docker on a bridge."""
+    """Return the ends of a network to stand inside a sentence, such as: client in Docker on a bridge."""
     if client == server == BARE:
         return INSIDE[BARE]
     ends = [f"{what} in {_inside(end, ONE_OF)}" for what, end in (("client", client), ("server", server)) if end != BARE]
@@ -138,9 +146,9 @@ def _ends(client: str, server: str, network: str) -> str:
 
 
 def _nested(own: str, child: str) -> str:
-    """What a parent and its child are on, inside a sentence."""
+    """Return the networks of a parent and its child, to stand inside a sentence."""
     if own == child == "host":
         return f"(parent and child on {NETWORKS[own]})"
-    # Two of a kind are not the same one.
+    # Parent and child on two networks of the same kind are on two different ones.
     of_child = {"host": "the parent's network", own: "another"}.get(child, NETWORKS[child])
     return f"(parent on {NETWORKS[own]}, child on {of_child})"

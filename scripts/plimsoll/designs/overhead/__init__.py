@@ -1,1 +1,1 @@
-"""What an environment costs a benchmark, and how much more it varies there: li2018, stage 1."""
+"""Design of li2018, stage 1: what a runtime costs a benchmark, and how much more the benchmark varies in it."""

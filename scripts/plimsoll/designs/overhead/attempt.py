@@ -1,8 +1,8 @@
-"""One attempt at a run: a benchmark over and over in a node that stays up, for a warm-up and a time window.
+"""Attempt at a run: a benchmark runs over and over in a node that stays up, for a warm-up and a time window.
 
-Each iteration is started anew in the node, on bare metal, in a container and in a virtual machine alike. One that begins in the
-window counts, and is waited for; where the warm-up's last one took longer than the window, one after it counts. Those of the
-warm-up are kept, and do not count.
+Each iteration is a new process in the node, whether that is bare metal, a container or a virtual machine. An iteration that
+begins within the window counts, and the run waits for its end. If the last iteration of the warm-up outlasts the window, one
+more iteration is made, which counts. Iterations of the warm-up are recorded and do not count.
 """
 
 import contextlib
@@ -30,26 +30,26 @@ from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
-# What the kernel kills may have gone beyond the memory that a run with a disk has.
+# A run on the disk has limited memory, so a process that the kernel kills may have exceeded the run's own limit.
 LIMITS_MEMORY = True
 LAUNCHES = False
-# Where benchmarks of the disk write, in every node.
+# Folder in every node where benchmarks of the disk write.
 TEMPORARY = "/var/tmp"
-# What a file system needs beside its files.
+# Room for a file system as a multiple of its files.
 FILE_SYSTEM = 1.25
-# Starting an iteration, and bringing back what it wrote, takes no longer (s).
+# Limit for starting an iteration and returning its output (s).
 AROUND = 20.0
-# What a program may use, and how much memory there is for it.
+# Prints what a program may use, and how much memory is available to it.
 ASKED = limits.ASKED + "; grep MemAvailable /proc/meminfo 2>/dev/null; true"
 
 
 def others(cell: OverheadCell) -> list:
-    """A second host that is another machine."""
+    """Return the second host, if that is another machine."""
     return second_host.away(cell["parameters"].get("second_host"))
 
 
 def attempt(attempt: Attempt) -> dict:
-    """Start, run, stop, and judge."""
+    """Start the node, measure, remove the node, and judge. Return the attempt's part of the record."""
     run = _Run(attempt)
     begun = time.monotonic()
     try:
@@ -83,20 +83,23 @@ class _Run:
         contained = self.environment.services
         self.services = Services(self.environment, attempt.identity, self.folder) if contained else None
         self.engine = environments.find("docker")
-        # Of what runs on bare metal with limited memory.
+        # Cgroup of programs on bare metal with limited memory.
         self.own_group = f"{LABEL}/{attempt.identity}"
         self.on_disk = self.cell["storage"] != ABSENT
         self.network = of_host.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
-        # How a client reaches its server.
+        # Address and port of the server, for the client.
         self.hosts: dict[str, str] = {}
         self.made: list[dict] = []
         self.spans: noise.Spans = []
 
     def measure(self) -> dict:
-        """The record's part. InvalidOutput if what was measured does not count, Unavailable if it could not be."""
+        """Make all iterations and return their part of the record.
+
+        InvalidOutput if what was measured does not count, Unavailable if it could not be measured.
+        """
         with contextlib.ExitStack() as stack:
             told = self._serve(stack) if self.network else {}
-            # From before the container is there: what starts programs in it is started with it.
+            # Started before the container: the engine's processes that start programs in it start with it.
             contained = counted.snapshots(self.attempt, self.services) if self._in_container else None
             snapshot = stack.enter_context(contained) if contained else self._snapshot
             node = self._node()
@@ -119,7 +122,7 @@ class _Run:
         if self.services:
             self.services.take_down()
         else:
-            # An iteration that hangs, or whose loop was killed, goes on by itself.
+            # An iteration that hangs, or whose loop was killed, would run on.
             lock.kill_run(self.attempt.identity)
         cgroup.remove(self.own_group)
         if self.on_disk and not self._in_container:
@@ -128,13 +131,16 @@ class _Run:
             self.network.sweep()
 
     def _serve(self, stack: contextlib.ExitStack) -> dict:
-        """Have the server listen at the other end of the network."""
+        """Start the server at the other end of the network, to listen until `stack` closes.
+
+        Return how idle the other machine is, in the record's key `settled`; empty if there is no other machine.
+        """
         self.network.set_up()
         far, told = self.network.far, {}
         if isinstance(far, Reached):
             processor = self.cell["parameters"]["second_host"]["processor"]
             told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
-        # Another machine may be behind an address that it has not itself.
+        # The machine may be reached at an address that is not its own, so the server listens on all addresses there.
         address = "" if isinstance(far, Reached) else far.address
         role = self.service.at(address, port := daemon.free_port(far))
         spec = Spec(self.attempt.identity, "server", self.image, self.folder)
@@ -144,11 +150,11 @@ class _Run:
 
     @property
     def _in_container(self) -> bool:
-        """Whether the node is a container, which has a disk by itself."""
+        """Whether the node is a container, which has a disk of its own."""
         return self.services is not None and not self.environment.own_kernels
 
     def _node(self) -> Node:
-        """Start where the benchmark runs."""
+        """Start and return the node in which the benchmark runs."""
         if self.on_disk:
             self._refuse_full()
         if self.on_disk or self._in_container:
@@ -164,12 +170,15 @@ class _Run:
         return node
 
     def _limits(self) -> dict:
-        """All of the host but its memory."""
+        """Return the limits of a node: all processors and memory nodes of the host, and the cell's memory."""
         return {**topology.everything_here(), "memory_bytes": self.cell["memory_bytes"]}
 
     def _bare(self) -> Node:
-        """This host, with the files of the image; where the disk is measured, with as much memory as a container has then, and
-        a folder where containers' files are."""
+        """Return this host as a node, with the files of the image.
+
+        For benchmarks of the disk, its memory is limited to what a container has, and its files lie where containers' files
+        lie. Unavailable if its memory cannot be limited.
+        """
         groups, temporary = [], self.attempt.temporary / "temporary"
         if self.on_disk:
             temporary = self.engine.make_folder(self.attempt.identity)
@@ -183,7 +192,7 @@ class _Run:
         return ChangedRoot(Spec(self.attempt.identity, "bare", self.image, self.folder), new, temporary, groups)
 
     def _scratch(self) -> dict:
-        """A disk of a virtual machine, where the disk is measured: a file where containers' files are."""
+        """Return a virtual machine's disk for benchmarks of the disk: a file where containers' files lie. Empty for others."""
         if not self.on_disk:
             return {}
         file = self.engine.make_folder(self.attempt.identity) / "disk"
@@ -194,12 +203,12 @@ class _Run:
         return {"scratch": Scratch(file, TEMPORARY)}
 
     def _refuse_full(self) -> None:
-        """Outage if what the benchmark writes would not fit where containers' files are."""
+        """Raise Outage if what the benchmark writes does not fit where containers' files lie."""
         needed = FILE_SYSTEM * self.service.disk_bytes(self.cell["parameters"]) + disk.SPARE_BYTES
         disk.refuse_less(self.engine.storage(), needed)
 
     def _seen(self, node: Node) -> dict:
-        """What a program may use, read where it runs; Unavailable if that is not what it should have."""
+        """Return what a program may use, read inside the node. Unavailable if that is not what the cell says."""
         told = output(node.inside(["sh", "-c", ASKED]), AROUND)
         seen = limits.seen(told)
         available = re.search("^MemAvailable: +([0-9]+) kB$", told, re.MULTILINE)
@@ -212,7 +221,10 @@ class _Run:
         return seen
 
     def _limit_of(self, node: Node) -> int:
-        """The memory of the group in which the node's programs are, as this host's kernel says."""
+        """Return the memory limit (bytes) of the cgroup of the node's programs, read on this host.
+
+        Unavailable if programs of the node are not in that cgroup.
+        """
         mounted, name = cgroup.mounts(), (self.services.group if self.services else self.own_group).strip("/")
         within = [str(path) for path in node.groups] if self.services else [output(node.inside(["cat", "/proc/self/cgroup"]))]
         if not any(name in where for where in within):
@@ -220,11 +232,11 @@ class _Run:
         return cgroup.memory_limit(name, mounted)
 
     def _window(self, node: Node) -> None:
-        """Run iterations until the window ends."""
+        """Run iterations until the window ends or an iteration fails."""
         begun = time.monotonic()
         counted_from = begun + self.cell["warm_up_seconds"]
         end = counted_from + self.cell["window_seconds"]
-        # However long the warm-up's last iteration took, one more is wanted.
+        # At least one iteration must count, even if the last one of the warm-up outlasted the window.
         while (now := time.monotonic()) < end or not any(made["counts"] for made in self.made):
             self.made.append({"moment": time.time(), "counts": now >= counted_from and len(self.made) > 0})
             if not self._iteration(node, len(self.made)):
@@ -232,7 +244,7 @@ class _Run:
             time.sleep(max(0.0, min(now + self.cell["interval_seconds"], end) - time.monotonic()))
 
     def _iteration(self, node: Node, number: int) -> bool:
-        """Make an iteration in a folder of its own; whether there may be others."""
+        """Run an iteration in a folder of its own. Return whether another one may follow."""
         folder = shared.new_folder(self.folder / str(number))
         limit = self.cell["iteration_limit_seconds"]
         program = self.service.command(self.cell["parameters"], 0, self.hosts)
@@ -256,7 +268,7 @@ class _Run:
         return self.attempt.snapshot(groups, self.environment.daemons)
 
     def _bare_groups(self) -> list[Path]:
-        """The group of what runs on bare metal with limited memory, where its time is counted there and nowhere else."""
+        """Return the cgroup that counts the time of programs on bare metal with limited memory, if their time is only there."""
         root = cgroup.accounting_folder(cgroup.mounts()) if self.attempt.account else None
         group = root / self.own_group if root else None
         return [group] if group and group.is_dir() else []

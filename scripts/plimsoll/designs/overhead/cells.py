@@ -1,4 +1,4 @@
-"""The cells of a study of overhead on a host: pure."""
+"""Cells of a study of overhead on a host. Every function is pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,10 +10,10 @@ from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.base import Microservice, Room
 
-# What a virtual machine has beside the memory of a benchmark, for its kernel and its files (bytes).
+# Memory of a virtual machine for its kernel and its files, besides the benchmark's (bytes).
 GUEST_REST = 112 * 2**20
-# For a plan's estimate (s): starting and removing a node, starting an iteration in it, and how many times as long a benchmark
-# takes that is emulated.
+# For a plan's estimate: time to start and remove a node (s), time to start an iteration in it (s), and how many times slower a
+# benchmark is on an emulated processor.
 AROUND = {"bare": 0.3, "container": 1.2, MACHINE: 3.0, EMULATED_MACHINE: 8.0}
 BETWEEN = 0.1
 EMULATED = 5.0
@@ -22,7 +22,7 @@ EMULATED = 5.0
 def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, OverheadCell]]:
-    """(experiment, cell) for each benchmark, runtime and storage."""
+    """Return (experiment, cell) for each benchmark, runtime and storage, including cells that cannot be measured here."""
     cells = []
     for name, experiment in study["experiments"].items():
         for benchmark, runtime, storage in _levels(experiment):
@@ -38,12 +38,12 @@ def wanted(
 
 
 def _not_both(runtime: str, config: dict, unavailable: dict[str, str]) -> bool:
-    """Whether a runtime is an emulated virtual machine where virtual machines run on the host's processor."""
+    """Return whether a runtime is an emulated virtual machine although virtual machines run on the host's own processor."""
     return runtime == EMULATED_MACHINE and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off"
 
 
 def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
-    """(benchmark, runtime, storage): only containers have layers that a volume is beside."""
+    """Yield (benchmark, runtime, storage). Only containers have volumes, because only they have layers to be outside of."""
     for benchmark in experiment["benchmark"]:
         for runtime in experiment["runtime"]:
             environment = environments.find(runtime)
@@ -58,7 +58,7 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
     room = Room(memory, memory, sizing.of(host)["cache_bytes"])
     parameters = service.parameters(sizes["sizes"].get(benchmark, {}), room)
     if service.roles and "second_host" in host:
-        # Of another machine the same cell is another measurement.
+        # With another second host, the same cell is another measurement.
         parameters = {**parameters, "second_host": host["second_host"]}
     on_disk = storage != ABSENT
     if environment.own_kernels:
@@ -80,7 +80,7 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         "window_seconds": window,
         "interval_seconds": sizes["interval_seconds"],
         "iteration_limit_seconds": sizes["iteration_limit_seconds"],
-        # An iteration ends after the window.
+        # An iteration that begins within the window ends after it.
         "expected_seconds": AROUND[kind] + max(each, sizes["warm_up_seconds"]) + max(window, each) + each / 2,
         "useful": True,
         "experiments": [],
@@ -89,12 +89,12 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
 
 
 def _out_of_reach(cell: OverheadCell) -> str | None:
-    """Why nothing can be measured with the second host that the configuration names."""
+    """Return why nothing can be measured with the second host of the configuration; None if it can, or without one."""
     return cell["parameters"].get("second_host", {}).get("reason")
 
 
 def _needs_root(cell: OverheadCell, host: Topology) -> str | None:
-    """Why a cell cannot be measured without the rights of root."""
+    """Return why a cell needs the rights of root, which this user does not have; None otherwise."""
     if host.get("root", True):
         return None
     if cell["runtime"] == BARE:
@@ -104,54 +104,60 @@ def _needs_root(cell: OverheadCell, host: Topology) -> str | None:
 
 
 def _too_large(cell: OverheadCell, host: Topology) -> str | None:
-    """Why the host's memory cannot hold what runs."""
+    """Return why the host's memory is too small for a cell; None if it is large enough."""
     service = workloads.find(cell["benchmark"], Microservice)
     needed = max(cell["memory_bytes"] or 0, service.memory_bytes(cell["parameters"]))
     return sizing.too_large(service.label, needed, host)
 
 
 def measured(cell: OverheadCell) -> dict:
-    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
     keys = ["path", "host", "processors", "memory_bytes", "parameters", "warm_up_seconds", "window_seconds", "interval_seconds"]
     return {key: cell[key] for key in keys}
 
 
 def memory_share(profile: dict) -> float:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size depends on the memory."""
     return 0.0
 
 
 def problem_bytes(plan: Plan) -> int:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size depends on the memory."""
     return 0
 
 
 def repetitions(profile: dict) -> int:
-    """The profile's number for studies of overhead."""
+    """Return the profile's number of repetitions for studies of overhead."""
     return profile["overhead"]["repetitions"]
 
 
 def kind(cell: OverheadCell) -> str:
-    """Whether the benchmark is one of the network, of the disk, or of neither."""
+    """Return `network`, `disk` or `processor`: what the cell's benchmark measures."""
     if cell["storage"] != ABSENT:
         return "disk"
     return "network" if workloads.find(cell["benchmark"], Microservice).roles else "processor"
 
 
 def trial(plan: Plan, cells: Sequence[OverheadCell]) -> OverheadCell | None:
-    """The cheapest, without a warm-up and with the fewest iterations; none of the disk, where an iteration takes seconds."""
+    """Return the cheapest cell, without a warm-up and with the fewest iterations.
+
+    None for benchmarks of the disk, because one iteration takes seconds.
+    """
     easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
     return None if easiest["storage"] != ABSENT else {**easiest, "warm_up_seconds": 0, "window_seconds": 0}
 
 
 def described(study: dict, host: Topology) -> dict:
-    """Whether the host is a virtual machine, and a second host, if it is another machine."""
+    """Return this design's keys of the plan: whether the host is a virtual machine, and a second host that is a machine."""
     told = {"hypervisor": host.get("hypervisor", False)}
     return {**told, "second_host": host["second_host"]} if "second_host" in host else told
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[OverheadCell]:
-    """The plan's cells in which a benchmark of a figure's or a table's metrics runs; on a volume only where it is asked for."""
+    """Return the plan's cells whose benchmark gives one of the metrics of a figure or table.
+
+    Cells with a volume are included only if the figure or table names that storage.
+    """
     item = {**study["figures"], **study.get("tables", {})}[name]
     benchmarks = {study["metrics"][metric]["benchmark"] for metric in item["metrics"]}
     storage = {ABSENT, *item.get("storage", [OWN])}
@@ -159,15 +165,15 @@ def shown(plan: Plan, study: dict, name: str) -> list[OverheadCell]:
 
 
 def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """None of them: a benchmark prints its values on every host."""
+    """Return nothing: a benchmark prints its values on every host."""
     return {}
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Nothing about a machine is told for this design alone."""
+    """Return nothing: this design has no facts of its own about a machine."""
     return {}
 
 
 def programs(plan: Plan, cell: OverheadCell) -> list[str]:
-    """The benchmark."""
+    """Return the benchmark's program."""
     return [workloads.find(cell["benchmark"], Microservice).software]

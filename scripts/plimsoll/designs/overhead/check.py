@@ -1,4 +1,4 @@
-"""Names in a study of overhead and its claims, against what they refer to."""
+"""Checks of the names in a study of overhead and its claims against what they refer to."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 from plimsoll.workloads.base import Microservice
 
-# A trend may be one of successive trials, which needs a disk that turns.
+# Claims also name successive trials as a trend. Testing that needs a rotating disk.
 NAMED = (*FACTORS, "trial")
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
-    """Names of benchmarks, metrics, runtimes and files."""
+    """Check the names of benchmarks, metrics, runtimes and files in a study. PlimsollError for a wrong one."""
     for name, experiment in study["experiments"].items():
         refer(f"experiments.{name}.benchmark", experiment["benchmark"], sorted(workloads.of_kind(Microservice)))
         refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
@@ -37,7 +37,7 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Benchmarks, runtimes and storage."""
+    """Check the benchmarks, runtimes and storage that a claim names. PlimsollError for an unknown one."""
     benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
     for side, levels in book.levels_of(claim):
         refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)

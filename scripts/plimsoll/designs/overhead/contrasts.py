@@ -1,7 +1,8 @@
-"""Which cells a claim compares on this host.
+"""Finds the cells that a claim compares on this host.
 
-A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
-against the cells of side b that are like it in all factors that the two sides do not name differently.
+A claim names the levels of side a, the levels of side b, and the levels of both sides (`scope`). Every cell of side a is
+compared with the cells of side b that are like it in all other factors. Factors for which the sides name different levels may
+differ.
 """
 
 from collections.abc import Callable
@@ -13,25 +14,25 @@ from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, M
 from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability
 
-# What claims about virtual machines need, in words: emulated ones say nothing about speed, and no claim is asked of them.
+# Need of claims about virtual machines, in words. Emulated machines say nothing about speed, so they are not compared.
 MACHINES = "virtual machines on the host's own processor"
 NO_SPEED = "emulated ones say nothing about speed"
-# Statements about variation over a day are asked of windows of minutes, and not of seconds (s).
+# Claims about variation over a day are tested with windows of minutes, and not with windows of seconds (s).
 LONG_WINDOW = 600
 
 
 def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
-    """A function from a claim to what it compares."""
+    """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
     cells = [cell for cell in plan["cells"].values() if cell["runtime"] != EMULATED_MACHINE]
 
     def asked(claim: dict) -> list[Contrast]:
         a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
         if not a or not b:
             return []
-        # Named alike on both sides, a factor is like a scope's.
+        # A factor for which both sides name the same levels works like one of the scope.
         varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
         if book.METRIC in varying:
-            # Metrics are of benchmarks, and storage is what those of the disk have.
+            # A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
             varying |= {"benchmark", "storage"}
         contrasts: dict[Contrast, None] = {}
         for of_a, of_b in _pairs(claim, study["metrics"], varying):
@@ -47,7 +48,7 @@ def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
 
 
 def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
-    """Pairs of metrics: one against itself, unless the claim sets metrics or benchmarks against each other."""
+    """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
     a, b = (claim[side].get(book.METRIC) for side in ("a", "b"))
     if a and b:
         return list(product(a, b))
@@ -58,8 +59,10 @@ def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple
 
 
 def _of(cells: list[OverheadCell], metric: dict, wanted: dict[str, list[str]]) -> list[OverheadCell]:
-    """Cells in which a metric is measured, with these levels; what a claim does not say of storage is each environment's
-    own."""
+    """Return the cells with the wanted levels in which a metric is measured.
+
+    If a claim names no storage, it is about each runtime's own storage.
+    """
     wanted = {"storage": [OWN], **wanted, "benchmark": wanted.get("benchmark", [metric["benchmark"]])}
     return [
         cell
@@ -72,31 +75,31 @@ def _of(cells: list[OverheadCell], metric: dict, wanted: dict[str, list[str]]) -
 
 
 def _left_out(claim: dict, metric: str, cell: OverheadCell) -> bool:
-    """Whether the claim leaves out a combination of side a."""
+    """Return whether the claim excludes a cell of side a and its metric (`except`)."""
     there = {**{factor: cell[factor] for factor in FACTORS}, "metric": metric}
     exceptions = book.listed(claim, "except")
     return any(all(there[factor] in levels for factor, levels in one.items()) for one in exceptions)
 
 
 def _side(claim: dict, metric: str, cell: OverheadCell) -> Side:
-    """A side, with bare metal as its reference if the claim is about losses."""
+    """Return a side, with bare metal as its reference if the claim is about losses."""
     if not quantities.find(claim.get("quantity")).relative:
         return Side(metric, cell["path"])
     return Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])
 
 
 def arrangements(plan: OverheadPlan) -> dict[str, OverheadPlan]:
-    """One: the paper leaves nothing of it open."""
+    """Return the plan alone: the paper leaves nothing open that could be arranged."""
     return {"": plan}
 
 
 def unfit(cell: OverheadCell) -> str | None:
-    """None: every cell is what its levels say, however it is arranged."""
+    """Return None: every cell is what its levels say in every arrangement."""
     return None
 
 
 def lacks(plan: OverheadPlan) -> dict[str, str]:
-    """What claims may need and this host does not have, or nobody measures, in words."""
+    """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
     missing = {}
     if reason := no_machines(plan):
         missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
@@ -116,11 +119,11 @@ def lacks(plan: OverheadPlan) -> dict[str, str]:
 
 
 def no_machines(plan: OverheadPlan) -> str | None:
-    """Why no virtual machine on the host's own processor is measured; None if one is."""
+    """Return why no virtual machine on the host's own processor is measured; None if one is."""
     reasons = {cell["reason"]: None for cell in plan["cells"].values() if cell["runtime"] == MACHINE}
     return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """None: a claim about overhead is asked of no other cells."""
+    """Return None: a claim about overhead cannot be moved to other cells."""
     return None

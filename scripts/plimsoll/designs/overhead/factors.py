@@ -1,16 +1,16 @@
-"""Cells are a benchmark in an environment, over and over for a time window."""
+"""Factors of a study of overhead: a cell is a benchmark in a runtime, which runs over and over for a time window."""
 
 from typing import NotRequired
 
 from plimsoll import interchange
 
-# `storage` is where a benchmark of the disk writes: where the environment has it by itself, or in a container a volume. Others
-# have none.
+# `storage` is where a benchmark of the disk writes: the runtime's own files, or in a container a volume. Other benchmarks have
+# no storage.
 FACTORS = ("benchmark", "runtime", "storage")
 PATTERN = "[a-z_]+/[a-z-]+(?:/[a-z]+)?"
 OWN, VOLUME = "own", "volume"
 STORAGE = (OWN, VOLUME)
-# Virtual machines on the host's own processor, and where there are none, on one that is emulated.
+# Virtual machines on the host's own processor, and on an emulated processor where the host cannot run them.
 MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 BARE = "bare"
 SIZES: tuple[str, ...] = ()
@@ -24,12 +24,12 @@ OF_LEVELS: tuple[str, ...] = ()
 
 
 class OverheadCell(interchange.Cell):
-    """A cell of this design."""
+    """A cell of a study of overhead."""
 
     benchmark: str
     storage: str
-    processors: int  # that a program sees
-    memory_bytes: int | None  # of all that runs, where the disk is measured; of a virtual machine always
+    processors: int  # number that a program may use
+    memory_bytes: int | None  # limit, where the disk is measured; always set for a virtual machine
     warm_up_seconds: float
     window_seconds: float
     interval_seconds: float
@@ -37,9 +37,9 @@ class OverheadCell(interchange.Cell):
 
 
 class OverheadPlan(interchange.Plan):
-    """A plan of this design."""
+    """A plan of a study of overhead."""
 
-    hypervisor: bool  # whether the host is a virtual machine itself
+    hypervisor: bool  # whether the host itself is a virtual machine
     second_host: NotRequired[interchange.SecondHost]  # if it is another machine
 
 
@@ -50,14 +50,14 @@ class Started(interchange.Iteration):
 
 
 class OverheadRecord(interchange.Record):
-    """A record of this design; a run that did not count may lack any of this."""
+    """A record of a study of overhead; a run that does not count may lack any of these keys."""
 
-    seen: NotRequired[dict]  # what the programs may use, read where they run
+    seen: NotRequired[dict]  # what programs may use, read where they run
     device: NotRequired[str | None]  # the block device under a benchmark of the disk, by its name on this host
     settled: NotRequired[dict]  # how idle the second host was, if it is another machine
-    iterations: NotRequired[list[Started]]  # of the warm-up too
+    iterations: NotRequired[list[Started]]  # including the warm-up's
     bits: NotRequired[dict[str, str]]  # sha256 of each program
 
 
-# What is in the files of this design's plans and records.
+# Types of the design's plans and records.
 CELL, PLAN, RECORD = OverheadCell, OverheadPlan, OverheadRecord

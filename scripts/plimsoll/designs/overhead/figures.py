@@ -1,4 +1,4 @@
-"""What the notebooks of figures about overhead are told of the plan."""
+"""Options that an overhead study's plan adds to its figures."""
 
 import json
 
@@ -7,8 +7,11 @@ from plimsoll.interchange import Plan
 
 
 def told(plan: Plan, study: dict, name: str) -> dict:
-    """What the paper prints, if the figure names where (`paper`, by metric and runtime), what that comes to against its
-    physical machine (`changes`)."""
+    """Return the paper's values for a figure, if the figure names a reference.
+
+    `paper` has them by metric and runtime. `changes` has the differences from the paper's physical machine. `of_cell` lists
+    the keys of each cell that the figure needs.
+    """
     figure = study["figures"][name]
     own = {metric: study["metrics"][metric] for metric in figure["metrics"]}
     rows = papers.printed(figure["reference"]) if "reference" in figure else None

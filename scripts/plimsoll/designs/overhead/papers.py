@@ -1,20 +1,23 @@
-"""What the paper prints of a study of overhead, by metric and runtime."""
+"""Values that the paper of a study of overhead prints, by metric and runtime."""
 
 import pandas as pd
 
 from plimsoll import paths
 
-# What the paper's tables call the environments, and what they are called here.
+# The paper's names of the runtimes, and ours.
 RUNTIMES = {"physical_machine": "bare", "container": "docker", "vm": "vm"}
-# From the paper's units to ours, where they differ.
+# Factors from the paper's units to ours, where they differ.
 FACTORS = {"MB/s": 1e-3}
-# The unit of standardised scores.
+# The paper's unit of standardised scores.
 SCORE = "1 = best of the three resources"
 
 
 def printed(reference: str) -> pd.DataFrame:
-    """A table of config/reference, one row per metric and runtime, in our units: `paper_mean` and, where it has one,
-    `paper_sd`. Of standardised scores the metric is the benchmark's."""
+    """Return a table of config/reference in our units, one row per metric and runtime.
+
+    A row has `paper_mean`, and `paper_sd` (NaN if the paper prints none). In a table of standardised scores, the metric is the
+    benchmark's name.
+    """
     table = pd.read_csv(paths.REFERENCE / f"{reference}.csv")
     named = next(column for column in ("operation", "benchmark", "metric") if column in table)
     factors = table["unit"].map(FACTORS).fillna(1.0)
@@ -32,8 +35,11 @@ def printed(reference: str) -> pd.DataFrame:
 
 
 def changes(rows: pd.DataFrame, metrics: dict[str, dict]) -> list[dict]:
-    """What a table comes to against the physical machine: `change` of the mean and `sd_ratio`, one row per metric and other
-    runtime. A score is higher where a time is lower: its reciprocal stands for that."""
+    """Return the paper's differences from its physical machine, one row per metric and other runtime.
+
+    `change` is the relative difference of the means, and `sd_ratio` is the ratio of the standard deviations. Standardised
+    scores of metrics where lower is better are inverted first, because such a score is higher where the time is lower.
+    """
     told = []
     for metric, group in rows.groupby("metric", sort=False):
         if metrics[metric]["better"] == "lower" and (group["unit"] == SCORE).all():

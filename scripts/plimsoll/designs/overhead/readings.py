@@ -1,4 +1,4 @@
-"""From a record of a study of overhead to its observations: one metric of one iteration that counts."""
+"""Makes observations from a record of a study of overhead: one per metric and iteration that counts."""
 
 from pathlib import Path
 from statistics import mean
@@ -6,13 +6,15 @@ from statistics import mean
 from plimsoll.designs.overhead.factors import OverheadRecord
 from plimsoll.interchange import Plan
 
-# What a run comes to beside what its benchmark prints: how many iterations an hour has, one after the other (1/h).
+# Seconds in an hour: besides what the benchmark prints, a run gives the number of iterations in an hour (1/h).
 HOUR = 3600.0
 
 
 def observations(study: dict, row: dict, record: OverheadRecord) -> list[dict]:
-    """Rows with the factors, the number of the iteration, the moment at which it was started (s since 1970) and its time
-    (s)."""
+    """Return rows with the factors, the number, start (s since 1970) and duration (s) of the iteration, and its value.
+
+    There is one row per metric and iteration that counts. The metric of iterations in an hour has one row per run.
+    """
     rows, counted = [], [iteration for iteration in record["iterations"] if iteration["counts"]]
     last = counted[-1]
     for iteration in counted:
@@ -20,7 +22,7 @@ def observations(study: dict, row: dict, record: OverheadRecord) -> list[dict]:
         whole = {**row, "iteration": iteration["iteration"], "moment": iteration["moment"], "wall_seconds": wall}
         values = dict(iteration["values"])
         if iteration is last:
-            # Of the mean time, and so once for a run: the mean of reciprocals would be more, the more times vary.
+            # Computed once per run, from the mean time: the mean of reciprocals would grow with the variation of the times.
             values["in_an_hour"] = HOUR / mean(one["end"] - one["begin"] for one in counted)
         for name, metric in study["metrics"].items():
             if metric["benchmark"] == record["cell"]["benchmark"] and metric["source"] in values:
@@ -31,16 +33,16 @@ def observations(study: dict, row: dict, record: OverheadRecord) -> list[dict]:
 
 
 def of_run(record: OverheadRecord) -> dict:
-    """How many iterations were made, and how many count."""
+    """Return the number of iterations of a run, and how many of them count."""
     made = record.get("iterations")
     return {"iterations": len(made), "counted": sum(one["counts"] for one in made)} if made else {}
 
 
 def measuring(observations):
-    """All of them: no run is watched."""
+    """Return all observations: this design has no instruments."""
     return observations
 
 
 def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Nothing beside the observations."""
+    """Return nothing: figures need only the observations."""
     return {}

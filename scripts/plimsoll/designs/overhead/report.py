@@ -1,4 +1,4 @@
-"""What only the report of a study of overhead has: what ran, what programs saw, the tables and the overheads."""
+"""This design's part of a study's page: the programs, the benchmarks and their windows, the tables and the overheads."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 def content(
     sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
-    """What the template is told beyond what all reports tell."""
+    """Return this design's variables of the page's template."""
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     return {
         "programs": planned.image(sources.image)["files"],
@@ -33,7 +33,7 @@ def content(
 
 
 def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:
-    """One row per benchmark and environment: its parameters, and how many iterations were made and count."""
+    """Return one row per benchmark and runtime: its parameters, and how many iterations were made and how many count."""
     valid = runs[runs["status"] == status.VALID]
     rows = []
     for cell in measurable:
@@ -54,12 +54,12 @@ def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:
 
 
 def tables(folder: Path, study: dict) -> list[dict]:
-    """The tables that are made from runs, or of the image, as rows for the page."""
+    """Return the study's tables as rows for the page."""
     return [{**told, "rows": readable(made).to_dict("records")} for told, made in made_tables.of_study(folder, study)]
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with empty cells where there is no value, and runtimes in words."""
+    """Return a table with empty cells where there is no value, and a column with runtimes in words."""
     told = table.assign(environment=_environments(table)) if "runtime" in table else table
     return made_tables.filled(told)
 

@@ -1,4 +1,4 @@
-"""The tables of li2018's first stage that are made here: what was measured, beside what the paper prints."""
+"""Tables of li2018's first stage: what was measured, with the paper's values beside it."""
 
 import pandas as pd
 
@@ -10,32 +10,38 @@ from plimsoll.designs.overhead.factors import EMULATED_MACHINE, MACHINE, OWN
 KEYS = ["metric", "runtime"]
 OURS = ["n", "blocks", "mean", "sd", "change", "change_low", "change_high", "spread_change", "spread_low", "spread_high"]
 SCORES = ["n", "score", "overhead", "change", "change_low", "change_high"]
-# The paper's benchmarks, and the names by which the image tells their versions.
+# The paper's benchmarks, and their names in the image's `versions`.
 ANSWERS = {"iperf": "iperf", "hardinfo": "HardInfo", "stream": "STREAM", "bonnie": "Bonnie++"}
 
 
 def versions(asked: Asked) -> pd.DataFrame:
-    """The paper's table of benchmarks with what runs here beside each."""
+    """Return the paper's table of benchmarks, with the version that runs here beside each."""
     printed, image = asked.printed(keep_default_na=False), asked.read("image")
     ours = [image["versions"][ANSWERS[name]] for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
 def described(asked: Asked) -> pd.DataFrame:
-    """The paper's table of HardInfo's benchmarks with the unit of each here."""
+    """Return the paper's table of HardInfo's benchmarks, with the unit of each here."""
     printed = asked.printed(keep_default_na=False)
     return printed.assign(unit=[asked.study["metrics"][name]["unit"] for name in printed["benchmark"]])
 
 
 def means(asked: Asked) -> pd.DataFrame:
-    """One row per metric and environment that the paper prints: its mean and standard deviation in our unit, ours, and how ours
-    compare with bare metal; or in `not_here` why they were not measured."""
+    """Return one row per metric and runtime that the paper prints.
+
+    A row has the paper's mean and standard deviation in our unit, our own, and our comparison with bare metal. `not_here` says
+    why a value was not measured.
+    """
     return _beside(asked, OURS)
 
 
 def scores(asked: Asked) -> pd.DataFrame:
-    """The same for standardised scores (equations 2 and 3), which are shares of the best environment's; `overhead` is equation
-    1 with the paper's margin of 1 %."""
+    """Return one row per metric and runtime with the standardised scores of the paper and ours (equations 2 and 3).
+
+    Scores are shares of the best runtime's value. `overhead` is equation 1 with the paper's margin of 1 %. `not_here` says why
+    a value was not measured.
+    """
     return _beside(asked, SCORES)
 
 
@@ -56,8 +62,10 @@ def _beside(asked: Asked, columns: list[str]) -> pd.DataFrame:
 
 
 def _measured_instead(printed: pd.DataFrame, plan: dict) -> pd.DataFrame:
-    """The paper's rows, with emulated virtual machines in the place of virtual machines where these are measured instead, so
-    that the table names what its values are of."""
+    """Return the paper's rows, with virtual machines renamed to emulated ones if only emulated ones are measured.
+
+    The table then names the runtime that its values belong to.
+    """
     there = {cell["runtime"] for cell in plan["cells"].values()}
     if EMULATED_MACHINE not in there or not no_machines(plan):
         return printed
@@ -65,7 +73,7 @@ def _measured_instead(printed: pd.DataFrame, plan: dict) -> pd.DataFrame:
 
 
 def _reason(reasons: dict, key: tuple[str, str], n: float) -> str:
-    """Why a cell has no value; empty if it has one."""
+    """Return why a cell has no value; empty if it has one."""
     if pd.notna(n):
         return ""
     return reasons.get(key, "the configuration leaves it out") or "no run of it counts"

@@ -1,4 +1,4 @@
-"""Overheads: how much an environment costs, and how much more a benchmark varies in it (li2018, sections 3.2 and 3.3)."""
+"""Overheads: what a runtime costs, and how much more a benchmark varies in it (li2018, sections 3.2 and 3.3)."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from plimsoll.analysis import blocks, summary
 from plimsoll.analysis.blocks import Sample
 from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, OWN
 
-# Smaller overheads are none to the paper (section 3.2.3).
+# The paper treats smaller overheads as zero (section 3.2.3).
 MARGIN = 0.01
 OVERHEADS = (
     *("change", "change_low", "change_high", "overhead"),
@@ -20,20 +20,25 @@ COLUMNS = ("metric", *FACTORS, "label", "unit", "better", "blocks", *summary.SUM
 
 
 def overhead(value: float, baseline: float) -> float:
-    """Equation 1: how much a value differs from the baseline's, as a share of it, whatever the direction; 0 within the
-    margin."""
+    """Return the absolute difference of a value from the baseline's, as a share of the baseline (equation 1).
+
+    It is 0 within the paper's margin.
+    """
     share = abs(value - baseline) / baseline
     return share if share >= MARGIN else 0.0
 
 
 def variability_overhead(deviation: float, baseline: float) -> float:
-    """The same formula on standard deviations, as the paper has it: 0 where the deviation is smaller than the baseline's."""
+    """Return the relative difference of standard deviations, as in the paper; 0 if it is negative."""
     return max(0.0, deviation / baseline - 1)
 
 
 def scores(values: dict, better: str, of: Collection) -> dict:
-    """Equations 2 and 3: the values as shares of the best one of those named in `of`, which is 1. (As printed, equation 3 has
-    1 as its numerator; the reciprocal of the value is meant.)"""
+    """Return the values as shares of the best one among the names in `of`, whose share is 1 (equations 2 and 3).
+
+    `better` says whether higher or lower values are better. The printed equation 3 has 1 as its numerator; the reciprocal of
+    the value is meant.
+    """
     ranked = [value for name, value in values.items() if name in of] or [float("nan")]
     if better == "higher":
         best = max(ranked)
@@ -43,15 +48,18 @@ def scores(values: dict, better: str, of: Collection) -> dict:
 
 
 def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric and cell: `analysis.summary.summary` of its iterations, and of those that are not bare metal, how
-    they compare with it.
+    """Return one row per metric and cell: the summary of its iterations (`analysis.summary.summary`), and overheads.
 
-    `change` is the signed relative difference, of the blocks that both have, from the mean of the log ratios of their means,
-    with Student's 95 % interval; `overhead` is equation 1, of all iterations. `sd_change` is the relative difference of the
-    standard deviations of all iterations, and `variability_overhead` what the paper makes of it. `spread_change` is what we
-    hold right: how much more the logarithms of iterations vary, block by block, so that neither a slower benchmark nor the
-    drift of the machine counts as variation, with Student's 95 % interval. `score` is the standardised score among
-    environments with their own storage.
+    Overheads compare a cell with bare metal, so bare metal itself has none.
+
+    - `change`: the signed relative difference, from the mean of the log ratios of block means, with Student's 95 % interval.
+      It uses the blocks that both cells have.
+    - `overhead`: equation 1, from all iterations.
+    - `sd_change`: the relative difference of the standard deviations of all iterations.
+    - `variability_overhead`: what the paper derives from `sd_change`.
+    - `spread_change`: how much more the logarithms of iterations vary, block by block, with Student's 95 % interval. We
+      consider this one right: neither a slower benchmark nor a drift of the machine counts as variation.
+    - `score`: the standardised score among runtimes with their own storage.
     """
     rows, by_cell = [], dict(iter(observations.groupby(["metric", *FACTORS], sort=False)))
     for (metric, *levels), group in by_cell.items():
@@ -66,7 +74,7 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for _, group in table[table["storage"].isin(("none", OWN))].groupby("metric"):
-        # How fast emulated machines are says nothing, so that none is the best.
+        # The speed of an emulated machine says nothing, so it cannot be the best.
         ranked = group.index[group["runtime"] != EMULATED_MACHINE]
         scored = scores(dict(zip(group.index, group["mean"], strict=True)), group["better"].iloc[0], ranked)
         table.loc[list(scored), "score"] = list(scored.values())

@@ -1,4 +1,4 @@
-"""Levels and cells of a study of overhead in words."""
+"""Names of levels and cells of a study of overhead, for people."""
 
 from plimsoll import environments, workloads
 from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME
@@ -36,7 +36,7 @@ GLOSSARY = (
 
 
 def level(factor: str, name: str) -> str:
-    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
     if factor == "runtime" and name in environments.known():
         return environments.find(name).label
     if factor == "benchmark" and name in workloads.of_kind(Microservice):
@@ -45,18 +45,18 @@ def level(factor: str, name: str) -> str:
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people: what, where."""
+    """Return a cell for people: its benchmark, and where that runs."""
     benchmark, runtime, *storage = path.split("/")
     where = level("runtime", runtime) + (f" {STORAGE[VOLUME]}" if storage == [VOLUME] else "")
     return f"{level('benchmark', benchmark)}, {where}"
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of the study's answer: its levels."""
+    """Return a row of the study's answer for people: its levels."""
     return ", ".join(level(factor, name) for factor, name in levels.items())
 
 
 def environment(runtime: str, storage: str) -> str:
-    """An environment with the storage that a benchmark of the disk has there, for the legends of figures."""
+    """Return a runtime and the storage of a benchmark of the disk, for legends of figures."""
     name = "Bare metal" if runtime == BARE else level("runtime", runtime)
     return f"{name}, {STORAGE[VOLUME]}" if storage == VOLUME else name

@@ -1,1 +1,1 @@
-"""One application split over more and more containers: liu2020's factors, schemes and affinity."""
+"""Design of liu2020: one MPI application split over more and more containers, with its factors, schemes and affinity."""

@@ -1,4 +1,4 @@
-"""One launch of a splitting study: ranks of one MPI application in a deployment's containers, for one section or several."""
+"""Launch of a splitting study: the ranks of one MPI application in a deployment's containers, for one or more sections."""
 
 import contextlib
 import time
@@ -22,12 +22,12 @@ from plimsoll.mpi.job import Job
 from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import Application, InvalidOutput
 
-# Containers have no limits.
+# The containers of this design have no memory limits.
 LIMITS_MEMORY = False
-# All sections of a deployment are measured in one.
+# All sections of a deployment are measured in one launch.
 LAUNCHES = True
-# Objects that a rank maps and that may differ without the benchmark's bits differing: the kernel's own page, and plug-ins, of
-# which Open MPI opens others where it finds other devices.
+# Objects that may differ between ranks although the benchmark's bits are the same: the kernel's own page (vDSO), and plug-ins.
+# Open MPI opens other plug-ins where it finds other devices.
 NOT_COMPARED = (
     "linux-vdso",
     "mca_",
@@ -39,21 +39,25 @@ NOT_COMPARED = (
     "libbsd",
     "libmd.",
 )
-# The launcher's own traffic is some 100 kB per rank; what is more than this comes from messages.
+# Network bytes per rank above which messages went over TCP. The launcher's own traffic is about 100 kB per rank.
 MANY_BYTES = 10_000_000
-# Lines of a runtime that say nothing about a failure, and characters of what is told of one.
+# Prefixes of a runtime's lines that do not explain a failure, and the maximal length of a quoted failure (characters).
 REMARKS = ("INFO:", "WARNING:")
 LONGEST = 200
 
 
 def others(cell) -> list:
-    """Nothing."""
+    """Return an empty list: a run needs nothing besides its runtime."""
     return []
 
 
 class Ended(NamedTuple):
-    """A section that has ended: its `job` with its `instrument` and `benchmark`, the `command`, the `code` that it ended with
-    (None at its time limit), the snapshots before and after it, and in words what it has `left` at work."""
+    """A section that has ended.
+
+    `job` ran `benchmark` under `instrument`. `command` is what was run, and `code` its exit code (None if it was stopped at
+    its time limit). `span` holds the snapshots before and after it. `left` names the processes that it left running, in
+    words; it is empty if no process is left.
+    """
 
     job: Job
     benchmark: Application
@@ -65,16 +69,18 @@ class Ended(NamedTuple):
 
     @property
     def well(self) -> bool:
-        """Whether it has ended as it should, with all that it has started."""
+        """Whether the section exited with 0 and left no process running."""
         return self.code == 0 and not self.left
 
 
 def launch(attempt: Attempt) -> dict[str, dict]:
-    """Deploy, run the sections of the deployment one after another, take down, and judge each: by cell what its record says.
+    """Start the containers, run the sections one after another, remove the containers, and judge each section.
 
-    Each section is a program of its own, with an mpirun and processes of its own: what one leaves in the memory of a process or
-    of Open MPI changes what another is worth (docs/architecture.md). After one that did not end as it should the launch ends,
-    as what it has started may go on in the containers. Cells whose sections it did not come to are left out.
+    Return each section's part of the record, by cell. Each section is a separate mpirun with processes of its own. If sections
+    shared processes, what one leaves in memory or in Open MPI would change the values of the next (docs/architecture.md).
+
+    The launch ends after a section that failed or left processes, because these may still run in the containers. Cells whose
+    sections were not reached are left out.
     """
     first = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, attempt.cell, attempt.image)
     environment = environments.find(attempt.cell["runtime"])
@@ -99,8 +105,8 @@ def launch(attempt: Attempt) -> dict[str, dict]:
             with contextlib.suppress(Unavailable):
                 attempt.watch.room.moved({disk.CONTAINERS: environment.storage()})
         if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
-            # Ranks on this host outlive a launcher that was killed, and strays a program that ended: they would be neighbours
-            # of the next attempt.
+            # Ranks on this host outlive a killed launcher, and leftover processes outlive their program. Both would disturb
+            # the next attempt.
             lock.kill_run(attempt.identity)
             segments.remove_unused()
     cells = {cell["path"]: cell for cell in attempt.cells}
@@ -108,8 +114,10 @@ def launch(attempt: Attempt) -> dict[str, dict]:
 
 
 def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, nodes: Sequence[Node]) -> Ended | str:
-    """Run a section in the nodes, and wait until it ends; the reason if it could not be run. Outage if what the nodes run in
-    fails."""
+    """Run a section in the nodes and wait until it ends. Return a reason if it could not be run.
+
+    Raises Outage if a node is no longer up when the section has failed.
+    """
     job = Job.of_cell(attempt.identity, folder_of(attempt.folder, cell), attempt.temporary, cell, attempt.image)
     benchmark = workloads.find(attempt.plan["benchmark"], Application)
     instrument = instruments.find(cell["instrument"])(job, cell)
@@ -132,7 +140,7 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
         return str(problem)
     after = attempt.snapshot(groups, environment.daemons, accounted=accounted)
     if code != 0:
-        # Before they are removed: was it the benchmark that ended, or what it runs in?
+        # While the nodes are still there: if one of them has ended, the failure is an Outage and not the benchmark's.
         environment.intact(nodes)
         return Ended(job, benchmark, instrument, command, code, (before, after))
     left = strays.left(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
@@ -140,7 +148,7 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
 
 
 def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Sequence[Node]) -> dict:
-    """What the record of a cell says of its section."""
+    """Return a cell's part of the record, from its section or from the reason why that could not be run."""
     if isinstance(ended, str):
         return {"status": status.FAILED, "reason": ended}
     before, after = ended.span
@@ -156,7 +164,7 @@ def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Seq
 
 
 def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
-    """Status of a run that has ended, with the reason if it does not count, and what the ranks and the benchmark said."""
+    """Return the status of a section's run, the reason if it does not count, and what the ranks and the benchmark reported."""
     measured: dict = {}
     folder = ended.job.folder
     if ended.code is None:
@@ -188,8 +196,11 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
 
 
 def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
-    """A run that was stopped at its limit: censored where the study keeps such runs, with the time that its ranks had had. One
-    whose benchmark had ended is not slow: it hung."""
+    """Return the status of a run that was stopped at its time limit.
+
+    The run is censored if the study keeps such runs (`keep_timeouts`) and nothing disturbed it. Its value is then the time from
+    the last rank's start to the limit. A run whose benchmark had ended is not slow but hung: it is a timeout.
+    """
     job, limit = ended.job, f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
     if _whole(ended, cell):
         return {"status": status.TIMEOUT, "reason": f"{limit}, although its benchmark had ended"}
@@ -206,7 +217,7 @@ def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
 
 
 def _whole(ended: Ended, cell: SplittingCell) -> bool:
-    """Whether a benchmark has printed all that it prints, and every rank has reported, which each does at its end."""
+    """Return whether the benchmark's output is complete and every rank has reported, which each does at its end."""
     with contextlib.suppress(InvalidOutput):
         ended.benchmark.results(ended.job.folder, cell["parameters"])
         ranks.read(ended.job.folder, cell["ranks"])
@@ -215,7 +226,11 @@ def _whole(ended: Ended, cell: SplittingCell) -> bool:
 
 
 def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
-    """What each rank saw (containers/hpcc/rank_report.c)."""
+    """Return the reports of all ranks (containers/hpcc/rank_report.c).
+
+    InvalidOutput if the ranks ran in fewer containers than the cell says. Where the runtime merges a run's nodes into one
+    container, InvalidOutput if they ran in several.
+    """
     reports = ranks.read(folder, cell["ranks"])
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
     environment = environments.find(cell["runtime"])
@@ -227,7 +242,7 @@ def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
 
 
 def bits(ranks: list[dict]) -> dict[str, str]:
-    """Build identifier of each object that the ranks mapped; InvalidOutput if two ranks mapped different ones."""
+    """Return the build identifier of each object that the ranks mapped. InvalidOutput if two ranks mapped different ones."""
     mapped: dict[str, str] = {}
     for rank in ranks:
         for name, build_id in rank["objects"]:
@@ -239,8 +254,11 @@ def bits(ranks: list[dict]) -> dict[str, str]:
 
 
 def chosen(ranks: list[dict]) -> dict[str, str]:
-    """Return the kernels of the ranks' BLAS. InvalidOutput if two ranks had different ones, or one more than one thread.
-    Lasting if the processor has wider vector instructions."""
+    """Return the kernels that the ranks' BLAS library chose for the processor.
+
+    InvalidOutput if two ranks chose different kernels, or if a rank had more than one thread. Lasting if the processor has
+    wider vector instructions than the kernels use.
+    """
     of_ranks = [rank["blas"] for rank in ranks]
     for one in of_ranks:
         kernels.refuse_narrow(one["kernels"], one["processor"])
@@ -252,10 +270,11 @@ def chosen(ranks: list[dict]) -> dict[str, str]:
 
 
 def transport(ranks: list[dict]) -> dict:
-    """What carried the messages, by Open MPI's shared-memory segments: a rank maps its own and that of each peer it shares
-    memory with; every other peer is reached over TCP, the only other transport in the image's configuration.
+    """Return how messages travelled: `carried_by` in words, and the counts behind it.
 
-    The bytes that crossed the network interfaces are evidence for it, and override it where they are many.
+    A rank maps the Open MPI shared-memory segments of itself and of every peer that it shares memory with. It reaches all
+    other peers over TCP, the only other transport in the image's configuration. The bytes that crossed the network interfaces
+    are a check: many of them mean TCP, whatever the segments say.
     """
     segments = [rank["shared_memory_segments"] for rank in ranks]
     network = sum(sum(rank["network_bytes"].values()) for rank in ranks)
@@ -271,7 +290,10 @@ def transport(ranks: list[dict]) -> dict:
 
 
 def first_words(folder: Path) -> str:
-    """The first paragraph that says what went wrong, each line once: what comes after it often only follows from it."""
+    """Return the first paragraph of standard error that explains a failure, each line once.
+
+    Later paragraphs often only follow from the first.
+    """
     said = []
     for line in printed.lines(folder / "stderr.txt"):
         if line and not line.startswith(("---", *REMARKS)):

@@ -1,4 +1,4 @@
-"""The cells of a study that splits one application over more and more containers (liu2020), on a host: pure."""
+"""Cells of a study that splits one application over more and more containers (liu2020), on a host. Every function is pure."""
 
 import math
 from collections import Counter
@@ -16,10 +16,10 @@ from plimsoll.measuring import record
 from plimsoll.workloads.base import Application
 
 STANDARD = "standard"
-# In a profile: the baseline runs as often as is best for what is compared with it.
+# Value of a profile's `baseline`: the baseline is repeated as often as is best for the comparisons with it.
 MORE_OFTEN = "more often"
-# Which schemes of a setting an experiment takes; `finest` is one container per core, `extended` goes on to
-# more containers than cores (figures 15 and 40), `alone` is one rank on one core (figures 27 and 28).
+# The schemes of a setting that an experiment takes. `finest` is one container per core, `extended` includes more containers
+# than cores (figures 15 and 40), and `alone` is one rank on one core (figures 27 and 28).
 CHOICES = {
     "all": lambda row: not row.beyond and not row.alone,
     "single": lambda row: row.containers == 1 and not row.alone,
@@ -34,7 +34,7 @@ CHOICES = {
 def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, SplittingCell]]:
-    """(experiment, cell) for every cell that an experiment wants, including those that cannot be measured here."""
+    """Return (experiment, cell) for every cell that an experiment wants, including cells that cannot be measured here."""
     cells = [
         (name, cell)
         for name, experiment in study["experiments"].items()
@@ -49,8 +49,11 @@ def wanted(
 
 
 def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
-    """Have bare metal without affinity, with which all deployments of its mode are compared, run more than once in each block:
-    the square root of their number (Dunnett 1955), as its noise is in each of these comparisons."""
+    """Set how often bare metal without affinity runs in each block: the square root of the number of deployments compared.
+
+    These are the other deployments of its hardware setting and mode. All of them are compared with it, so its noise is part of
+    each comparison (Dunnett 1955).
+    """
     usual = {"affinity": "any", "sizes": STANDARD, "instrument": Instrument.name}
     alike: dict[tuple, set[str]] = {}
     for cell in cells:
@@ -63,7 +66,7 @@ def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
 
 
 def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:
-    """Add each cell's share of its launch's start to the time that it is expected to take."""
+    """Add to each cell's expected seconds its share of the time that its launch takes to start."""
     together = Counter(launch for launch, _ in {(cell["launch"], cell["path"]) for cell in cells})
     for cell in cells:
         cell["expected_seconds"] += benchmark.starting_seconds(cell["ranks"]) / together[cell["launch"]]
@@ -74,7 +77,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
     try:
         setting, missing = scheme.setting(hardware, host, largest), None
     except Unavailable as reason:
-        # The cells that a host with this setting would have: so that they can be listed.
+        # List the cells that a host with this setting would have.
         setting, missing = _paper_setting(hardware, largest), str(reason)
     settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
     cells = []
@@ -90,7 +93,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
             unseen = _unseen(study, experiment, cell, settings)
             cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
             cell["useful"] = not unseen
-            # The settings of an instrument are part of what is measured.
+            # The instrument's settings define what is measured, so they are keys of the cell.
             cell.update({key: value for key, value in settings.items() if key != "reason"})
             try:
                 places = affinity.places(level, setting, row, experiment.get("share_cores", False))
@@ -108,7 +111,7 @@ def _cells(study, profile, host, config, unavailable, experiment, hardware) -> l
 
 
 def _unplaceable(cell: dict, host: Topology) -> str | None:
-    """Why the nodes of a cell cannot be confined to their places by whoever measures here; None if they can."""
+    """Return why this user cannot confine a cell's nodes to their places; None if that is possible."""
     environment = environments.find(cell["runtime"])
     places = {(place["cpus"], place["nodes"]) for place in cell["places"]}
     shared = len(places) == 1 and all(nodes == cell["everything"]["nodes"] for _, nodes in places)
@@ -118,7 +121,7 @@ def _unplaceable(cell: dict, host: Topology) -> str | None:
 
 
 def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:
-    """Why a cell's instrument sees nothing here of what the experiment wants of it; None if it sees something."""
+    """Return why a cell's instrument can measure none of the experiment's metrics here; None if it can measure one."""
     of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
     named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
     wanted = [metric for metric in named if of_cell.items() <= metric.items()]
@@ -132,7 +135,7 @@ def _unseen_metric(metric: dict, settings: dict) -> str | None:
 
 
 def unseen(plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Those of the metrics that this host's instruments cannot see, each with the reason."""
+    """Return the metrics that this host's instruments cannot measure, each with the reason."""
     reasons = {
         name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
         for name in metrics
@@ -141,7 +144,10 @@ def unseen(plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, st
 
 
 def _several(runtime: str, level: str) -> bool:
-    """Whether a runtime has several deployments at a level: bare metal only where groups of ranks have cores of their own."""
+    """Return whether a runtime has deployments in several containers at a level of affinity.
+
+    Bare metal has them only where groups of ranks have cores of their own.
+    """
     return environments.find(runtime).containers or affinity.LEVELS[level].by_container
 
 
@@ -172,7 +178,7 @@ def _cell(study, experiment, row, hardware, runtime, level, yielding, section) -
         "ranks_per_container": row.ranks_per_container,
         "cores": row.cores,
         "mpi_parameters": study["factors"]["yield"][yielding],
-        # A run that hits its limit is then an observation of its own: at least this slow.
+        # A run that reaches its limit then counts as censored: it takes at least that long.
         "keep_timeouts": experiment.get("keep_timeouts", False),
         "experiments": [],
     }
@@ -192,7 +198,7 @@ def _details(
     everything = topology.everything(host)
     logical = {cpu["cpu"]: cpu["core"] for cpu in host["cpus"]}
     if len({place.cpus for place in places}) == 1:
-        # All of the launcher's processes are then confined to these cores, and Open MPI counts only what it may use.
+        # All processes of the launcher are confined to these cores, and Open MPI numbers only the cores that it may use.
         visible = sorted(logical[core] for core in places[0].cpus)
         logical = {core: visible.index(number) for core, number in logical.items() if number in visible}
     described = [
@@ -204,7 +210,7 @@ def _details(
         }
         for place in places
     ]
-    # One rank alone has what each rank has where the cores are all in use.
+    # A single rank gets the problem that each rank has when all cores are in use.
     ranks = setting.cores if row.alone else row.ranks
     wanted, memory = (cell["section"], profile, cell["sizes"]), (known["node_bytes"], known["cache_bytes"])
     parameters = benchmark.parameters(*wanted, ranks, *memory)
@@ -212,7 +218,7 @@ def _details(
         parameters = benchmark.of_one_rank(parameters, ranks)
     return {
         "places": described,
-        # A cpuset that leaves nothing out is not set: it would be one more difference between the runtimes.
+        # Set no cpuset for a place that is the whole host: it would be one more difference between the runtimes.
         "restricted": affinity.LEVELS[cell["affinity"]].bound
         or any({"cpus": p["cpus"], "nodes": p["nodes"]} != everything for p in described),
         "everything": everything,
@@ -224,7 +230,7 @@ def _details(
 
 
 def _refuse_outside(path: str, places: list[affinity.Place], host: Topology) -> None:
-    """PlimsollError if a place names a processor or memory node that the host has not."""
+    """Raise PlimsollError if a place names a processor or memory node that the host does not have."""
     for what, wanted, there in (
         ("processors", {c for p in places for c in (*p.cpus, *p.cores)}, {cpu["cpu"] for cpu in host["cpus"]}),
         ("memory nodes", {n for p in places for n in p.nodes}, {node["node"] for node in host["nodes"]}),
@@ -237,7 +243,10 @@ def _refuse_outside(path: str, places: list[affinity.Place], host: Topology) -> 
 
 
 def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme) -> None:
-    """PlimsollError if the places make a rankfile that Open MPI refuses: not one core for each rank, or a foreign one."""
+    """Raise PlimsollError if the places make a rankfile that Open MPI refuses.
+
+    It refuses one that does not have a core for each rank, or that has a core outside the container's processors.
+    """
     for number, place in enumerate(places, start=1):
         if not place.cores:
             continue
@@ -254,8 +263,10 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
 
 
 def measured(cell: SplittingCell) -> dict:
-    """Return the keys that say what is measured in a cell, in the order of its fingerprint. It does not matter which other
-    sections a launch has (docs/architecture.md)."""
+    """Return the keys of a cell that say what is measured, in the order of its fingerprint.
+
+    The other sections of its launch are not among them: they do not change what is measured (docs/architecture.md).
+    """
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
         keys.append("time_limit_seconds")
@@ -265,7 +276,7 @@ def measured(cell: SplittingCell) -> dict:
 
 
 def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
-    """The plan's cells that a figure or table shows, including those that cannot be measured here."""
+    """Return the plan's cells that a figure or table shows, including cells that cannot be measured here."""
     figure = {**study["figures"], **study.get("tables", {})}[name]
     experiments = {figure["experiment"], *figure.get("beside", [])}
     sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
@@ -280,30 +291,32 @@ def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
 
 
 def memory_share(profile: dict) -> float:
-    """The profile's number."""
+    """Return the share of the smallest memory node that the profile gives a problem."""
     return profile["hpcc"]["memory_share"]
 
 
 def problem_bytes(plan: SplittingPlan) -> int:
-    """The memory of the largest problem."""
+    """Return the memory (bytes) of the plan's largest problem; 0 if the plan has none."""
     benchmark = workloads.find(plan["benchmark"], Application)
     parameters = (cell["parameters"] for cell in plan["cells"].values() if "parameters" in cell)
     return max(map(benchmark.memory_bytes, parameters), default=0)
 
 
 def repetitions(profile: dict) -> int:
-    """The profile's number."""
+    """Return the profile's number of repetitions."""
     return profile["repetitions"]
 
 
 def kind(cell: SplittingCell) -> str:
-    """Whether the ranks are in one node or in several, which the launcher starts and joins in other ways."""
+    """Return `one node` or `several nodes`: the launcher starts and connects ranks differently in these two cases."""
     return "one node" if cell["containers"] == 1 else "several nodes"
 
 
 def trial(plan: SplittingPlan, cells: Sequence[SplittingCell]) -> SplittingCell:
-    """The one that shows soonest that ranks reach each other, without an instrument, without affinity where there is such a
-    cell, and on a small problem."""
+    """Return the cell that shows soonest that ranks reach each other, with a small problem.
+
+    Cells without an instrument and without affinity are preferred.
+    """
     benchmark = workloads.find(plan["benchmark"], Application)
 
     def ease(cell: SplittingCell) -> tuple:
@@ -315,7 +328,7 @@ def trial(plan: SplittingPlan, cells: Sequence[SplittingCell]) -> SplittingCell:
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The benchmark, the cores of each socket, and what each instrument can see."""
+    """Return this design's keys of the plan: the benchmark, the cores of each socket, and each instrument's settings."""
     return {
         "benchmark": study["benchmark"],
         "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
@@ -324,7 +337,7 @@ def described(study: dict, host: Topology) -> dict:
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Cores of each hardware setting on a machine, or why it does not have it."""
+    """Return the number of cores of each hardware setting on a machine, or why the machine does not have the setting."""
     facts = {}
     for name in scheme.SOCKETS:
         try:
@@ -335,5 +348,5 @@ def host_facts(machine: Topology) -> dict[str, str]:
 
 
 def programs(plan: SplittingPlan, cell: SplittingCell) -> list[str]:
-    """The application whose section it is."""
+    """Return the application whose section the cell measures."""
     return [workloads.find(plan["benchmark"], Application).software]

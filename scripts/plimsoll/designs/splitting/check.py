@@ -1,4 +1,4 @@
-"""Names in a splitting study and its claims, against what they refer to."""
+"""Checks of the names in a splitting study and its claims against what they refer to."""
 
 from pathlib import Path
 
@@ -12,12 +12,16 @@ from plimsoll.figures import sources
 from plimsoll.instruments.base import Instrument
 from plimsoll.workloads.base import Application
 
-# Granularity and others are not of the cells: claims alone name them.
+# Claims also name granularity, which is not a factor of the cells.
 NAMED = (*FACTORS, *words.CLAIMED)
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
-    """Names of runtimes, levels, sections, metrics, experiments and files."""
+    """Check the names of runtimes, levels, sections, metrics, experiments and files in a study.
+
+    Lists that the file abbreviates are written out: a metric's `source`, and an experiment's levels of affinity by setting.
+    PlimsollError for an unknown name.
+    """
     factors = study["factors"]
     sections = workloads.find(study["benchmark"], Application).sections
     refer("factors.hardware", factors["hardware"], list(scheme.SOCKETS))
@@ -60,7 +64,7 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Levels of the cells' factors; a claim may also name others, such as granularity."""
+    """Check the levels that a claim names, of the cells' factors and of granularity. PlimsollError for an unknown level."""
     for side, named in book.levels_of(claim):
         for factor, levels in named.items():
             if factor in (*OF_EXPERIMENT, "affinity"):
@@ -72,8 +76,11 @@ def claim(study: dict, claim: dict, refer: Refer) -> None:
 
 
 def _refuse_values(study: dict, claim: dict) -> None:
-    """PlimsollError for a quantity that has nothing to be relative to, and for printed values of nothing."""
-    from plimsoll.claims import quantities  # here, because who lists studies has no use for NumPy
+    """Raise PlimsollError if a relative quantity has no `relative_to`, or if a printed value belongs to nothing known.
+
+    A printed value must be named like a metric of the claim or like a level of the study.
+    """
+    from plimsoll.claims import quantities  # here, because listing studies needs no NumPy
 
     quantity = quantities.find(claim.get("quantity"))
     source = f"config/claims/{study['id']}.yaml: {claim['id']}"
@@ -86,8 +93,10 @@ def _refuse_values(study: dict, claim: dict) -> None:
 
 
 def _resolve_affinity(source: str, name: str, experiment: dict) -> None:
-    """Turn a list of levels for all settings into one list per setting; PlimsollError for a level that a setting cannot
-    have."""
+    """Replace an experiment's list of affinity levels for all settings by one list per setting.
+
+    PlimsollError for a level that a setting cannot have, or for settings other than the experiment's.
+    """
     key = f"{source}: experiments.{name}.affinity"
     if isinstance(experiment["affinity"], list):
         experiment["affinity"] = dict.fromkeys(experiment["hardware"], experiment["affinity"])

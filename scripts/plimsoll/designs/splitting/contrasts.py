@@ -1,7 +1,7 @@
-"""Which cells a claim compares on this host.
+"""Finds the cells that a claim compares on this host.
 
-A claim names levels: those of side a, those of side b, and those that hold on both (`scope`). Every cell of side a is set
-against the cell of side b that is like it in all other factors.
+A claim names the levels of side a, the levels of side b, and the levels of both sides (`scope`). Every cell of side a is
+compared with the cell of side b that is like it in all other factors.
 """
 
 from collections import defaultdict
@@ -13,35 +13,36 @@ from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
 
-# Ranks of the paper's exactly subscribed runs.
+# Number of ranks in the paper's exactly subscribed runs.
 RANKS = 16
-# A factor that claims have and cells do not: the number of containers, in the claims' words.
+# Factor of claims that is not a factor of cells: the number of containers, in the claims' words.
 GRANULARITY = "granularity"
-# A claim that names no level of a factor is about these. The paper's section 4 runs everything free and pinned. One rank alone
-# is only ever what others are relative to.
+# Levels that a claim is about if it names no level of the factor. The paper's section 4 runs everything free (ANY) and pinned.
+# One rank alone is not among them: it only serves as a reference.
 USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
-# What the paper leaves open and a finding may depend on: whether its Docker let ranks copy from each other's memory. In each
-# arrangement, the runtimes in whose place others are measured.
+# What the paper leaves open, and a claim may depend on: whether its Docker let ranks copy from each other's memory. Each
+# arrangement in words, with the runtimes that are replaced and those that are measured in their place.
 ARRANGEMENTS: dict[str, dict[str, str]] = {
     "Docker's default seccomp filter": {},
     "process_vm_readv allowed in Docker": {"docker": "docker-ptrace"},
 }
-# Sections whose ranks send each other next to nothing.
+# Sections whose ranks send each other next to nothing, so that copying does not matter.
 WITHOUT_COPIES = ("dgemm", "stream")
-# Runtimes of a need that are off in most configurations, and what they are, in words.
+# Needs of claims for runtimes that most configurations leave off: the runtimes, and what they are in words.
 OFF = {
     "docker_host_network": ({"docker-host-network"}, "Docker containers on the host's network"),
     "shared_ipc": ({"docker-shared", "docker-shared-ptrace"}, "Docker containers on the host's IPC, processes and network"),
 }
-# The level of affinity that section 5.4.4 calls CPU affinity on one socket, where equation 3 has none.
+# The level of affinity on one socket that section 5.4.4 calls CPU affinity. Equation 3 defines none there.
 ON_ONE_SOCKET = {"cpu": "cpumem"}
 
 
 def granularities(cell: SplittingCell) -> set[str]:
-    """The claims' words for the number of containers of a cell, whatever the number of cores of the host.
+    """Return the claims' words for the number of containers of a cell, whatever the number of cores of the host.
 
-    `one`, `two`, `four`, `eight` containers; `several`: more than one, at most one per core; `every`: one or several; `finest`:
-    the last scheme of table 4, one container per core; `beyond`: more containers than cores; `alone`: one rank on one core.
+    `one`, `two`, `four` and `eight` are numbers of containers. `several` is more than one and at most one per core; `every` is
+    one or several. `finest` is the last scheme of table 4, with one container per core. `beyond` is more containers than
+    cores. `alone` is one rank on one core.
     """
     containers, cores = cell["containers"], cell["cores"]
     if containers > cores:
@@ -54,18 +55,21 @@ def granularities(cell: SplittingCell) -> set[str]:
 
 
 class Cells:
-    """The cells of a plan, findable by their levels."""
+    """Index of a plan's cells by their levels."""
 
     def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str, variants: set[str]):
         self.metrics, self.baseline, self.variants = metrics, baseline, variants
         self.by_section: dict[str, list[dict]] = defaultdict(list)
-        # Claims ask for the same levels again and again: once for each cell of their other side.
+        # Cache: a claim looks up the same levels once for each cell of its other side.
         self.answers: dict[tuple, list[dict]] = {}
         for cell in cells.values():
             self.by_section[cell["section"]].append({**cell, GRANULARITY: granularities(cell)})
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
-        """Cells in which a metric is measured, with these levels; variants of a runtime only where they are asked for."""
+        """Return the cells with the `wanted` levels in which a metric is measured.
+
+        Variants of a runtime are included only if `wanted` names runtimes.
+        """
         asked = (metric, *((factor, tuple(levels)) for factor, levels in wanted.items()))
         if asked not in self.answers:
             self.answers[asked] = self._find(metric, wanted)
@@ -89,9 +93,9 @@ class Cells:
         ]
 
     def other(self, cell: SplittingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
-        """Cells with the levels `wanted` that are like `cell` in every factor but the `varying` ones.
+        """Return the cells with the `wanted` levels that are like `cell` in every factor except the `varying` ones.
 
-        Where containers are given no cores, bare metal has one cell per mode, which stands for every scheme.
+        Where containers have no cores of their own, bare metal has one cell per mode. That cell then stands for every scheme.
         """
         fixed = [factor for factor in OF_DEPLOYMENT if factor not in varying]
         others = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
@@ -103,7 +107,7 @@ class Cells:
 
 
 def asking(plan: SplittingPlan, study: dict):
-    """A function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
+    """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
     from plimsoll import environments
 
     known = environments.known()
@@ -126,10 +130,10 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
 
 
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
-    """What is asked, with the cells of some runtimes in the place of those of others (`in_place_of`).
+    """Return comparisons with the cells of some runtimes replaced by cells of other runtimes (`in_place_of`).
 
-    Nothing is asked if a cell has no counterpart, as the arrangement says nothing of it. Where ranks copy nothing from each
-    other (WITHOUT_COPIES) it changes nothing, and a comparison stays as it is.
+    The list is empty if a cell has no counterpart, because the arrangement then says nothing about the claim. A comparison of
+    sections without copies between ranks (WITHOUT_COPIES) needs no counterparts: without them it stays as it is.
     """
     if not in_place_of:
         return asked
@@ -145,7 +149,10 @@ def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping
 def _moved(
     asked: Contrast | Side | list[Side], counterparts: Mapping[str, str], cells: dict[str, SplittingCell]
 ) -> Contrast | Side | list[Side] | None:
-    """A contrast, a side or a trend with the counterparts of its cells; None if one has none and ranks copy in it."""
+    """Return a contrast, a side or a trend with its cells replaced by their counterparts.
+
+    If a cell has no counterpart, the result is unchanged where ranks copy nothing (WITHOUT_COPIES), and otherwise None.
+    """
     sides = asked if isinstance(asked, list) else [asked.a, asked.b] if isinstance(asked, Contrast) else [asked]
     paths = [path for side in sides for path in side.cells]
     if not all(path in counterparts for path in paths):
@@ -155,7 +162,7 @@ def _moved(
 
 
 def find(claim: dict, cells: Cells) -> list[Contrast]:
-    """Contrasts of a claim that has two sides, over all cells of the plan, including those that cannot be measured."""
+    """Return the contrasts of a claim with two sides, over all cells of the plan, measurable or not."""
     a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
     varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
     contrasts: dict[Contrast, None] = {}
@@ -172,14 +179,14 @@ def find(claim: dict, cells: Cells) -> list[Contrast]:
 
 
 def alone(claim: dict, cells: Cells) -> list[Contrast]:
-    """Each cell of side a, for a claim that compares it with nothing."""
+    """Return each cell of side a as a contrast with itself, for a claim that compares it with nothing."""
     wanted = {**claim.get("scope", {}), **claim.get("a", {})}
     sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
     return [Contrast(side, side) for side in sides]
 
 
 def without(cells: list[dict], exceptions: list[dict]) -> list[dict]:
-    """Cells that have none of these combinations of levels."""
+    """Return the cells that match none of the exceptions; each exception is a combination of levels."""
 
     def left_out(cell: SplittingCell) -> bool:
         return any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in exceptions)
@@ -188,9 +195,10 @@ def without(cells: list[dict], exceptions: list[dict]) -> list[dict]:
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
-    """For a claim about a trend along a factor: sides in the order of its levels, one list for every combination of the others.
+    """Return the sides of a claim about a trend along a factor, in the order of its levels.
 
-    Two levels that are the same cell on this host (the finest scheme may have two containers) count once.
+    There is one list for each combination of the other factors. Two levels that are the same cell on this host count once:
+    the finest scheme may have two containers.
     """
     along = claim["along"]
     groups: dict[tuple, list[Side]] = defaultdict(list)
@@ -207,7 +215,10 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
 
 
 def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
-    """Each value of a claim with the cells that it is about: a value's name is one of the claim's metrics, or a level."""
+    """Return each printed value of a claim with each cell that it is about.
+
+    The name of a value is one of the claim's metrics, or a level.
+    """
     values = []
     for name, value in claim["values"].items():
         metrics = [name] if name in claim["metrics"] else claim["metrics"]
@@ -218,7 +229,7 @@ def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
 
 
 def _metrics(claim: dict) -> list[tuple[str, str]]:
-    """Pairs of metrics to set against each other: a metric against itself, unless the claim compares metrics."""
+    """Return the pairs of metrics to compare: each metric with itself, unless the claim compares metrics."""
     a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
     if a and b:
         return [(one, other) for one in a for other in b]
@@ -226,12 +237,12 @@ def _metrics(claim: dict) -> list[tuple[str, str]]:
 
 
 def _moving(metric_a: str, metric_b: str) -> set[str]:
-    # Other metrics may be of other sizes; the section is no factor.
+    # Different metrics may be measured with different sizes. The section is not among the factors.
     return set() if metric_a == metric_b else {"sizes"}
 
 
 def _referred(claim: dict, cells: Cells, side: Side, cell: SplittingCell) -> list[Side]:
-    """The side with the cell that its loss is relative to, if the claim is about losses."""
+    """Return the side once for each reference cell of its loss, or the side alone if the claim is not about losses."""
     if "relative_to" not in claim:
         return [side]
     wanted = claim["relative_to"]
@@ -241,7 +252,7 @@ def _referred(claim: dict, cells: Cells, side: Side, cell: SplittingCell) -> lis
 
 
 def _levels_of(cell: SplittingCell, changed: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Levels of a cell, with some changed: what a reference of it must have."""
+    """Return the levels of a cell, with some changed: the levels that its reference must have."""
     kept = ("hardware", "mode", "runtime", "affinity", "sizes")
     return {**{factor: [cell[factor]] for factor in kept if factor not in changed}, **changed}
 
@@ -251,25 +262,28 @@ def _factor(factor: str) -> str:
 
 
 def _has(cell: SplittingCell, factor: str, allowed) -> bool:
-    """Whether a cell has one of these levels; a cell without the factor has not."""
+    """Return whether a cell has one of the allowed levels of a factor; false if it does not have the factor."""
     value = cell.get(factor)
     return bool(value & set(allowed)) if isinstance(value, set) else value in allowed
 
 
 def arrangements(plan: SplittingPlan) -> dict[str, SplittingPlan]:
-    """One for each of ARRANGEMENTS whose runtimes are all planned; a plan says whose cells are asked `in_place_of` which."""
+    """Return one plan for each arrangement (ARRANGEMENTS) whose runtimes are all planned, by the arrangement in words.
+
+    `in_place_of` of a plan maps a runtime that claims name to the runtime whose cells are compared instead.
+    """
     there = {cell["runtime"] for cell in plan["cells"].values()}
     possible = {words: moved for words, moved in ARRANGEMENTS.items() if {*moved, *moved.values()} <= there}
     return {words: {**plan, "in_place_of": moved} for words, moved in possible.items()}
 
 
 def unfit(cell: SplittingCell) -> str | None:
-    """None: every cell is what its levels say, however it is arranged."""
+    """Return None: every cell is what its levels say in every arrangement."""
     return None
 
 
 def lacks(plan: SplittingPlan) -> dict[str, str]:
-    """What claims may need and this host does not have, or nobody measures, in words."""
+    """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
     known = [cell for cell in plan["cells"].values() if not cell["reason"]]
     exact = [cell for cell in known if cell["mode"] == "exact"]
     most = max((cell["cores"] for cell in exact), default=0)
@@ -277,7 +291,7 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
         "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
         "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
     }
-    # Cells that are planned and cannot be measured say why themselves.
+    # A planned cell that cannot be measured has a reason of its own.
     planned = {cell["runtime"] for cell in plan["cells"].values()}
     off = {need: what for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
     missing |= {need: f"{what}, which the configuration has off" for need, what in off.items()}
@@ -293,8 +307,11 @@ def lacks(plan: SplittingPlan) -> dict[str, str]:
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """A finding about containers and not about memory nodes can be asked on one socket too; one about CPU affinity of the level
-    that has it there (ON_ONE_SOCKET)."""
+    """Return a claim about two sockets, moved to one socket; None if it cannot be moved.
+
+    Claims about containers can be moved. Claims about memory nodes cannot: their `transfer` is false. A claim about CPU
+    affinity is moved to the level that section 5.4.4 calls so on one socket (ON_ONE_SOCKET).
+    """
     if claim.get("scope", {}).get("hardware") != ["numa"] or not claim.get("transfer", True):
         return None
     moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}

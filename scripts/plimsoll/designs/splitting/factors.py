@@ -1,10 +1,10 @@
-"""Cells are deployments of one MPI application: how many containers, on which cores, of which runtime."""
+"""Factors of a splitting study: a cell is a deployment of one MPI application, by containers, cores and runtime."""
 
 from typing import NotRequired, TypedDict
 
 from plimsoll import interchange
 
-# The last is the benchmark's section; all sections of a deployment are shown together.
+# The last factor is the benchmark's section. All sections of a deployment are shown together.
 FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument", "section")
 OF_DEPLOYMENT = FACTORS[:-1]
 PATTERN = "[a-z]+/[a-z]+/[EHOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
@@ -16,25 +16,25 @@ STAGES = True
 USUAL_HOURS = 1.0
 OF_NOISE = ("runtime",)
 OF_LEVELS = ("mode",)
-# Factors that an experiment names levels of.
+# Factors whose levels an experiment names.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")
 
 
 class SplittingPlan(interchange.Plan):
-    """A plan of this design."""
+    """A plan of a splitting study."""
 
     benchmark: str
-    sockets: dict[str, list[int]]  # cores of each
-    instruments: dict[str, dict]  # what each can see on the host
-    in_place_of: NotRequired[dict[str, str]]  # in an arrangement: the runtime that is asked of, by the one that a claim names
+    sockets: dict[str, list[int]]  # cores by socket
+    instruments: dict[str, dict]  # settings of each instrument on the host
+    in_place_of: NotRequired[dict[str, str]]  # in an arrangement: the runtime that is compared, by the runtime of the claim
 
 
-# The name of the factor is a word of the language.
+# `yield` is a keyword of Python, so it cannot be written as a class attribute.
 _Yield = TypedDict("_Yield", {"yield": str})
 
 
 class SplittingCell(interchange.CellOfRanks, _Yield):
-    """A cell of this design."""
+    """A cell of a splitting study."""
 
     hardware: str
     mode: str
@@ -46,25 +46,25 @@ class SplittingCell(interchange.CellOfRanks, _Yield):
     containers: int
     ranks_per_container: int
     cores: int
-    keep_timeouts: bool  # whether a run that hits its limit counts, as censored
-    everything: NotRequired[dict[str, str]]  # the `cpus` and `nodes` of the whole host
+    keep_timeouts: bool  # whether a run that reaches its time limit counts, as censored
+    everything: NotRequired[dict[str, str]]  # `cpus` and `nodes` of the whole host
     time_limit_seconds: NotRequired[float]
-    # What the instrument counts, and the memory nodes of the host, of a cell under the instrument `events`:
+    # Only of a cell under the instrument `events`: what it counts, and the number of the host's memory nodes.
     events: NotRequired[dict[str, str]]
     nodes: NotRequired[int]
 
 
 class SplittingRecord(interchange.Record):
-    """A record of this design; a run that did not count may lack any of this."""
+    """A record of a splitting study; a run that does not count may lack any of these keys."""
 
-    launch: NotRequired[list[str]]  # the sections of the launch, in their order
+    launch: NotRequired[list[str]]  # sections of the launch, in the order in which they ran
     command: NotRequired[list[str]]
-    exit_code: NotRequired[int | None]  # None for a run that was stopped at its limit
-    ranks: NotRequired[list[dict]]  # what each saw (containers/hpcc/rank_report.c)
+    exit_code: NotRequired[int | None]  # None if the run was stopped at its time limit
+    ranks: NotRequired[list[dict]]  # each rank's report (containers/hpcc/rank_report.c)
     values: NotRequired[dict[str, float]]
     bits: NotRequired[dict[str, str]]  # build identifier of each object that the ranks mapped
-    transport: NotRequired[dict]  # what carried the messages
+    transport: NotRequired[dict]  # how messages travelled
 
 
-# What is in the files of this design's plans and records.
+# Types of the design's plans and records.
 CELL, PLAN, RECORD = SplittingCell, SplittingPlan, SplittingRecord

@@ -1,4 +1,4 @@
-"""liu2020's tables 2 to 4: what the design and this host make of them, beside what the paper prints."""
+"""liu2020's tables 2 to 4, as the design and this host make them, with the paper's values beside ours."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ COLUMNS = {
 
 
 def make(asked: Asked) -> pd.DataFrame:
-    """The table that is asked for: our rows, each with the paper's beside it (`beside`)."""
+    """Return a table that the study names: our rows, with the paper's values beside them (`beside`)."""
     kind = asked.table["kind"]
     ours = {
         "hardware": lambda: hardware(asked.study, asked.read("host")),
@@ -29,7 +29,7 @@ def make(asked: Asked) -> pd.DataFrame:
 
 
 def hardware(study: dict, host: Host) -> list[dict]:
-    """Table 2: sockets, cores, last-level cache and memory of each hardware setting."""
+    """Return table 2: sockets, cores, last-level cache and memory of each hardware setting."""
     rows = []
     for name, setting in _settings(study, host):
         if isinstance(setting, str):
@@ -46,7 +46,7 @@ def hardware(study: dict, host: Host) -> list[dict]:
 
 
 def software(host: Host, image: Image) -> list[dict]:
-    """Table 3: versions of what was used here, as found on the host and in the image."""
+    """Return table 3: versions of the software used here, as found on the host and in the image."""
     works = {name: tried["version"] for name, tried in host["runtimes"].items() if tried["works"]}
     versions = {
         "Linux": f"{host['distribution']}, {host['system']['kernel']} (host)",
@@ -58,7 +58,7 @@ def software(host: Host, image: Image) -> list[dict]:
 
 
 def schemes(study: dict, host: Host) -> list[dict]:
-    """Table 4: containers, ranks and cores (ANY) of each scheme in each hardware setting of this host."""
+    """Return table 4: containers, ranks and cores (ANY) of each scheme in each hardware setting of this host."""
     rows = []
     for name, setting in _settings(study, host):
         if isinstance(setting, str):
@@ -73,7 +73,7 @@ def schemes(study: dict, host: Host) -> list[dict]:
 
 
 def _settings(study: dict, host: Host) -> Iterator[tuple[str, scheme.Setting | str]]:
-    """Each hardware setting of the study by name; where this host does not have it, the reason in words."""
+    """Yield each hardware setting of the study by name, or the reason in words if this host does not have it."""
     for name in study["factors"]["hardware"]:
         try:
             yield name, scheme.setting(name, host, study["factors"]["processes"])
@@ -82,7 +82,10 @@ def _settings(study: dict, host: Host) -> Iterator[tuple[str, scheme.Setting | s
 
 
 def beside(kind: str, ours: list[dict], printed: list[dict]) -> list[dict]:
-    """Our rows of a table with the paper's beside them, matched by what names a row; the paper's alone where we have none."""
+    """Return our rows of a table with the paper's beside them, matched by the columns that name a row.
+
+    Rows that only the paper has follow at the end.
+    """
     keys = [column for column in COLUMNS[kind] if column in ("setting", "scheme", "software")]
     theirs = {tuple(str(row[key]) for key in keys): row for row in printed}
     rows = []

@@ -1,4 +1,4 @@
-"""Whether the ranks of a run were where its cell of the plan wants them. Every run imports this, and no more of affinity."""
+"""Check that ranks ran where their cell says. Every run imports this module, so it does not import the affinity equations."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,10 @@ from plimsoll.host import cpulist
 
 
 def misplaced(cell: SplittingCell, ranks: Sequence[dict]) -> str | None:
-    """Why the ranks of a run were not where its cell of the plan wants them; None if they were.
+    """Return why the ranks of a run were not where their cell places them; None if they were.
 
     `ranks` are the ranks' own reports in order of rank, with the kernel's lists `cpus_allowed` and `mems_allowed`. The kernel
-    may list processors and nodes that the host could have but does not have; those do not count.
+    may list processors and nodes that the host could have but does not have. These are ignored.
     """
     each = cell["ranks_per_container"]
     for number, rank in enumerate(ranks):

@@ -1,4 +1,4 @@
-"""MPI profiles out of records, and liu2020's table 1 made from them."""
+"""MPI profiles of the runs, from their records: the source of liu2020's table 1 and figure 1."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ COLUMNS = [*OF_DEPLOYMENT, "section", "repetition", "what", "calls", "seconds", 
 
 
 def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd.DataFrame:
-    """One row for each valid run and each thing that its profile tells of (`what`): all functions, a group, a pattern or a
-    function.
+    """Return one row for each valid run and each entry of its profile.
 
-    `calls` are of all ranks together, `seconds` the mean per rank, `share` a fraction of the ranks' time.
+    An entry (`what`) is all functions, a group, a pattern or a function. `calls` is the number of all ranks together, `seconds`
+    is the mean per rank, and `share` is a fraction of the ranks' time.
     """
     rows = []
     for path, repetition in runs:
@@ -22,7 +22,7 @@ def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd
         try:
             recorded = record.read(record.path_of(folder / "runs", path, repetition), SplittingRecord)
         except record.Damaged:
-            continue  # named in the list of runs
+            continue  # the list of runs names it
         if recorded["fingerprint"] != cell["fingerprint"] or recorded["status"] != status.VALID:
             continue
         described = {**{key: cell[key] for key in (*OF_DEPLOYMENT, "section")}, "repetition": repetition}

@@ -1,4 +1,4 @@
-"""What the ranks of a run say of themselves (containers/hpcc/rank_report.c). Every run imports this."""
+"""Reports that the ranks of a run write (containers/hpcc/rank_report.c). Every run imports this module."""
 
 import os
 from pathlib import Path
@@ -9,12 +9,12 @@ from plimsoll.host import cpulist, shared
 from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import InvalidOutput
 
-# Of each time, after the point.
+# Decimal places of each time in a report.
 DIGITS = 6
 
 
 class Rank(TypedDict):
-    """A rank's report, as far as it is judged."""
+    """The checked part of a rank's report."""
 
     rank: int
     hostname: str
@@ -23,22 +23,22 @@ class Rank(TypedDict):
     namespaces: dict[str, str]
     benchmark_seconds: float
     context_switches: dict[str, int]
-    migrations: int | None  # None where the kernel does not tell
+    migrations: int | None  # None if the kernel does not count them
     shared_memory_segments: int
     single_copy: str
     network_bytes: dict[str, int]
-    work: list[tuple[float, float]]  # when each piece of work began and ended: seconds of the host's clock
+    work: list[tuple[float, float]]  # begin and end of each piece of work, in seconds of the host's clock
     blas: kernels.Chosen
-    objects: list[tuple[str, str]]  # that it has mapped, with their build identifiers
+    objects: list[tuple[str, str]]  # mapped objects, with their build identifiers
 
 
 def read(folder: Path, number: int) -> list[Rank]:
-    """The reports of so many ranks, in order. InvalidOutput if one is missing, or does not hold what it should."""
+    """Return the reports of `number` ranks, in order. InvalidOutput if one is missing or does not hold what it should."""
     return [_rank(folder / f"ranks/{rank}.json", rank) for rank in range(number)]
 
 
 def begun(folder: Path, number: int) -> float | None:
-    """When the last of so many ranks began its benchmark, in seconds since 1970; None if one did not."""
+    """Return when the last of `number` ranks began its benchmark (seconds since 1970); None if one has not begun."""
     moments = []
     for rank in range(number):
         try:

@@ -1,4 +1,4 @@
-"""From a record of a splitting study to its observations."""
+"""Makes observations from a record of a splitting study."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from plimsoll.measuring import status
 
 
 def observations(study: dict, row: dict, record: SplittingRecord) -> list[dict]:
-    """Every metric of the cell's section, sizes and instrument that the run has the values for."""
+    """Return one row per metric of the cell's section, sizes and instrument for which the run has the values."""
     rows = []
     for name, metric in study["metrics"].items():
         if metric["section"] != row["section"] or metric.get("sizes", row["sizes"]) != row["sizes"]:
             continue
-        # A run under an instrument has the ordinary values too: the difference is what the instrument costs.
+        # A run under an instrument has the ordinary values too: their difference is what the instrument costs.
         if metric["instrument"] not in (Instrument.name, row["instrument"]):
             continue
         if all(source in record["values"] for source in metric["source"]):
@@ -26,7 +26,7 @@ def observations(study: dict, row: dict, record: SplittingRecord) -> list[dict]:
 
 
 def of_run(record: SplittingRecord) -> dict:
-    """How the messages went."""
+    """Return how messages travelled: the transport, the single-copy mechanism and the bytes that crossed the network."""
     carried = record.get("transport", {})
     return {
         "transport": carried.get("carried_by"),
@@ -36,13 +36,13 @@ def of_run(record: SplittingRecord) -> dict:
 
 
 def measuring(observations):
-    """Observations of runs without an instrument."""
+    """Return the observations of runs without an instrument."""
     return observations[observations["instrument"] == Instrument.name]
 
 
 def gather(study: dict, plan: SplittingPlan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Every function of an MPI profile, as `profile`."""
-    # Here, because reading a single record needs no table.
+    """Return the functions of each run's MPI profile as the table `profile`, if the figure is made from such runs."""
+    # Imported here, because reading a single record needs no table.
     from plimsoll.designs.splitting import profiles
 
     experiment = study["experiments"][study["figures"][name]["experiment"]]

@@ -1,4 +1,4 @@
-"""What only the report of a splitting study has: the answer, transports, sizes, tables, tests, and what watching cost."""
+"""This design's part of a study's page: names in the answer, transports, sizes, tables, tests, and what instruments cost."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 def content(
     sources: Sources, study: dict, plan: SplittingPlan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
-    """What the template is told beyond what all reports tell."""
+    """Return this design's variables of the page's template."""
     image = planned.image(sources.image)
     return {
         "programs": {
@@ -42,7 +42,7 @@ def content(
 
 
 def tables(folder: Path, loaded: dict) -> list[dict]:
-    """Tables 2 to 4 as data for the page; `folder` holds the study's tables."""
+    """Return tables 2 to 4 as data for the page. `folder` holds the study's tables."""
     return [
         {
             "number": name.removeprefix("table0"),
@@ -54,7 +54,10 @@ def tables(folder: Path, loaded: dict) -> list[dict]:
 
 
 def features(folder: Path, loaded: dict) -> dict:
-    """Table 5 as data for the page, `features` (none where the study does not have it), and its name, `features_table`."""
+    """Return table 5 as data for the page (`features`) and its name (`features_table`).
+
+    `features` is empty if the study does not have the table.
+    """
     for name, table in loaded.get("tables", {}).items():
         if table["kind"] == "features":
             rows = pd.read_csv(folder / f"{name}.csv", keep_default_na=False).to_dict("records")
@@ -63,7 +66,7 @@ def features(folder: Path, loaded: dict) -> dict:
 
 
 def transports(runs: pd.DataFrame) -> list[dict]:
-    """What carried the messages, by runtime and number of containers, as seen in every valid run."""
+    """Return what carried the messages of all valid runs, one row per runtime and for one or several containers."""
     valid = runs[runs["status"] == status.VALID].assign(several=lambda table: table["containers"] > 1)
     valid = valid[(valid["runtime"] != "bare") | ~valid["several"]]
     rows = []
@@ -78,9 +81,12 @@ def transports(runs: pd.DataFrame) -> list[dict]:
 
 
 def measured(folder: Path, loaded: dict) -> dict:
-    """Tables that were made from runs: `profile_table` in the paper's layout, `locality`, and the reason in `.._not_here`;
-    `folder` holds the study's tables."""
-    # Here, because what draws takes a second to import, and the terminal asks this module only for words.
+    """Return the tables that are made from runs: `profile_table` in the paper's layout, and `locality`.
+
+    `profile_table_not_here` and `locality_not_here` say why one was not measured; they are empty if it was. `folder` holds the
+    study's tables.
+    """
+    # Imported here, because the charts take a second to import, and the terminal needs only this module's words.
     from plimsoll.designs.splitting import run_tables
     from plimsoll.designs.splitting.charts import profile
 
@@ -102,8 +108,11 @@ def measured(folder: Path, loaded: dict) -> dict:
 
 
 def significance(tests: pd.DataFrame, alpha: float) -> list[dict]:
-    """The table of tests, one group per metric and comparison: its rows, how many of them have a p below the threshold, how
-    many still do when p is adjusted, and how many would by chance."""
+    """Return the table of tests in groups, one per metric and comparison.
+
+    Each group has its rows and three numbers: of p below the threshold (`below`), of adjusted p below it (`differ`), and of p
+    to expect below it by chance (`by_chance`).
+    """
     groups = []
     for (label, comparison), group in [] if tests.empty else tests.groupby(["label", "comparison"], sort=False):
         tested = int(group["p"].notna().sum())
@@ -121,7 +130,7 @@ def _rows(group: pd.DataFrame, alpha: float) -> list[dict]:
 
 
 def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
-    """Tests of Docker with the capability against Docker without it, in one container, exactly subscribed and free."""
+    """Return the tests of Docker with the capability against Docker without it: one container, exactly subscribed, free."""
     if tests.empty:
         return []
     added = [name for name, environment in environments.known().items() if getattr(environment, "capabilities", ())]
@@ -130,7 +139,7 @@ def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
 
 
 def sizes(plan: SplittingPlan) -> list[dict]:
-    """Problem sizes, one row per set of sizes, section and number of ranks."""
+    """Return the problem sizes, one row per set of sizes, section, mode, and number of ranks and cores."""
     seen = {}
     for cell in plan["cells"].values():
         if cell["reason"] is None:

@@ -1,4 +1,4 @@
-"""liu2020's tables 1 and 6: made from runs, with what the paper prints beside ours."""
+"""liu2020's tables 1 and 6, made from runs, with the paper's values beside ours."""
 
 import pandas as pd
 
@@ -9,17 +9,19 @@ from plimsoll.designs.splitting.charts import profile
 from plimsoll.planning import availability
 from plimsoll.planning.availability import Unmeasurable
 
-# The paper's name of a section of HPCC where it is not ours.
+# The paper's names of HPCC's sections, where they differ from ours.
 PRINTED_SECTION = {"beff": "b_eff"}
-# Its over-subscribed runs have the ranks of the others on half of their cores.
+# The paper's over-subscribed runs have the same ranks as its others, on half of their cores.
 PRINTED_MODE = {"halved": "over"}
 NO_RUN = "no run that it is made from counts"
 KEYS = ["hardware", "mode", "section"]
 
 
 def profiled(asked: Asked) -> pd.DataFrame:
-    """Table 1 from the records; where nothing of it was measured, the paper's values and a column `not_here` with the
-    reason."""
+    """Return table 1 from the records.
+
+    If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
+    """
     if none := availability.table(asked.plan, asked.study, asked.name):
         return asked.printed().assign(not_here=str(none))
     runs = availability.runs(asked.plan, asked.study, asked.name)
@@ -28,8 +30,10 @@ def profiled(asked: Asked) -> pd.DataFrame:
 
 
 def located(asked: Asked) -> pd.DataFrame:
-    """Table 6 from the records; where nothing of it was measured, the paper's values and a column `not_here` with the
-    reason."""
+    """Return table 6 from the observations.
+
+    If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
+    """
     if none := availability.table(asked.plan, asked.study, asked.name):
         return asked.printed().assign(not_here=str(none))
     observations = asked.observations()
@@ -39,8 +43,11 @@ def located(asked: Asked) -> pd.DataFrame:
 
 
 def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, one row per hardware setting, benchmark, mode and pattern: our share of time in percent with its interval, our
-    number of calls of all ranks, and the paper's; `certain` is false where the paper's table is garbled, `note` says how."""
+    """Return table 1, one row per hardware setting, benchmark, mode and pattern.
+
+    A row has our share of time in percent with its interval, our number of calls of all ranks, and the paper's values.
+    `certain` is false where the paper's table is garbled; `note` says how.
+    """
     theirs = printed.set_index(["benchmark", "mode", "pattern"])
     rows = []
     for row in ours[ours["what"] != "all"].to_dict("records"):
@@ -64,8 +71,11 @@ def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str, Unmeasurable]) -> pd.DataFrame:
-    """Table 6, one row per benchmark, mode and affinity: the share of memory loads that were local in percent (of page
-    allocations too), each with its 95 % interval, and the paper's; `not_here` says what this host does not count."""
+    """Return table 6, one row per benchmark, mode and affinity.
+
+    A row has the share of memory loads that were local in percent, and the same of page allocations, each with its 95 %
+    interval. The paper's value stands beside them. `not_here` says what this host does not count.
+    """
     theirs = printed.set_index(["benchmark", "mode"])["value"]
     rows = []
     for (section, mode, affinity), group in observations.groupby(["section", "mode", "affinity"], sort=False):
@@ -81,14 +91,15 @@ def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str
 
 
 def _percent(share: float) -> str:
-    """A share as the paper prints it."""
+    """Return a share in percent as the paper prints it."""
     return "<0.01 %" if share < 0.01 else f"{share:.2f} %"
 
 
 def as_printed(table: pd.DataFrame) -> list[dict]:
-    """Rows of table 1 in the paper's layout, for people: `setting`, `benchmark`, and `cells`, one dictionary per pattern.
+    """Return the rows of table 1 in the paper's layout: `setting`, `benchmark`, and `cells`, one dictionary per pattern.
 
-    A cell has `E` and `O` (exactly and over-subscribed), each with `ours`, `paper`, `calls` and `paper_calls` as text.
+    A cell has `E` and `O` (exactly subscribed and over-subscribed), each with `ours`, `paper`, `calls`, `paper_calls` and
+    `note` as text.
     """
     rows = []
     for (hardware, section), group in table.groupby(["hardware", "section"], sort=False):

@@ -8,19 +8,20 @@ from plimsoll.host import topology
 from plimsoll.interchange import Topology
 
 SOCKETS = {"uma": 1, "numa": 2}
-# Over-subscribed runs have twice as many ranks on the same cores; halved ones the same ranks on half of the cores, as in the
-# paper, whose hosts have more cores than its runs use.
+# Over-subscribed runs have twice as many ranks on the same cores. Halved runs have the same ranks on half of the cores, as in
+# the paper, whose hosts have more cores than its runs use.
 MODES = EXACT, OVER, HALVED = "exact", "over", "halved"
 ALONE = "S1"
-# Cores that the paper's settings use.
+# Number of cores that the paper's settings use.
 LARGEST = 16
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A hardware setting on this host: `sockets` are lists of the cores it may use.
+    """A hardware setting on this host.
 
-    `nodes` are the memory nodes of the cores that it does use, by socket, the first core's first.
+    `sockets` lists the cores that the setting may use, by socket. `nodes` lists the memory nodes of the cores that it does
+    use, by socket, starting with the first core's node. `largest` is the paper's number of cores.
     """
 
     name: str
@@ -30,12 +31,15 @@ class Setting:
 
     @property
     def all_nodes(self) -> tuple[int, ...]:
-        """Memory nodes of all sockets."""
+        """Return the memory nodes of all sockets."""
         return tuple(sorted({node for of_socket in self.nodes for node in of_socket}))
 
     @property
     def cores(self) -> int:
-        """C, the cores of an exactly subscribed run: the largest power of two that fits, at most the paper's."""
+        """Return C, the number of cores of an exactly subscribed run.
+
+        It is the largest power of two per socket that fits, at most the paper's number in all.
+        """
         return _cores(self.sockets, self.largest)
 
 
@@ -51,33 +55,36 @@ class Scheme:
 
     @property
     def ranks_per_container(self) -> int:
-        """N_mpi of the paper."""
+        """Return the paper's N_mpi, the number of ranks per container."""
         return self.ranks // self.containers
 
     @property
     def beyond(self) -> bool:
-        """More containers than cores: not in table 4."""
+        """Return whether the scheme has more containers than cores; table 4 has no such scheme."""
         return self.containers > self.cores
 
     @property
     def alone(self) -> bool:
-        """One rank on one core, which nobody else uses: the reference of figures 27 and 28."""
+        """Return whether the scheme is one rank on one core that no other rank uses: the reference of figures 27 and 28."""
         return self.name == ALONE
 
     @property
     def ratio(self) -> int:
-        """r of the paper: ranks per core."""
+        """Return the paper's r, the number of ranks per core."""
         return self.ranks // self.cores
 
 
 def single(name: str) -> str:
-    """The scheme of one container with as many ranks as a scheme has: E3's is E1."""
+    """Return the scheme with one container and as many ranks as a scheme has: E1 for E3."""
     return f"{name[0]}1"
 
 
 def of_bare_metal(name: str) -> tuple[str, str]:
-    """Schemes of bare metal that a scheme is compared with, the first that is there: the same, where bare metal's ranks are
-    grouped on cores of their own, or the single one, which stands for every scheme where they are not."""
+    """Return the schemes of bare metal to compare a scheme with. The first that was measured is used.
+
+    The first is the same scheme, which exists where bare metal's ranks are grouped on cores of their own. The second is the
+    single scheme, which stands for all schemes elsewhere.
+    """
     return name, single(name)
 
 
@@ -91,9 +98,9 @@ def _power_of_two(number: int) -> int:
 
 
 def setting(name: str, host: Topology, largest: int) -> Setting:
-    """The hardware setting `name` on a host with this topology; `largest` is the paper's number of cores (16).
+    """Return the hardware setting `name` on a host with this topology; `largest` is the paper's number of cores (16).
 
-    Raises Unavailable where the host has too few sockets or memory nodes.
+    Raises Unavailable if the host has too few sockets or memory nodes.
     """
     wanted = SOCKETS[name]
     by_socket = topology.cores_of_sockets(host)
@@ -111,12 +118,14 @@ def setting(name: str, host: Topology, largest: int) -> Setting:
 
 
 def schemes(hardware: Setting) -> list[Scheme]:
-    """E1.. and O1.. of a setting.
+    """Return the schemes of a setting: E1, E2, ..., O1, O2, ..., H1 and S1.
 
-    With the paper's 16 cores this is its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8. With
-    fewer, C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores. Over-subscribed schemes go on to more
-    containers than cores, up to one container per rank (figures 15 and 40); `beyond` tells those from table 4's. H1 has C ranks
-    in one container on C / 2 cores, where each socket keeps a core. The last is one rank on one core (`alone`).
+    With the paper's 16 cores these are its table 4: 16 ranks on 16 cores in 1 to 16 containers, and on 8 cores in 1 to 8. With
+    fewer cores they are C ranks on C cores in 1 to C containers, and 2C ranks on the same C cores.
+
+    Over-subscribed schemes continue to more containers than cores, up to one container per rank (figures 15 and 40); `beyond`
+    marks these. H1 has C ranks in one container on C / 2 cores; it exists only if each socket keeps a core. The last scheme,
+    S1, is one rank on one core (`alone`).
     """
     cores = hardware.cores
     full = cores == hardware.largest

@@ -1,27 +1,27 @@
-"""The kinds of tables of a splitting study: liu2020's tables 1 to 6.
+"""Kinds of tables of a splitting study: liu2020's tables 1 to 6.
 
-Planning asks which kinds there are: what makes them is imported when it is needed.
+Planning needs only the list of kinds, so each function imports what makes its table.
 """
 
 from plimsoll.analysis.tables import Asked, Kind
 
 
 def mpi_profile(asked: Asked):
-    """Table 1: time in MPI functions, beside the paper's."""
+    """Return table 1: time in MPI functions, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 
     return run_tables.profiled(asked)
 
 
 def of_host(asked: Asked):
-    """Tables 2 to 4: this host, its software and the schemes on it, beside the paper's."""
+    """Return table 2, 3 or 4: this host, its software or its schemes, with the paper's values."""
     from plimsoll.designs.splitting import host_tables
 
     return host_tables.make(asked)
 
 
 def features(asked: Asked):
-    """Table 5: what each environment isolates, seen from inside, beside the paper's."""
+    """Return table 5: what each runtime isolates, as seen from inside, with the paper's values."""
     import pandas as pd
 
     from plimsoll.environments import isolation
@@ -30,7 +30,7 @@ def features(asked: Asked):
 
 
 def locality(asked: Asked):
-    """Table 6: local memory accesses, beside the paper's."""
+    """Return table 6: local memory accesses, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 
     return run_tables.located(asked)

@@ -13,12 +13,18 @@ from plimsoll.designs.splitting.readings import measuring
 
 
 def references(cell: dict, baseline: str, variants: dict[str, str], others: list[dict]) -> Iterator[tuple[str, dict]]:
-    """(name of the comparison, factors in which the reference differs from the cell) for every comparison of a cell.
+    """Yield (name of the comparison, factors that differ in the reference) for every comparison of a cell.
 
-    Compared are: every container cell with bare metal (with the same cores if bare metal has such a cell, otherwise with its
-    one scheme per mode), several containers with one, more containers than cores with as many, every affinity with ANY, every
-    level of yielding with yielding enabled, UMA with NUMA, and a variant of a runtime with that runtime. `others` are all cells
-    of the cell's mode and hardware setting.
+    The comparisons are:
+    - a container cell with bare metal: with the same cores if bare metal has such a cell, else with its one scheme per mode;
+    - several containers with one;
+    - more containers than cores with as many containers as cores;
+    - a level of affinity with ANY;
+    - a level of yielding with yielding enabled;
+    - UMA with NUMA;
+    - a variant of a runtime with that runtime.
+
+    `others` are all cells of the cell's mode and hardware setting.
     """
     single = scheme.single(cell["scheme"])
     if cell["runtime"] != baseline:
@@ -41,8 +47,10 @@ def references(cell: dict, baseline: str, variants: dict[str, str], others: list
 
 
 def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[tuple[str, tuple, tuple]]:
-    """(comparison, cell, reference cell) for every comparison of the study; a cell is its factors (OF_DEPLOYMENT), in order.
-    `variants` maps a runtime to the one that it is a variant of."""
+    """Return (comparison, cell, reference cell) for every comparison of the study.
+
+    A cell is a tuple of its factors (OF_DEPLOYMENT). `variants` maps a runtime to the runtime that it is a variant of.
+    """
     columns = [*OF_DEPLOYMENT, "containers", "cores"]
     known = cells[columns].drop_duplicates().sort_values(list(OF_DEPLOYMENT)).to_dict("records")
     keys = {tuple(cell[factor] for factor in OF_DEPLOYMENT): cell for cell in known}
@@ -57,15 +65,17 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
 
 
 def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
-    """The tests of a study (`of_cells`), of the runs that nothing watched."""
+    """Return the tests of a study (`of_cells`), from runs without an instrument."""
     variants = {name: environment.variant_of for name, environment in environments.known().items() if environment.variant_of}
     return of_cells(measuring(observations), study["baseline"], study["alpha"], variants)
 
 
 def of_cells(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:
-    """One row per metric and comparison: the cell, its reference, and what `compare` gives (`compare_censored` where runs hit
-    their limit); with p adjusted by Holm's method over the comparisons of the same kind and metric, by which they are
-    `significant`."""
+    """Return one row per metric and comparison: the cell, its reference, and the result of `paper_tests.compare`.
+
+    Where runs reached their limit, the result comes from `paper_tests.compare_censored`. `p_holm` is p adjusted by Holm's
+    method over the comparisons of the same kind and metric. A row is `significant` if `p_holm` is below `alpha`.
+    """
     rows = []
     for metric, of_metric in observations.groupby("metric", sort=False):
         groups = {tuple(key): group for key, group in of_metric.groupby(list(OF_DEPLOYMENT))}

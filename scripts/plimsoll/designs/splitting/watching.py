@@ -1,5 +1,7 @@
-"""What watching costs: the ordinary values of runs under an instrument, compared with those of runs without. Also whether two
-ways to count agree."""
+"""The cost of instruments: ordinary values of runs under an instrument, compared with runs without one.
+
+Also compares two ways to count the same thing.
+"""
 
 import pandas as pd
 
@@ -11,8 +13,10 @@ KEYS = ["metric", *(factor for factor in OF_DEPLOYMENT if factor != "instrument"
 
 
 def cross_checks(observations: pd.DataFrame, pairs: dict[str, str]) -> list[dict]:
-    """One row per metric, hardware setting and mode: its mean, the mean of the metric that should agree with it over the same
-    runs, and the number of these runs."""
+    """Return one row per metric, hardware setting and mode, with the means of two metrics that should agree.
+
+    `mean` is the mean of the metric, and `mean_other` of its partner in `pairs`, over the same runs; `n` is their number.
+    """
     rows = []
     for metric, other in pairs.items():
         run = [*OF_DEPLOYMENT, "section", "repetition"]
@@ -25,9 +29,12 @@ def cross_checks(observations: pd.DataFrame, pairs: dict[str, str]) -> list[dict
 
 
 def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
-    """One row per instrument, metric and cell that was measured both ways: n of both, the ratio with / without of the geometric
-    means with its 95 % interval (Welch's test on logarithms), p, that adjusted for their number (`p_holm`), and whether the
-    adjusted one is below alpha (`differs`)."""
+    """Return one row per instrument, metric and cell that was measured both with and without the instrument.
+
+    A row has the number of runs with (`n`) and without it (`n_plain`). It also has the ratio with / without of the geometric
+    means, with its 95 % interval (Welch's test on logarithms) and p. `p_holm` is p adjusted for the number of rows, and
+    `differs` says whether it is below alpha.
+    """
     metrics = observations.loc[observations["instrument"] == Instrument.name, "metric"].unique()
     usable = observations[observations["metric"].isin(metrics) & ~observations["censored"].astype(bool)]
     groups = dict(iter(usable.groupby([*KEYS, "instrument"])))
@@ -41,7 +48,7 @@ def cost(observations: pd.DataFrame, alpha: float) -> list[dict]:
         numbers = {name: compared[name] for name in ("ratio", "ratio_low", "ratio_high", "p")}
         label = watched[["label", "unit"]].iloc[0].to_dict()
         rows.append({**described, **label, "n": len(watched), "n_plain": len(plain), **numbers, "p_holm": float("nan")})
-    # Values that are all the same have no p.
+    # Values that are all equal have no p.
     paper_tests.adjust(rows, "p", "p_holm")
     for row in rows:
         row["differs"] = row["p_holm"] < alpha

@@ -1,4 +1,4 @@
-"""Levels and cells of a splitting study in words: two Docker containers, exactly subscribed, any processor."""
+"""Names of levels and cells of a splitting study, for people: two Docker containers, exactly subscribed, any processor."""
 
 from plimsoll import environments
 from plimsoll.designs.splitting.scheme import ALONE
@@ -92,14 +92,14 @@ GLOSSARY = (
         ("local loads", "local memory", "remote memory"),
     ),
 )
-# Factors that only claims name.
+# Factors that claims name and cells do not have.
 CLAIMED = ("granularity",)
-# Yielding is as usual with the standard sizes: study.yield_by_mode.
+# Runs with standard sizes yield as usual (study.yield_by_mode), so their names do not mention it.
 STANDARD = "standard"
 
 
 def level(factor: str, name: str) -> str:
-    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
     if factor == "runtime" and name in environments.known():
         label = environments.find(name).label
         return label[0].lower() + label[1:] if name == BARE else label
@@ -107,7 +107,10 @@ def level(factor: str, name: str) -> str:
 
 
 def deployment(scheme: str, runtime: str) -> str:
-    """Two Docker containers, for E2 and docker: scheme n of a series has 2^(n-1) containers (liu2020, table 4)."""
+    """Return a scheme and a runtime for people: 'two Docker containers' for E2 and docker.
+
+    Scheme n of a series has 2^(n-1) containers (liu2020, table 4).
+    """
     label = level("runtime", runtime)
     if scheme == ALONE:
         return f"one rank alone, {label}"
@@ -119,7 +122,7 @@ def deployment(scheme: str, runtime: str) -> str:
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people: its deployment, mode, affinity and setting, and what else is not as usual."""
+    """Return a cell for people: deployment, mode, affinity and setting, and whatever differs from the usual."""
     hardware, mode, scheme, runtime, affinity, yielding, sizes, instrument, _ = path.split("/")
     unusual = [level("yield", yielding)] if sizes != STANDARD else []
     unusual += [level("instrument", instrument)] if instrument != Instrument.name else []
@@ -128,7 +131,7 @@ def cell(path: str, metric: dict) -> str:
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of the study's answer: the deployment of its cell, or its levels if it has none here."""
+    """Return a row of the study's answer for people: the deployment of its cell, or its levels if it has no cell here."""
     if path:
         return deployment(*path.split("/")[2:4])
     return ", ".join(level(factor, name) for factor, name in levels.items())

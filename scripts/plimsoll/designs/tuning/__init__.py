@@ -1,1 +1,1 @@
-"""What settings of a Hadoop cluster in containers do to the time of a job: li2018, stage 2."""
+"""Design of li2018, stage 2: what settings of a Hadoop cluster in containers do to the time of a job."""

@@ -1,7 +1,7 @@
-"""One attempt at a run: a cluster is started, gets the data, runs a job on each size of them, and is removed.
+"""Attempt at a run: start a cluster, give it the data, run one job on each size of the data, and remove the cluster.
 
-Every run has a cluster of its own, so that no job finds what another one has warmed or left. Sizes come in one order, the small
-one first.
+Every run has a cluster of its own, so that no job finds caches or files of another run. The order of the sizes is fixed, with
+the small one first.
 """
 
 import contextlib
@@ -27,20 +27,20 @@ from plimsoll.workloads.base import InvalidOutput
 
 LIMITS_MEMORY = False
 LAUNCHES = False
-# What HDFS, the tasks and the output take of the disk beside the data, as multiples of these.
+# Disk space that HDFS, the tasks and the output need besides the data, as a multiple of the data.
 TIMES_THE_DATA = 8
 
-# How far the clocks of this host and of the master's may differ while a job runs (s).
+# Largest difference between the clocks of this host and of the master while a job runs (s).
 CLOCKS = 1.0
 
 
 def others(cell: TuningCell) -> list:
-    """The other machines that nodes of the cluster are on."""
+    """Return the other machines that run nodes of the cluster."""
     return [Away(host["name"]) for host in cell["parameters"].get("hosts", [])]
 
 
 def attempt(attempt: Attempt) -> dict:
-    """Start, run, stop, and judge."""
+    """Start the cluster, run the jobs, remove the cluster, and judge. Return the attempt's part of the record."""
     run = _Run(attempt)
     begun = time.monotonic()
     try:
@@ -82,7 +82,11 @@ class _Run:
         self.spans: noise.Spans = []
 
     def measure(self) -> None:
-        """Make the jobs. InvalidOutput if what they gave does not count, Unavailable if they could not be made."""
+        """Run the jobs.
+
+        InvalidOutput if their results do not count, Unavailable if they could not be run, Outage if the disk has too little
+        room.
+        """
         self._refuse_full()
         seed = self.cell["parameters"]["seed"]
         data = {name: self._data(seed, size) for name, size in self.cell["sizes"].items()}
@@ -95,7 +99,7 @@ class _Run:
             self.cluster.start()
             self.attempt.watch.stops.of(self.services.groups(), self.attempt.account)
             self.attempt.notes["seconds"]["start"] = round(time.time() - self.attempt.notes["started"], 4)
-            # One after the other: a job on the small data finds the same, whether large data follow or not.
+            # In a fixed order: a job on the small data finds the same cluster, whether or not a job on large data follows.
             for name, made in data.items():
                 if self.cluster.put(made.file, f"/data/{name}") != made.sha256:
                     raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
@@ -103,19 +107,22 @@ class _Run:
             self.spans.append((before, snapshot()))
 
     def _settle(self, engine: DockerElsewhere) -> None:
-        """Have another machine for this run alone, with the image, with nothing of a killed run, and idle."""
+        """Prepare another machine: reserve it for this run, remove leftovers, load the image, and wait until it is idle."""
         self.held.enter_context(docker_elsewhere.held(engine.host))
         engine.sweep()
         engine.hold(self.attempt.image, store.folder_of(self.attempt.image) / store.ARCHIVE)
         self.settled.append(daemon.idle_there(Reached(engine.host), self.attempt.plan["limits"]["idle"]))
 
     def take_down(self) -> None:
-        """Remove the cluster, and then give other machines back."""
+        """Remove the cluster, and then release the other machines."""
         with self.held:
             self.cluster.take_down()
 
     def _data(self, seed: int, size: int) -> prices.Prices:
-        """Data of a job. Where they had to be made, what is left of that on its way to the disk is waited for."""
+        """Return the data of a job, which are made if they do not exist yet.
+
+        New data are first written to the disk. InvalidOutput if the machine is not idle in time after that.
+        """
         there = prices.there(self.attempt.image, seed, size)
         made = prices.made(self.attempt.image, seed, size)
         if there:
@@ -143,11 +150,11 @@ class _Run:
         return told
 
     def found(self) -> dict:
-        """What the record says of the jobs so far."""
+        """Return the record's part about the jobs so far."""
         told = {"jobs": self.jobs, "lost": self.lost, "device": self.device}
         return {**told, "settled": self.settled} if self.engines else told
 
     def _refuse_full(self) -> None:
-        """Outage if there is no room for what the cluster writes."""
+        """Raise Outage if the disk has too little room for what the cluster writes."""
         needed = TIMES_THE_DATA * sum(self.cell["sizes"].values()) + disk.SPARE_BYTES
         disk.refuse_less(self.environment.storage(), needed)

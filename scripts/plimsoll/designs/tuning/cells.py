@@ -1,4 +1,4 @@
-"""The cells of a study of tuning on a host: pure."""
+"""Cells of a study of tuning on a host. Every function is pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,19 +8,22 @@ from plimsoll.host import sizing
 from plimsoll.interchange import ClusterHost, Plan, Topology
 from plimsoll.measuring import record
 
-# What daemons need beside the tasks (bytes): those of the master, and those of a worker.
+# Memory of the daemons besides the tasks (bytes): of the master, and of a worker.
 MASTER_BYTES, WORKER_BYTES = 1536 * 2**20, 640 * 2**20
-# For a plan's estimate on two processors (s): starting and removing a cluster of two workers, each worker more, a job, and a
-# gigabyte of a job's data.
+# For a plan's estimate on two processors (s): starting and removing a cluster of two workers, each further worker, a job, and
+# each gigabyte of a job's data.
 CLUSTER, WORKER, JOB, GIGABYTE = 13.0, 5.0, 16.5, 36.0
-# Data of a job that shows whether a cluster works.
+# Size of the data of a trial job, which shows whether a cluster works (bytes).
 TRIAL_BYTES = 2**20
 
 
 def wanted(
     study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
 ) -> list[tuple[str, TuningCell]]:
-    """(experiment, cell) for each strategy, and for each combination of the strategies of a factorial design."""
+    """Return (experiment, cell) for each strategy, and for each combination of strategies of a factorial design.
+
+    Cells that cannot be measured here are included.
+    """
     cells = []
     for name, experiment in study["experiments"].items():
         for runtime in experiment["runtime"]:
@@ -48,7 +51,7 @@ def _strategies(experiment: dict, sizes: dict) -> Iterator[str]:
 def _cell(study: dict, runtime: str, strategy: str, sizes: dict, seed: int) -> TuningCell:
     known, together = study["strategies"], AND in strategy
     workers = strategies.workers(known, strategy)
-    # Effects of strategies together are asked of the small data alone.
+    # Effects of combined strategies are measured with the small data only.
     data = {name: round(size * 2**20) for name, size in sizes["megabytes"].items() if not together or name == SMALL}
     gigabytes = sum(data.values()) / 2**30
     cell: TuningCell = {
@@ -69,23 +72,26 @@ def _cell(study: dict, runtime: str, strategy: str, sizes: dict, seed: int) -> T
 
 
 def worker_bytes(cell: TuningCell) -> int:
-    """What a worker may take of its host's memory, with as many tasks as it may have."""
+    """Return the memory (bytes) that a worker may use on its host, with as many tasks as it may run."""
     return WORKER_BYTES + cell["parameters"]["node_megabytes"] * 2**20
 
 
 def memory_bytes(cell: TuningCell) -> int:
-    """What a cluster may take of the host's memory, where all of it is on one."""
+    """Return the memory (bytes) that a cluster may use if all of its nodes are on this host."""
     return MASTER_BYTES + cell["workers"] * worker_bytes(cell)
 
 
 def _as_noted(other: ClusterHost, host: Topology) -> ClusterHost:
-    """Another host with the memory that it had when sizes were decided: a cell is the same with more of it."""
+    """Return another host, with the memory that it had when problem sizes were decided.
+
+    A change of its memory then does not change the cell.
+    """
     noted = sizing.of(host)["cluster_bytes"].get(other["name"])
     return {**other, "memory_bytes": noted} if noted and "memory_bytes" in other else other
 
 
 def _unreachable(cell: TuningCell, named: list[ClusterHost] | None) -> str | None:
-    """Why the machines that the configuration names cannot have the workers, one each."""
+    """Return why the machines of the configuration cannot run the workers, one on each; None if they can."""
     if not named:
         return None
     others = named[: cell["workers"]]
@@ -98,66 +104,66 @@ def _unreachable(cell: TuningCell, named: list[ClusterHost] | None) -> str | Non
 
 
 def _too_large(cell: TuningCell, host: Topology) -> str | None:
-    """Why the host's memory cannot hold the cluster, or its master."""
+    """Return why the host's memory is too small for the cluster, or for its master if the workers are elsewhere."""
     apart = "hosts" in cell["parameters"]
     what, needed = ("the master", MASTER_BYTES) if apart else (f"a cluster of {cell['workers']} workers", memory_bytes(cell))
     return sizing.too_large(what, needed, host)
 
 
 def measured(cell: TuningCell) -> dict:
-    """Return the keys that say what is measured in a cell, in the order of its fingerprint."""
+    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
     return {key: cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")}
 
 
 def memory_share(profile: dict) -> float:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size depends on the memory."""
     return 0.0
 
 
 def problem_bytes(plan: Plan) -> int:
-    """0: no problem's size follows from the memory."""
+    """Return 0: no problem's size depends on the memory."""
     return 0
 
 
 def repetitions(profile: dict) -> int:
-    """The profile's number for studies of tuning."""
+    """Return the profile's number of repetitions for studies of tuning."""
     return profile["tuning"]["repetitions"]
 
 
 def kind(cell: TuningCell) -> str:
-    """All clusters need the same."""
+    """Return an empty text: all clusters need the same of their runtime."""
     return ""
 
 
 def trial(plan: Plan, cells: Sequence[TuningCell]) -> TuningCell:
-    """The cheapest, with one job on little data."""
+    """Return the cheapest cell, with a single job on little data."""
     easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
     return {**easiest, "sizes": {SMALL: TRIAL_BYTES}}
 
 
 def described(study: dict, host: Topology) -> dict:
-    """The strategies, and the machines that the configuration names for workers."""
+    """Return this design's keys of the plan: the strategies, and the machines that the configuration names for workers."""
     named = {"cluster_hosts": [_as_noted(other, host) for other in host["cluster_hosts"]]} if "cluster_hosts" in host else {}
     return {"strategies": study["strategies"], **named}
 
 
 def shown(plan: Plan, study: dict, name: str) -> list[TuningCell]:
-    """The plan's cells of a figure's or a table's experiment, or all of them."""
+    """Return the plan's cells of a figure's or a table's experiment, or all cells if it names none."""
     item = {**study["figures"], **study.get("tables", {})}[name]
     cells = plan["cells"].values()
     return [cell for cell in cells if "experiment" not in item or item["experiment"] in cell["experiments"]]
 
 
 def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """None of them: Hadoop counts the same on every host."""
+    """Return nothing: Hadoop counts the same on every host."""
     return {}
 
 
 def host_facts(machine: Topology) -> dict[str, str]:
-    """Nothing about a machine is told for this design alone."""
+    """Return nothing: this design has no facts of its own about a machine."""
     return {}
 
 
 def programs(plan: Plan, cell: TuningCell) -> list[str]:
-    """Hadoop: the job is part of the image."""
+    """Return Hadoop: the job itself is part of the image."""
     return ["Hadoop"]

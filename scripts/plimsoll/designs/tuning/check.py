@@ -1,4 +1,4 @@
-"""Names in a study of tuning and its claims, against what they refer to."""
+"""Checks of the names in a study of tuning and its claims against what they refer to."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ NAMED = FACTORS
 
 
 def study(study: dict, source: str, refer: Refer) -> None:
-    """Names of strategies, runtimes, metrics and files."""
+    """Check the names of strategies, runtimes, metrics and files in a study. PlimsollError for a wrong one."""
     known = study["strategies"]
     if "workers" not in known.get(BASELINE, {}):
         raise PlimsollError(
@@ -36,7 +36,7 @@ def study(study: dict, source: str, refer: Refer) -> None:
 
 
 def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Strategies, alone or together, and runtimes."""
+    """Check the strategies, alone or combined, and the runtimes that a claim names. PlimsollError for an unknown one."""
     for side, levels in book.levels_of(claim):
         named = [part for strategy in levels.get("strategy", []) for part in parts(strategy)]
         refer(f"{side}.strategy", named, list(study["strategies"]))

@@ -1,6 +1,6 @@
-"""Which cells a claim compares on this host.
+"""Finds the cells that a claim compares on this host.
 
-A claim names strategies of side a and of side b, and metrics, each of which is of data of one size.
+A claim names strategies of side a and of side b, and metrics. Each metric belongs to data of one size.
 """
 
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.planning import availability
 
-# The least data of the paper (GB).
+# Size of the paper's smallest data (GB).
 GIGABYTES = 2
 
 
 def asking(plan: TuningPlan, study: dict) -> Callable[[dict], list]:
-    """A function from a claim to what it compares."""
+    """Return a function from a claim to what it compares; the list is empty if a side names no strategy."""
     cells = list(plan["cells"].values())
 
     def asked(claim: dict) -> list[Contrast]:
         a, b = ({**claim.get("scope", {}), **claim.get(side, {})} for side in ("a", "b"))
         if "strategy" not in a or "strategy" not in b:
             return []
-        # A pair is compared once, whichever side names which of its cells.
+        # A pair is compared once, no matter which side names which cell.
         contrasts: dict[tuple, Contrast] = {}
         for metric in claim["metrics"]:
             size = study["metrics"].get(metric, {}).get("source", "").partition(".")[0]
@@ -37,7 +37,7 @@ def asking(plan: TuningPlan, study: dict) -> Callable[[dict], list]:
 
 
 def _of(cells: list[TuningCell], wanted: dict[str, list[str]], size: str) -> list[TuningCell]:
-    """Cells with these levels, and with data of this size."""
+    """Return the cells with the wanted levels and with data of a size."""
     return [
         cell
         for cell in cells
@@ -46,17 +46,17 @@ def _of(cells: list[TuningCell], wanted: dict[str, list[str]], size: str) -> lis
 
 
 def arrangements(plan: TuningPlan) -> dict[str, TuningPlan]:
-    """One: the paper leaves nothing of it open."""
+    """Return the plan alone: the paper leaves nothing open that could be arranged."""
     return {"": plan}
 
 
 def unfit(cell: TuningCell) -> str | None:
-    """None: every cell is what its levels say, however it is arranged."""
+    """Return None: every cell is what its levels say in every arrangement."""
     return None
 
 
 def lacks(plan: TuningPlan) -> dict[str, str]:
-    """What claims may need that the profile's data are too small for, in words."""
+    """Return what claims may need and the profile's data are too small for, in words."""
     least = min((size for cell in plan["cells"].values() for size in cell["sizes"].values()), default=0)
     if least >= GIGABYTES * 10**9:
         return {}
@@ -68,11 +68,11 @@ def lacks(plan: TuningPlan) -> dict[str, str]:
 
 
 def _seconds(plan: TuningPlan, least: float) -> float:
-    """What a cell would take of GIGABYTES, if its time grew as its data do."""
+    """Return the seconds that a cell would take with data of GIGABYTES, if its time grew in proportion to the data."""
     expected = [cell["expected_seconds"] for cell in plan["cells"].values()]
     return sum(expected) / len(expected) * GIGABYTES * 1e9 / least
 
 
 def elsewhere(claim: dict) -> dict | None:
-    """None: a claim about a strategy is asked of no other cells."""
+    """Return None: a claim about a strategy cannot be moved to other cells."""
     return None

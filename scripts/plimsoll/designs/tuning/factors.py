@@ -1,4 +1,4 @@
-"""Cells are a cluster in which one strategy, or several together, are set, with the jobs that run in it."""
+"""Factors of a study of tuning: a cell is a cluster with one or several strategies set, and the jobs that run in it."""
 
 from typing import NotRequired, TypedDict
 
@@ -6,11 +6,11 @@ from plimsoll import interchange
 
 FACTORS = ("runtime", "strategy")
 PATTERN = r"[a-z-]+/[a-z0-9_]+(?:\+[a-z0-9_]+)*"
-# Joins strategies that are set together.
+# Joins the names of strategies that are set together.
 AND = "+"
-# No strategy: Hadoop's defaults.
+# Name of the cell without a strategy: Hadoop's defaults.
 BASELINE = "baseline"
-# The smaller of the two sizes of the jobs' data, which a run has first.
+# The smaller of the two sizes of data. A run measures it first.
 SMALL = "small"
 SIZES = ("workers",)
 OF_OBSERVATION: tuple[str, ...] = ()
@@ -23,31 +23,31 @@ OF_LEVELS: tuple[str, ...] = ()
 
 
 class TuningCell(interchange.Cell):
-    """A cell of this design."""
+    """A cell of a study of tuning."""
 
     strategy: str
     workers: int
-    settings: dict[str, str]  # keys of Hadoop's that a job is given
-    sizes: dict[str, int]  # bytes of each job's data, at least
+    settings: dict[str, str]  # Hadoop's keys and values that a job is given
+    sizes: dict[str, int]  # minimal size of each job's data, in bytes
     job_limit_seconds: float
 
 
 class TuningPlan(interchange.Plan):
-    """A plan of this design."""
+    """A plan of a study of tuning."""
 
-    strategies: dict[str, dict]  # as the study has them
-    cluster_hosts: NotRequired[list[interchange.ClusterHost]]  # that the workers are on
+    strategies: dict[str, dict]  # as in the study
+    cluster_hosts: NotRequired[list[interchange.ClusterHost]]  # machines of the workers
 
 
 class Sides(TypedDict):
-    """A counter of map tasks and of reduce tasks."""
+    """Values of a counter for map tasks and for reduce tasks."""
 
     map: int
     reduce: int
 
 
 class Counters(TypedDict):
-    """What tasks have counted, as far as it is read again."""
+    """The counters of a job's tasks that are read from a record again."""
 
     map_output_records: Sides
     map_output_bytes: Sides
@@ -59,27 +59,27 @@ class Counters(TypedDict):
 
 
 class Job(TypedDict):
-    """A job that has ended well."""
+    """A job that ended well."""
 
     size: str
     seconds: float
-    bytes: int  # of the data, with records and how many of them are distinct
+    bytes: int  # of the data; `records` is their number of records, and `distinct` how many of these are distinct
     records: int
     distinct: int
     maps: int
     counters: Counters
-    served: dict[str, str]  # what the daemons said of the keys of all strategies
+    served: dict[str, str]  # values that the daemons served for the keys of all strategies
 
 
 class TuningRecord(interchange.Record):
-    """A record of this design; a run that did not count may lack any of this."""
+    """A record of a study of tuning; a run that does not count may lack any of these keys."""
 
     jobs: NotRequired[list[Job]]  # in the order in which they ran
-    lost: NotRequired[list[str]]  # workers that ended under a job
+    lost: NotRequired[list[str]]  # workers that ended during a job
     settled: NotRequired[list[dict]]  # how idle each other machine was before the cluster was started
     device: NotRequired[str | None]  # the block device under the nodes' volumes, by its name on this host
     bits: NotRequired[dict[str, str]]  # sha256 of each of our programs
 
 
-# What is in the files of this design's plans and records.
+# Types of the design's plans and records.
 CELL, PLAN, RECORD = TuningCell, TuningPlan, TuningRecord

@@ -1,10 +1,10 @@
-"""What a job's history comes to, and whether it counts."""
+"""Reads a job's history, and decides whether the job counts."""
 
 from plimsoll.designs.tuning import strategies
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
 
-# Counters that are in the record, by the names that they have in it.
+# Hadoop's counters in the record, by their names there.
 COUNTERS = {
     "input_records": "MAP_INPUT_RECORDS",
     "map_output_records": "MAP_OUTPUT_RECORDS",
@@ -16,13 +16,16 @@ COUNTERS = {
     "cpu_milliseconds": "CPU_MILLISECONDS",
     "output_records": "REDUCE_OUTPUT_RECORDS",
 }
-# What a job has by default, as the daemons serve it, is in the record for the keys of all strategies.
+# Value of a key that the daemons do not serve. The record has the served values, defaults included, of all strategies' keys.
 ABSENT = "not set"
 
 
 def job(size: str, history: dict, data: Prices, settings: dict[str, str], known: dict[str, dict]) -> dict:
-    """The record's part about a job: its times (s), tasks, counters of maps and of reduces, and the `served` values of the
-    keys of all strategies that are `known`. InvalidOutput if the daemons did not serve the `settings`, or records were lost."""
+    """Return a job's part of the record: its times (s), tasks, counters of maps and of reduces, and served settings.
+
+    `served` has the daemons' values for the keys of all strategies in `known`. InvalidOutput if the daemons did not serve the
+    job's `settings`, or if the job lost records of its `data`.
+    """
     told, counters = history["job"], history["counters"]
     keys = sorted({key for strategy in known.values() for key in strategy.get("settings", {})})
     served = {key: strategies.text(history["conf"].get(key, ABSENT)) for key in keys}
@@ -61,7 +64,10 @@ def _same(served: str, given: str) -> bool:
 
 
 def problem(jobs: list[dict], lost: list[str]) -> str | None:
-    """Why a run does not count although its jobs ended well: a worker that was lost, or a task that was made again."""
+    """Return why a run does not count although its jobs ended well; None if it counts.
+
+    The reasons are a worker that was lost, and a task that ran more than once.
+    """
     if lost:
         return f"the worker {lost[0]} ended under the job, which ended well all the same"
     again = sum(one["failed_tasks"] for one in jobs)

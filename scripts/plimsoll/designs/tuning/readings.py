@@ -1,4 +1,4 @@
-"""From a record of a study of tuning to its observations: one metric of a run's job on data of one size."""
+"""Makes observations from a record of a study of tuning: one per metric, from the run's job on data of one size."""
 
 import math
 from pathlib import Path
@@ -8,8 +8,11 @@ from plimsoll.interchange import Plan
 
 
 def values(job: dict) -> dict[str, float]:
-    """What a job comes to, by the names that metrics refer to: its `time` and the processor time of its tasks (s), how often a
-    map task spilled a record (`spills`), and what went where (bytes)."""
+    """Return a job's values by the names that metrics refer to.
+
+    `time` and `cpu` are the job's time and the processor time of its tasks (s). `spills` is how often a map task spilled a
+    record, and `maps` is the number of map tasks. The others are amounts of data (bytes).
+    """
     counters = job["counters"]
     return {
         "time": job["seconds"],
@@ -26,7 +29,7 @@ def values(job: dict) -> dict[str, float]:
 
 
 def observations(study: dict, row: dict, record: TuningRecord) -> list[dict]:
-    """Rows with the factors, one for each metric whose size of data the run had."""
+    """Return rows with the factors, one for each metric whose size of data the run measured."""
     of_size = {job["size"]: values(job) for job in record["jobs"]}
     rows = []
     for name, metric in study["metrics"].items():
@@ -39,16 +42,16 @@ def observations(study: dict, row: dict, record: TuningRecord) -> list[dict]:
 
 
 def of_run(record: TuningRecord) -> dict:
-    """How many jobs ended well, and which workers were lost."""
+    """Return the number of jobs that ended well, and the workers that were lost."""
     told = {"jobs": len(record["jobs"])} if "jobs" in record else {}
     return {**told, "lost_workers": " ".join(record["lost"])} if record.get("lost") else told
 
 
 def measuring(observations):
-    """All of them: no run is watched."""
+    """Return all observations: this design has no instruments."""
     return observations
 
 
 def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Nothing beside the observations."""
+    """Return nothing: figures need only the observations."""
     return {}

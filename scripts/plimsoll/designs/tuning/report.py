@@ -1,4 +1,4 @@
-"""What only the report of a study of tuning has: the jobs and their data, the tables, and what each strategy changes."""
+"""This design's part of a study's page: the jobs and their data, the tables, and what each strategy changes."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 def content(
     sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
 ) -> dict:
-    """What the template is told beyond what all reports tell."""
+    """Return this design's variables of the page's template."""
     image = planned.image(sources.image)
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     return {
@@ -33,7 +33,7 @@ def content(
 
 
 def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
-    """One row per size of data: bytes, records, how many are distinct, and map tasks; from the first run that counts."""
+    """Return one row per size of data: bytes, records, distinct records and map tasks, from the first runs that count."""
     valid = runs[runs["status"] == status.VALID]
     found: dict[str, dict] = {}
     for row in valid.itertuples():
@@ -51,7 +51,7 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
 
 
 def tables(folder: Path, study: dict) -> list[dict]:
-    """The tables as rows for the page, with the names of their columns."""
+    """Return the study's tables as rows for the page, with the names of their columns."""
     return [
         {**told, "columns": list(made), "rows": readable(made).to_dict("records")}
         for told, made in made_tables.of_study(folder, study)
@@ -59,7 +59,7 @@ def tables(folder: Path, study: dict) -> list[dict]:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with empty cells where there is no value, and strategies in words."""
+    """Return a table with empty cells where there is no value, and with strategies in words."""
     for column in ("strategy", "effect"):
         if column in table:
             table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})

@@ -1,4 +1,4 @@
-"""The tables of li2018's second stage: what was set, what acted, and what strategies do together."""
+"""Tables of li2018's second stage: what was set, which settings acted, and what strategies do together."""
 
 import pandas as pd
 
@@ -9,13 +9,14 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 from plimsoll.planning import availability
 
-# A counter has acted if it differs by more than this share from the baseline's: what a task writes about itself is counted too.
+# A counter differs if its change from the baseline exceeds this share. What a task writes about itself is counted too, so
+# small changes say nothing.
 SAME = 0.001
 COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
 
 
 def settings(asked: Asked) -> pd.DataFrame:
-    """One row per setting of a strategy: what the paper sets, and what is set here."""
+    """Return one row per setting of a strategy: what the paper sets, and what is set here."""
     theirs = asked.printed(dtype=str, keep_default_na=False)
     rows = []
     for name, strategy in asked.study["strategies"].items():
@@ -34,12 +35,12 @@ def settings(asked: Asked) -> pd.DataFrame:
 
 
 def printed(asked: Asked) -> pd.DataFrame:
-    """The paper's table as printed."""
+    """Return the paper's table as printed."""
     return asked.printed(dtype=str, keep_default_na=False)
 
 
 def environment(asked: Asked) -> pd.DataFrame:
-    """The paper's table of its environment, with what runs here beside each item."""
+    """Return the paper's table of its environment, with what runs here beside each item."""
     image, host = asked.read("image"), asked.read("host")
     ours = {
         "physical machine": f"{host['cpu_model']}, {len(host['usable'])} logical processors",
@@ -52,8 +53,11 @@ def environment(asked: Asked) -> pd.DataFrame:
 
 
 def acted(asked: Asked) -> pd.DataFrame:
-    """One row per strategy and size of data, of the runs that count: tasks and counters (means), the values that the daemons
-    served for what the strategy sets, and which counters `acted`, that is differ from the baseline's."""
+    """Return one row per strategy and size of data, from the runs that count.
+
+    A row has the tasks and counters (means), and the values that the daemons served for the strategy's settings. `acted` names
+    the counters that differ from the baseline's.
+    """
     rows = []
     for cell in availability.shown(asked.plan, asked.study, asked.name):
         for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
@@ -89,7 +93,7 @@ def _told(served: dict[str, str]) -> str:
 
 
 def _acted(table: pd.DataFrame, row: dict) -> str:
-    """The counters of what went where that differ from the baseline's of the same size, in words."""
+    """Return the counters of amounts that differ from the baseline's at the same size, in words."""
     baseline = table[(table["strategy"] == BASELINE) & (table["size"] == row["size"])]
     if row["strategy"] == BASELINE or baseline.empty:
         return ""
@@ -101,14 +105,14 @@ def _acted(table: pd.DataFrame, row: dict) -> str:
 
 
 def effects(asked: Asked) -> pd.DataFrame:
-    """Main effects and interactions on the metrics of the table (`statistics.effects`)."""
+    """Return main effects and interactions on the metrics of the table (`statistics.effects`)."""
     observations = asked.observations()
     own = observations[observations["metric"].isin(asked.table["metrics"])]
     return statistics.effects(own, factors_of(asked.plan, asked.table["experiment"]))
 
 
 def factors_of(plan: Plan, experiment: str) -> list[str]:
-    """The strategies that a factorial experiment of a plan combines, in the study's order."""
+    """Return the strategies that a factorial experiment of a plan combines, in the study's order."""
     there = {
         part
         for cell in plan["cells"].values()

@@ -1,4 +1,4 @@
-"""What strategies do to a metric: alone against the baseline, and the effects of a factorial design."""
+"""Effects of strategies on a metric: of each one against the baseline, and of a factorial design."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,16 @@ from plimsoll.designs.tuning.factors import AND, BASELINE
 CHANGES = ("change", "change_low", "change_high")
 COLUMNS = ("metric", "label", "unit", "runtime", "strategy", "n", "mean", "sd", *CHANGES)
 EFFECTS = ("metric", "label", "runtime", "effect", "factors", "change", "change_low", "change_high", "p", "n", "degrees")
-# More strategies together than this are taken for noise.
+# Interactions of more strategies than this are treated as noise.
 LARGEST_INTERACTION = 2
 
 
 def changes(observations: pd.DataFrame) -> pd.DataFrame:
-    """One row per metric and strategy: `n`, `mean` and standard deviation `sd` over runs, and the signed relative `change`
-    against the baseline, from the mean of the log ratios within blocks, with Student's 95 % interval (none for fewer than three
-    blocks, nor for numbers that are the same in all)."""
+    """Return one row per metric, runtime and strategy: `n`, `mean` and standard deviation `sd` over runs, and `change`.
+
+    `change` is the signed relative difference from the baseline, from the mean of the log ratios within blocks, with Student's
+    95 % interval. It is NaN for fewer than three blocks, and has no width if differences are the same in all blocks.
+    """
     rows, by_cell = [], dict(iter(observations.groupby(["metric", "runtime", "strategy"], sort=False)))
     for (metric, runtime, strategy), group in by_cell.items():
         own = group["value"].to_numpy(float)
@@ -33,12 +35,14 @@ def changes(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def effects(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Main effects of the factors, and interactions of pairs, on each metric: one row each, from a linear model of the
-    logarithms (ordinary least squares, statsmodels) with factors that are -1 or 1 and a term for each block.
+    """Return one row per metric, runtime and effect: main effects of the factors, and interactions of pairs.
 
-    A main effect's `change` is how much a strategy changes the metric, averaged over all settings of the others. An
-    interaction's is how much more two strategies change it together than each alone would let expect; 0 % is none. `p` is the
-    t test's, `degrees` the residual degrees of freedom; without any there is no row.
+    They come from a linear model of the logarithms (ordinary least squares, statsmodels), with factors of -1 or 1 and a term
+    for each block.
+
+    The `change` of a main effect is how much a strategy changes the metric, averaged over all settings of the others. The
+    `change` of an interaction is how much more two strategies change it together than their effects alone predict; 0 % is no
+    interaction. `p` comes from the t test, and `degrees` are the residual degrees of freedom. With 0 degrees there is no row.
     """
     import statsmodels.formula.api as models  # here, because it takes a second
 
@@ -50,7 +54,7 @@ def effects(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
         terms = " + ".join(factors)
         formula = f"logarithm ~ ({terms})**{LARGEST_INTERACTION}" + (" + C(block)" if data["block"].nunique() > 1 else "")
         fitted = models.ols(formula, data).fit()
-        # What was not measured with every term there is cannot tell the terms apart.
+        # Effects cannot be separated if runs are missing for a term.
         if fitted.df_resid < 1 or np.linalg.matrix_rank(fitted.model.exog) < fitted.model.exog.shape[1]:
             continue
         intervals = fitted.conf_int()

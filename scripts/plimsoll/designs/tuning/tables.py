@@ -1,41 +1,41 @@
-"""The kinds of tables of a study of tuning.
+"""Kinds of tables of a study of tuning.
 
-Planning asks which kinds there are: what makes them is imported when it is needed.
+Planning needs only the list of kinds, so each function imports what makes its table.
 """
 
 from plimsoll.analysis.tables import Asked, Kind
 
 
 def settings(asked: Asked):
-    """The strategies' settings, beside the paper's."""
+    """Return the strategies' settings, with the paper's."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.settings(asked)
 
 
 def printed(asked: Asked):
-    """The paper's own table."""
+    """Return the paper's own table."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.printed(asked)
 
 
 def environment(asked: Asked):
-    """What runs, beside the paper's."""
+    """Return what the cluster runs on, with the paper's values."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.environment(asked)
 
 
 def acted(asked: Asked):
-    """Whether settings acted: what the daemons served, and what the jobs counted."""
+    """Return whether settings acted: what the daemons served, and what the jobs counted."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.acted(asked)
 
 
 def effects(asked: Asked):
-    """Main effects and interactions of a factorial design."""
+    """Return the main effects and interactions of a factorial design."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.effects(asked)

@@ -1,8 +1,8 @@
-"""The paper makes no tests, and prints no number: what strategies change, with intervals, and a factorial's effects."""
+"""Changes by strategy, in the place of tests: the paper makes none, and prints no number."""
 
 from plimsoll.designs.tuning import statistics
 
 
 def tests(study: dict, observations):
-    """One row per metric and strategy (`statistics.changes`)."""
+    """Return one row per metric, runtime and strategy (`statistics.changes`)."""
     return statistics.changes(observations)

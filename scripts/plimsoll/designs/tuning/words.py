@@ -1,4 +1,4 @@
-"""Levels and cells of a study of tuning in words."""
+"""Names of levels and cells of a study of tuning, for people."""
 
 from plimsoll import environments
 from plimsoll.designs.tuning.strategies import parts
@@ -20,7 +20,7 @@ GLOSSARY = (
 
 
 def level(factor: str, name: str) -> str:
-    """A level of a factor for people; a name that has no words of its own stays as it is."""
+    """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
     if factor == "runtime" and name in environments.known():
         return environments.find(name).label
     if factor == "strategy":
@@ -29,11 +29,11 @@ def level(factor: str, name: str) -> str:
 
 
 def cell(path: str, metric: dict) -> str:
-    """A cell for people: where, what is set."""
+    """Return a cell for people: where it runs, and what is set."""
     runtime, strategy = path.split("/")
     return f"{level('runtime', runtime)}, {level('strategy', strategy)}"
 
 
 def row(levels: dict[str, str], path: str | None) -> str:
-    """A row of the study's answer: its levels."""
+    """Return a row of the study's answer for people: its levels."""
     return ", ".join(level(factor, name) for factor, name in levels.items())

@@ -1,1 +1,1 @@
-"""What virtual machines are made of: a kernel, a file system to begin with, QEMU's words, and what starts programs."""
+"""Parts of virtual machines: a kernel, a first file system, QEMU's command line, and what starts programs."""

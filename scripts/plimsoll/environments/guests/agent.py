@@ -1,6 +1,7 @@
-"""Runs a program in a guest, as `docker exec` does in a container: by the port that the guest listens on (node.sh).
+"""Program that runs another program in a guest, as `docker exec` does in a container. It uses the port that the guest
+listens on (node.sh).
 
-It is a program by itself, because a node is entered by a command; so it imports nothing of the package.
+It imports nothing of the package, because a node is entered by a command, and this is that command.
 """
 
 import contextlib
@@ -13,17 +14,21 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# Where the guest unpacks what a program needs beside its folder, and leaves its output.
+# Folder in which the guest unpacks what a program needs besides the node's folder, and leaves the program's output.
 WORK = "run/plimsoll/work"
-# The exit code of a command whose guest is gone.
+# Exit code of a command whose guest is gone.
 GONE = 255
-# The longest first line of an answer, and the largest answer (bytes): what a program writes into its folder.
+# Longest first line of an answer, and largest answer (bytes). An answer holds what a program writes into its folder.
 HEAD, MOST = 64, 2**30
 
 
 def main(arguments: list[str]) -> int:
-    """PORT FOLDER WHERE PROGRAM...: run a program in the guest of a port, in the folder WHERE if that is not empty. FOLDER is
-    the node's: it is there with its files, and what is written into it comes back when the program has ended."""
+    """Run a program in a guest, given PORT FOLDER WHERE PROGRAM..., and return its exit code.
+
+    PORT is the guest's port. FOLDER is the node's folder. It is in the guest with its files, and what is written into
+    it comes back when the program has ended. The program runs in the folder WHERE, if that is not empty. Return GONE
+    if the guest does not answer.
+    """
     port, folder, where, *program = arguments
     asked = archive(Path(folder), where, program)
     try:
@@ -37,7 +42,7 @@ def main(arguments: list[str]) -> int:
 
 
 def archive(folder: Path, where: str, program: list[str]) -> bytes:
-    """What a guest needs for a program: the node's folder, and a script that runs it."""
+    """Return an archive of what a guest needs for a program: the node's folder, and a script that runs the program."""
     script = (f"cd {shlex.quote(where)} && " if where else "") + f"exec {shlex.join(program)}\n"
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as packed:
@@ -51,18 +56,19 @@ def archive(folder: Path, where: str, program: list[str]) -> bytes:
 
 
 def _of_1970(one: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """A file or a folder with the time by which the guest tells it from what its programs write."""
+    """Return a file or a folder with the time 1970, and None for anything else. By that time the guest tells it from
+    what its programs write."""
     one.mtime = 0
     return one if one.isfile() or one.isdir() else None
 
 
 def unpack(answer: bytes, folder: Path, out, err) -> None:
-    """Put what a guest has answered where it belongs: files into the node's folder, the program's output to `out` and `err`."""
+    """Write the files of a guest's answer into the node's folder, and the program's output to `out` and `err`."""
     streams = {f"{WORK}/out": out, f"{WORK}/err": err}
     within = f"{str(folder).lstrip('/')}/"
     with tarfile.open(fileobj=io.BytesIO(answer), mode="r:") as packed:
         for member in packed:
-            # A sparse one may say that it is of any size.
+            # A sparse file may claim any size.
             if not member.isfile() or member.issparse():
                 continue
             content, name = packed.extractfile(member).read(), member.name.lstrip("/")
@@ -74,8 +80,11 @@ def unpack(answer: bytes, folder: Path, out, err) -> None:
 
 
 def _put(content: bytes, folder: Path, name: str) -> None:
-    """Write a file into a folder, or into folders in it that are made. Another node of the run may write there too: OSError if
-    there is a link on the way, or anything that is no file."""
+    """Write a file into a folder, or into folders in it, which are made if they are missing.
+
+    Another node of the run may write there too. Raise OSError if there is a link on the way, or anything that is not
+    a file.
+    """
     *between, last = name.split("/")
     within = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
@@ -95,7 +104,7 @@ def _put(content: bytes, folder: Path, name: str) -> None:
 
 
 def read_answer(stream) -> tuple[int, bytes]:
-    """The exit code and the archive of an answer; OSError if it is not whole."""
+    """Return the exit code and the archive of an answer. Raise OSError if the answer is not complete."""
     head = stream.readline(HEAD).split()
     if len(head) != 2 or not all(number.isdigit() for number in head) or int(head[1]) > MOST:
         raise OSError("it ended in the middle, or says nonsense")
@@ -108,9 +117,12 @@ def read_answer(stream) -> tuple[int, bytes]:
 
 @contextlib.contextmanager
 def _asking(port: str, asked: bytes, seconds: float | None = None) -> Iterator[io.BufferedReader]:
-    """What a guest answers, as a stream. Its port is two pipes that QEMU keeps open, so that the guest need not look whether
-    anybody is there. OSError if the guest is gone, or does not answer within `seconds`."""
-    # Without a reader at the other end this fails, where it would otherwise wait.
+    """Send a request to a guest, and yield its answer as a stream.
+
+    The guest's port is two pipes that QEMU keeps open, so the guest need not check whether this end is open. Raise
+    OSError if the guest is gone, or does not answer within `seconds`.
+    """
+    # With O_NONBLOCK this fails if there is no reader at the other end. Otherwise it would wait for one.
     into, out = os.open(f"{port}.in", os.O_WRONLY | os.O_NONBLOCK), os.open(f"{port}.out", os.O_RDONLY | os.O_NONBLOCK)
     with open(into, "wb", buffering=0) as sink, open(out, "rb") as stream:
         os.set_blocking(into, True)
@@ -124,7 +136,7 @@ def _asking(port: str, asked: bytes, seconds: float | None = None) -> Iterator[i
 
 
 def uptime(port: str, seconds: float) -> float:
-    """What a guest's clock says (s since its boot); OSError if it does not answer within `seconds`."""
+    """Return what a guest's clock says (s since its boot). Raise OSError if it does not answer within `seconds`."""
     with _asking(port, b"clock\n", seconds) as stream:
         told = stream.readline(HEAD)
     try:

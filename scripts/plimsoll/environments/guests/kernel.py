@@ -13,20 +13,21 @@ from plimsoll import paths
 from plimsoll.errors import Unavailable
 
 HERE = Path(__file__).parent
-# What a guest of ours needs from the kernel before it can go on: disk, network, the port, what QEMU hands in, its root.
+# Modules that our guests need before they can go on: for the disk, the network, the port, what QEMU passes in, and
+# the root file system.
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "qemu_fw_cfg", "squashfs", "overlay")
-# And what it needs for a disk that it can write to.
+# Modules that a guest also needs for a disk that it can write to.
 FOR_SCRATCH = ("ext4",)
 FOLDERS = ("bin", "dev", "lower", "modules", "proc", "root", "sys", "upper")
 
 
 def folder() -> Path:
-    """Where set-up has put the kernel and its modules (scripts/setup/guest.sh)."""
+    """Return the folder in which set-up has put the kernel and its modules (scripts/setup/guest.sh)."""
     return paths.tool_prefix() / "guest"
 
 
 def image() -> Path:
-    """The kernel; Unavailable if set-up has none."""
+    """Return the kernel's path. Raise Unavailable if set-up has put none there."""
     path = folder() / "boot/vmlinuz"
     if not path.is_file():
         raise Unavailable("set-up has fetched no kernel for virtual machines (scripts/setup/guest.sh; x86-64 and root only)")
@@ -34,14 +35,16 @@ def image() -> Path:
 
 
 def modules() -> Path:
-    """The folder of the kernel's modules; its name is the kernel's release."""
+    """Return the folder of the kernel's modules. Its name is the kernel's release."""
     image()
     return next((folder() / "lib/modules").iterdir())
 
 
 def initramfs(more: tuple[str, ...] = ()) -> Path:
-    """The file that our guests begin with, with `more` modules: made once for a kernel and for what is in it. Unavailable if
-    that fails."""
+    """Return the file that our guests begin with, with `more` modules. Raise Unavailable if that fails.
+
+    The file is made once for each kernel and content.
+    """
     wanted = (*MODULES, *more)
     texts = {"init": (HERE / "init.sh").read_text(), "node.sh": (HERE / "node.sh").read_text()}
     digest = hashlib.sha256("\0".join([modules().name, *wanted, *texts.values()]).encode()).hexdigest()[:16]
@@ -53,8 +56,11 @@ def initramfs(more: tuple[str, ...] = ()) -> Path:
 
 
 def pack(path: Path, wanted: Iterable[str], texts: dict[str, str], folders: Iterable[str] = FOLDERS) -> None:
-    """Make such a file, in one step: busybox, the `wanted` modules and those that they need, in the order in which they have to
-    be loaded, and `texts` by name, `init` among them. Unavailable without busybox or cpio."""
+    """Make a file that guests can begin with, in one step.
+
+    It holds busybox, the `wanted` modules and the modules that these need, in the order in which they have to be
+    loaded. It also holds `texts` by name, with `init` among them. Raise Unavailable without busybox or cpio.
+    """
     if not (busybox := shutil.which("busybox")):
         raise Unavailable("busybox is not installed")
     with tempfile.TemporaryDirectory() as made:
@@ -84,7 +90,10 @@ def pack(path: Path, wanted: Iterable[str], texts: dict[str, str], folders: Iter
 
 
 def _in_order(wanted: Iterable[str]) -> list[Path]:
-    """Paths of modules and of those that they need, each after what it needs."""
+    """Return the paths of modules and of the modules that these need, each after those that it needs.
+
+    Raise Unavailable if the kernel has no such module.
+    """
     where = modules()
     needs = dict(line.split(":") for line in (where / "modules.dep").read_text().splitlines())
     named = {_name(path): path for path in needs}
@@ -108,5 +117,5 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
 
 
 def _name(path: str) -> str:
-    """What a module is called, from its path."""
+    """Return the name of a module from its path."""
     return Path(path).name.partition(".")[0].replace("-", "_")

@@ -1,4 +1,4 @@
-"""A virtual machine as QEMU is told of it: what it boots, what it is given, and how it is reached."""
+"""QEMU's command line for a virtual machine: what it boots, what it gets, and how it is reached."""
 
 import ipaddress
 import os
@@ -12,14 +12,14 @@ from plimsoll.environments.networks.base import Plug
 from plimsoll.host import shared
 from plimsoll.measuring import lock
 
-# What runs a guest's processor, and the processor that it then has.
+# What runs a guest's processor, and the processor that the guest then has.
 KVM, EMULATED = "kvm", "tcg"
 PROCESSORS = {KVM: "host", EMULATED: "max"}
-# Without a display, a monitor, devices that nobody asked for, and a second try.
+# No display, no monitor, no default devices, and no second boot.
 ALONE = ("-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none", "-no-reboot", "-machine", "q35")
-# A panic ends the guest.
+# Command line of the kernel. A panic ends the guest.
 KERNEL_WORDS = "console=ttyS0 quiet panic=-1"
-# What a network card of a guest leaves to whoever sends.
+# Settings of a guest's network card that leave offloads to the sender.
 WITHOUT_OFFLOADS = ",".join(
     f"{what}=off"
     for what in (
@@ -28,15 +28,15 @@ WITHOUT_OFFLOADS = ",".join(
     )
 )
 VHOST = Path("/dev/vhost-net")
-# Writes each line of a console into the file that is its first word, after the moment at which it came (s since 1970). It ends
-# as QEMU does.
+# Script that writes each line of a console into the file $0, after the moment at which it came (s since 1970). Its
+# exit status is QEMU's.
 STAMPED = (
     """set -o pipefail; "$@" | while IFS= read -r line; do printf '%s %s\\n' "${EPOCHREALTIME/,/.}" "$line"; done >"$0\""""
 )
 
 
 def booting(accelerator: str, processors: int = 1, modules: tuple[str, ...] = ()) -> list[str]:
-    """The words of a guest that boots, with `modules` that not all guests have, and no more."""
+    """Return QEMU's words for a guest that boots and nothing more, with `modules` that not all guests have."""
     return [
         *("qemu-system-x86_64", *ALONE, "-accel", accelerator, "-cpu", PROCESSORS[accelerator], "-smp", str(processors)),
         *("-kernel", str(kernel.image()), "-initrd", str(kernel.initramfs(modules))),
@@ -44,16 +44,18 @@ def booting(accelerator: str, processors: int = 1, modules: tuple[str, ...] = ()
 
 
 def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool = False) -> list[str]:
-    """The words of a guest that is a node. `number` tells its network device from others' on this host. It is told what to do
-    by its port and its console is a file; with `program` it runs the spec's command and ends, and its console is QEMU's
-    standard output. What QEMU is handed in is written into
-    files."""
+    """Return QEMU's words for a guest that is a node. What QEMU passes to the guest is written into files.
+
+    `number` distinguishes the guest's network device from others on this host. The guest gets its commands by its
+    port, and its console is a file. With `program` it runs the spec's command and ends, and its console is QEMU's
+    standard output.
+    """
     files = Files(spec)
     files.settings.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     files.settings.write_text(settings(spec, plug, "" if program else service(spec)))
     files.plug.write_text("#!/bin/sh -e\n" + "".join(f"{shlex.join(one)}\n" for one in plug.commands).replace("DEVICE", '"$1"'))
     files.plug.chmod(0o755)
-    # QEMU would follow a link that a container of the run has made there.
+    # A container of the run may have made a link there, which QEMU would follow.
     shared.new_file(files.console).close()
     disks = [spec.image["disk"]]
     if program:
@@ -79,69 +81,74 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
 
 
 def _disk(number: int, path: Path | str) -> list[str]:
-    """The words of a disk that is a file, and can only be read."""
+    """Return QEMU's words for a read-only disk that is a file."""
     drive = f"if=none,id=disk{number},file={path},format=raw,readonly=on"
     return ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
 
 
 def _scratch(scratch: Scratch) -> list[str]:
-    """The words of a disk that can be written to. This host keeps nothing of it in memory: a guest has its own memory for
-    that."""
+    """Return QEMU's words for a disk that can be written to. This host keeps nothing of it in memory, because a guest
+    has its own memory for that."""
     drive = f"if=none,id=scratch,file={scratch.file},format=raw,cache=none"
     return ["-drive", drive, "-device", "virtio-blk-pci,drive=scratch"]
 
 
 class Files:
-    """Where the files of a node are. Its console is in its folder; what QEMU is handed in is in the run's temporary folder,
-    which goes with the run."""
+    """Paths of a node's files.
+
+    The console is in the node's folder. What QEMU passes to the guest is in the run's temporary folder, and is
+    removed with the run.
+    """
 
     def __init__(self, spec: Spec):
         folder = lock.TEMPORARY / spec.run
         self.settings, self.plug, self.program, self.answer = (
             folder / f"{spec.name}.{what}" for what in ("settings", "plug", "program", "answer")
         )
-        # What a port's pipes are called without `.in`, which the guest reads, and `.out`.
+        # Path of the port's pipes without `.in`, which the guest reads, and `.out`.
         self.port = str(folder / f"{spec.name}.port")
         self.console, self.errors = (spec.folder / f"{spec.name}.{what}" for what in ("console", "err"))
 
     def remove(self) -> None:
-        """Remove those that are not the node's."""
+        """Remove the files that are not in the node's folder."""
         for path in (self.settings, self.plug, self.program, self.answer, *self.pipes()):
             path.unlink(missing_ok=True)
 
     def pipes(self) -> tuple[Path, Path]:
-        """The pipes of the port."""
+        """Return the pipes of the port: into the guest, and out of it."""
         return Path(f"{self.port}.in"), Path(f"{self.port}.out")
 
 
 def settings(spec: Spec, plug: Plug, service: str) -> str:
-    """What a guest is told of itself, as variables of a shell (node.sh)."""
+    """Return a guest's settings, as variables of a shell (node.sh)."""
     told = {"NAME": spec.name, "FOLDER": str(spec.folder), "ADDRESS": plug.address, "GATEWAY": plug.gateway, "SERVICE": service}
     told["SCRATCH"] = spec.scratch.folder if spec.scratch else ""
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in told.items())
 
 
 def service(spec: Spec) -> str:
-    """The words of what keeps running in a guest; empty if that only sleeps, as a guest stays up by itself."""
+    """Return the command that keeps running in a guest. It is empty if that only sleeps, because a guest stays up
+    without it."""
     return "" if spec.command == Spec._field_defaults["command"] else shlex.join(spec.command)
 
 
 def device(number: int) -> str:
-    """The name of a guest's network device on this host; QEMU makes it, and it goes with QEMU."""
+    """Return the name of a guest's network device on this host. QEMU makes the device, and it disappears with QEMU."""
     return f"plimsoll-vm{number}"
 
 
 def hardware_address(plug: Plug) -> str:
-    """The hardware address of a guest's network card: the last three parts are its address's."""
+    """Return the hardware address of a guest's network card. Its last three parts are those of the guest's IP
+    address."""
     last = ipaddress.ip_interface(plug.address).ip.packed[-3:]
     return "52:54:00:" + last.hex(":")
 
 
 def stamped(console: Path, command: list[str]) -> list[str]:
-    """A command whose lines of output are noted in a file with the moments at which they came."""
+    """Return a command that writes each line of a command's output into a file, after the moment at which it came."""
     return ["bash", "-c", STAMPED, str(console), *command]
 
 
 def entering(spec: Spec) -> list[str]:
-    """The words before those of a program that start it in the guest."""
+    """Return the words that start a program in the guest if they are put before the program's words."""
     return [sys.executable, "-S", "-E", agent.__file__, Files(spec).port, str(spec.folder)]

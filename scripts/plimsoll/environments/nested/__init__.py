@@ -1,1 +1,1 @@
-"""What nested containers need beside engines."""
+"""What nested containers need besides engines: the folders of their parents' engines."""

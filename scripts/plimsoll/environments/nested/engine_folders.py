@@ -1,7 +1,8 @@
-"""Folders of the engines of parents: each a copy of one whose engine has loaded the child's image, which takes most of a
-parent's start. Where creation is measured there is no copy.
+"""Folders for the engines of parents. Each is a copy of the folder of an engine that has loaded the child's image.
 
-Layers are linked: an engine never changes a file of theirs. The rest is copied. Networks are left out: an engine makes its own.
+Loading takes most of a parent's start. Where creation is measured there is no copy. Image layers are hard links,
+because an engine never changes their files. The rest is copied. Networks are left out, because an engine makes its
+own.
 """
 
 import os
@@ -14,19 +15,23 @@ from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
-# What an engine knows of images, and the images' layers.
+# Subfolders of an engine's folder: its notes of images, and the images' layers.
 COPIED, LINKED = "image", "overlay2"
-# Layers cannot be stacked on such a file system.
+# Type of a file system on which layers cannot be stacked.
 STACKED = "overlayfs"
 
 
 def loaded(image: Image) -> Path:
-    """The folder of an engine that has loaded an image, beside the image's other forms."""
+    """Return the path of the folder of an engine that has loaded an image. It lies beside the image's other forms."""
     return Path(image["archive"]).with_name("engine")
 
 
 def usable(image: Image) -> bool:
-    """Whether engines can have their folders where the image is: root alone can remove what they write."""
+    """Return whether engines can have their folders where the image is.
+
+    They can only for root, because other users cannot remove what engines write. They cannot if `refuse` noted so, or
+    if layers cannot be stacked on that file system.
+    """
     folder = str(Path(image["archive"]).parent)
     if os.geteuid() or _refused(image).exists():
         return False
@@ -34,7 +39,7 @@ def usable(image: Image) -> bool:
 
 
 def make(name: str) -> None:
-    """Make an empty folder for the parent of this name; Unavailable if that fails."""
+    """Make an empty folder for the parent of this name. Raise Unavailable if that fails."""
     try:
         of(name).mkdir(parents=True)
     except OSError as problem:
@@ -47,24 +52,25 @@ def refuse(image: Image, why: str) -> None:
 
 
 def forget(image: Image) -> None:
-    """Remove the folder of the engine that has loaded an image; it need not be there."""
+    """Remove the folder of the engine that has loaded an image, if it exists."""
     output(["rm", "-rf", str(loaded(image))])
 
 
 def keep(name: str, image: Image) -> None:
-    """Let others have copies of the folder of an engine that has ended, in one step."""
+    """Make the folder of an engine that has ended, cut down to images and layers, the one that others copy, in one
+    step."""
     made = of(name)
     for entry in made.iterdir():
         if entry.name not in (COPIED, LINKED):
             output(["rm", "-rf", str(entry)])
-    # What a power failure left of it would be taken for whole.
+    # Without this, what a power failure leaves of the folder would be taken for complete.
     output(["sync", "--file-system", str(made)])
     if not loaded(image).exists():
         made.rename(loaded(image))
 
 
 def copy_all(names: Sequence[str], image: Image) -> None:
-    """Make a folder for the parent of each name; Unavailable, with none of them left, if that fails."""
+    """Make a folder for the parent of each name. Raise Unavailable, with none of them left, if that fails."""
     try:
         for name in names:
             make(name)
@@ -76,12 +82,12 @@ def copy_all(names: Sequence[str], image: Image) -> None:
 
 
 def of(name: str) -> Path:
-    """The folder of the parent of this name, if it has one."""
+    """Return the path of the folder of the parent of this name. It may not exist."""
     return _all() / name
 
 
 def remove(names: Sequence[str]) -> None:
-    """Remove folders; they need not be there."""
+    """Remove the folders of the parents of these names. Missing ones are ignored."""
     if there := [str(of(name)) for name in names if of(name).exists()]:
         output(["rm", "-rf", *there])
 

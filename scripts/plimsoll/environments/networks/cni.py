@@ -1,5 +1,7 @@
-"""A network of Apptainer's own, by CNI: made for the first instance on it. An instance's part of it goes with the instance,
-unless what supervises that was killed."""
+"""Network that Apptainer makes by CNI, for the first instance on it.
+
+What an instance holds of it is released with the instance, unless the instance's supervisor was killed.
+"""
 
 import contextlib
 import json
@@ -14,17 +16,17 @@ from pathlib import Path
 from plimsoll.environments.base import output
 from plimsoll.environments.networks.base import Network
 
-# CNI's own: an address that is taken is a file, which says by whom; and a note of each who has one.
+# CNI's folders. An address in use is a file that names its holder. Each holder of an address also has a note.
 TAKEN, NOTES = Path("/var/lib/cni/networks"), Path("/var/lib/cni/results")
-# The chain in which CNI's firewall lets addresses pass, and how it comments on rules that are there once for all.
+# Chain in which CNI's firewall lets addresses pass, and the comment of rules that exist once for all instances.
 PASSING, FOR_ALL = "CNI-FORWARD", "CNI firewall plugin"
-# An instance's, in a note.
+# Address of an instance, in a note.
 ADDRESS = re.compile(r'"address":"([0-9.]+)/')
 DEVICES = Path("/sys/class/net")
 
 
 class CniNetwork(Network):
-    """`name` is that of its configuration."""
+    """Network whose `name` is the name of its CNI configuration."""
 
     def give_back(self, processes) -> None:
         parts = self._parts()
@@ -32,8 +34,8 @@ class CniNetwork(Network):
             self._give_back(parts, ended)
 
     def sweep(self) -> None:
-        """Give back what instances have of it that are not there any more. Rules that are there too often go too. Unavailable
-        if that fails."""
+        """Release what instances hold that no longer exist, and remove duplicate firewall rules. Raise Unavailable if
+        that fails."""
         if not self._may_change():
             return
         for rule in repeated(rules("filter")):
@@ -43,15 +45,18 @@ class CniNetwork(Network):
             self._give_back(parts, ended)
 
     def _may_change(self) -> bool:
-        """Whether this user could have instances on it, and may change the firewall."""
+        """Return whether this user could have instances on the network, and may change the firewall."""
         return not os.geteuid() and (TAKEN / self.name).is_dir() and bool(shutil.which("iptables"))
 
     def _parts(self) -> dict[str, set[str]]:
-        """The addresses of each who has a part of it. An instance is called by the number of its process, and others who use
-        CNI otherwise. Where CNI was killed while it gave a part back, only a note is left."""
+        """Return the addresses of each holder, by the holder's name.
+
+        The name of an instance is the number of its process. Other users of CNI have other names. Where CNI was
+        killed while it released an address, only a note is left.
+        """
         found: dict[str, set[str]] = {}
         for path in (TAKEN / self.name).glob("*.*.*.*"):
-            with contextlib.suppress(OSError, IndexError):  # it has just been given back, or is being taken
+            with contextlib.suppress(OSError, IndexError):  # it has just been released, or is being taken
                 found.setdefault(path.read_text().split()[0], set()).add(path.name)
         for path, number in self._notes():
             with contextlib.suppress(OSError):
@@ -59,21 +64,22 @@ class CniNetwork(Network):
         return found
 
     def _notes(self) -> Iterator[tuple[Path, str]]:
-        """Each note, and the number of the process that it is of."""
+        """Yield the path of each note, and the number of the process that it is about."""
         for path in NOTES.glob(f"{self.name}-*"):
             if noted := re.fullmatch("([0-9]+)-[^-]+", path.name.removeprefix(f"{self.name}-")):
                 yield path, noted[1]
 
     def _give_back(self, parts: dict[str, set[str]], ended: set[str]) -> None:
-        """Remove addresses, rules of the firewall, and notes of those who have `ended`, given everybody's parts."""
+        """Remove the addresses, firewall rules and notes of the holders that have `ended`. `parts` gives the
+        addresses of all holders."""
         if not self._may_change():
             return
-        # An address of a note may have been given back and taken anew.
+        # An address in a note may have been released, and taken again by another instance.
         taken = set().union(*(addresses for number, addresses in parts.items() if number not in ended))
         left = {number: addresses - taken for number, addresses in parts.items() if number in ended}
         translating, passing = rules("nat"), rules("filter")
         of_each = (removals(self.name, number, left[number], translating, passing) for number in left)
-        # Two may have had the same address.
+        # Two holders may have had the same address, so each rule is removed only once.
         for table, *words in dict.fromkeys((table, *words) for removed in of_each for table, words in removed):
             remove(table, *words)
         for note in [path for path, number in self._notes() if number in left]:
@@ -82,8 +88,10 @@ class CniNetwork(Network):
             (TAKEN / self.name / address).unlink(missing_ok=True)
 
     def forget(self, configured: Path) -> list[str]:
-        """Remove its bridge, which the configurations in a folder name, and its notes, if nobody is on it; in words, what was
-        removed. Unavailable if that fails."""
+        """Remove the network's bridge and notes, if no address is in use. Return, in words, what was removed.
+
+        The CNI configurations in the folder `configured` name the bridge. Raise Unavailable if the removal fails.
+        """
         if os.geteuid() or not (TAKEN / self.name).is_dir() or list((TAKEN / self.name).glob("*.*.*.*")):
             return []
         removed = []
@@ -96,7 +104,8 @@ class CniNetwork(Network):
 
 
 def bridges(configured: Path, network: str) -> list[str]:
-    """What the bridges of a network are called, by the configurations of CNI in a folder. One that cannot be read has none."""
+    """Return the names of a network's bridges, from the CNI configurations in a folder. Configurations that cannot be
+    read are ignored."""
     found = []
     for path in sorted(configured.glob("*.conflist")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -107,7 +116,8 @@ def bridges(configured: Path, network: str) -> list[str]:
 
 
 def gone(number: str) -> bool:
-    """Whether no process of this number has a network of its own: it may have become another process's."""
+    """Return whether no process with this number has a network namespace of its own. The number may belong to another
+    process by now."""
     try:
         return os.readlink(f"/proc/{number}/ns/net") == os.readlink("/proc/self/ns/net")
     except OSError:
@@ -115,18 +125,20 @@ def gone(number: str) -> bool:
 
 
 def rules(table: str) -> list[str]:
-    """Those of a table of the firewall."""
+    """Return the rules of a table of the firewall."""
     return output(["iptables", "--wait", "--table", table, "--list-rules"]).splitlines()
 
 
 def remove(table: str, *words: str) -> None:
-    """Have iptables remove what these words say from a table."""
+    """Run iptables with these words, which remove something from a table."""
     output(["iptables", "--wait", "--table", table, *words])
 
 
 def repeated(passing: Iterable[str]) -> list[str]:
-    """Rules for all that are there more than once: each as often as it has to be removed. CNI makes those that it does not
-    find, so that two instances that are started at once both make them."""
+    """Return the rules for all instances that exist more than once. Each is listed as often as it has to be removed.
+
+    CNI makes a rule that it does not find. Two instances that start at once can both make it.
+    """
     counts = Counter(rule for rule in passing if FOR_ALL in rule)
     return [rule for rule, number in counts.items() for _ in range(number - 1)]
 
@@ -134,8 +146,11 @@ def repeated(passing: Iterable[str]) -> list[str]:
 def removals(
     network: str, number: str, addresses: Iterable[str], translating: Iterable[str], passing: Iterable[str]
 ) -> list[tuple[str, list[str]]]:
-    """(table, words for iptables) that remove the rules of an instance with these addresses: in the table that translates
-    addresses those with its name, and then their chain; in the other one those that let its addresses pass."""
+    """Return pairs (table, words for iptables) that remove the rules of an instance.
+
+    In the table `nat` these are the rules with the instance's name, and then their chain. In the table `filter` they
+    are the rules that let its `addresses` pass.
+    """
     comment, chains, found = f'name: "{network}" id: "{number}"', {}, []
     for rule in translating:
         words = shlex.split(rule)

@@ -1,4 +1,4 @@
-"""A device of this host that a network is made of for a run."""
+"""Devices of this host that networks are made of for a run."""
 
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -9,19 +9,21 @@ from plimsoll.errors import Unavailable
 
 
 def exists(device: str) -> bool:
-    """Whether this host has the device."""
+    """Return whether this host has the device."""
     return Path(f"/sys/class/net/{device}").exists()
 
 
 def bring_up(device: str, subnet: IPv4Network) -> None:
-    """Give it the first address of a subnet, and let the host hand on its packets; Unavailable if that fails."""
+    """Give a device the first address of a subnet, and let the host forward its packets. Raise Unavailable if that
+    fails."""
     output(["ip", "address", "add", f"{subnet[1]}/{subnet.prefixlen}", "dev", device])
     output(["ip", "link", "set", device, "up"])
     firewall.hand_on(device)
 
 
 def delete(device: str) -> None:
-    """Delete it; Unavailable if that fails. The kernel may be at it: those of a container go with it."""
+    """Delete a device. Raise Unavailable if that fails and the device still exists: the kernel may delete it first,
+    with its container."""
     try:
         output(["ip", "link", "delete", device])
     except Unavailable:
@@ -30,7 +32,7 @@ def delete(device: str) -> None:
 
 
 def sweep(device: str) -> None:
-    """Delete it with the firewall's rules for it, if it is there."""
+    """Delete a device and the firewall's rules for it, if it exists."""
     if exists(device):
         firewall.no_longer(device)
         delete(device)

@@ -8,16 +8,19 @@ from plimsoll.environments.base import HOST, LABEL, LABELLED, Node, output
 from plimsoll.environments.networks.base import PREFIX, Network, Plug
 from plimsoll.errors import Unavailable
 
-# Where the subnets of these networks begin: 10.FIRST.0.0.
+# Second number of the first subnet of these networks: 10.FIRST.0.0.
 FIRST = 77
-# As many guests can be on one at once.
+# Number of guests that can be on one network at once.
 GUESTS = 120
-# Of a network's addresses the length of the prefix, in what an engine says of it.
+# Length of a network's prefix, in an engine's description of the network.
 SUBNET = re.compile(r'"[Ss]ubnet": "[0-9.]+/([0-9]+)"')
 
 
 class EngineBridge(Network):
-    """`command` is the engine's; its containers find each other by name on it. `first` is where its subnets begin."""
+    """Bridge network on which an engine's containers find each other by name.
+
+    `command` begins commands to the engine. `first` is the second number of the first subnet (10.`first`.0.0).
+    """
 
     def __init__(self, command: tuple[str, ...], name: str = LABEL, first: int = FIRST):
         super().__init__(name)
@@ -25,7 +28,8 @@ class EngineBridge(Network):
         self.guests = 0
 
     def set_up(self, on: Node = HOST) -> None:
-        """Make it with a subnet that is free here; in the place of an earlier version's smaller one, if nobody is on that."""
+        """Make the network with a free subnet, if it is missing. An unused network of an earlier version, with a
+        smaller subnet, is replaced."""
         with contextlib.suppress(Unavailable):
             there = output(on.inside([*self.command, "network", "inspect", self.name]))
             if not any(int(bits) > PREFIX for bits in SUBNET.findall(there)):
@@ -34,7 +38,7 @@ class EngineBridge(Network):
                 output(on.inside([*self.command, "network", "rm", self.name]))
             except Unavailable:
                 return
-        # Here, because almost every run finds the network made.
+        # Imported here, because almost every run finds the network made.
         from plimsoll.environments.networks.subnets import free_subnet
 
         subnet = free_subnet(f"a network of the study's own ({' '.join(self.command)})", self.first, on)
@@ -42,8 +46,11 @@ class EngineBridge(Network):
         output(on.inside([*self.command, *create]))
 
     def plug(self) -> Plug:
-        """Its bridge is called by its number and has the first address. The engine gives out those that follow, so guests get
-        the last."""
+        """Return a place for a guest. Guests get the last addresses of the subnet, because the engine gives out the
+        first ones.
+
+        The bridge is called by the network's number, and has the first address.
+        """
         asked = "{{slice .Id 0 12}} {{(index .IPAM.Config 0).Subnet}}"
         number, subnet = output([*self.command, "network", "inspect", "--format", asked, self.name]).split()
         network = ipaddress.ip_network(subnet)
@@ -53,6 +60,6 @@ class EngineBridge(Network):
         return Plug(address, str(network[1]), commands)
 
     def sweep(self) -> None:
-        """Remove it unless a container is on it; the next run makes it anew."""
+        """Remove the network if no container is on it. The next run makes it again."""
         with contextlib.suppress(Unavailable):
             output([*self.command, "network", "rm", self.name])

@@ -1,4 +1,4 @@
-"""A second host: a network namespace of this one, behind a link that may be shaped to the speed of a network card."""
+"""A second host: a network namespace of this host, behind a link that may be shaped to the speed of a network card."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from plimsoll.environments.networks.base import Network
 from plimsoll.environments.networks.subnets import free_subnet
 
 NAMESPACE = "plimsoll-far"
-# The link's end on this host, and its end there.
+# Ends of the link: on this host, and in the namespace.
 NEAR, FAR = "plimsoll-near", "plimsoll-far"
-# As of the network card of the paper; the queue holds what the link takes 5 ms for.
+# Speed of the paper's network card. The queue holds what the link transmits in 5 ms.
 SHAPED = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "5ms")
 FIRST = 177
 
 
 class FarHost(Host):
-    """Programs in the namespace: on this host's processors, with this host's files, and a network of their own."""
+    """Node in the namespace. Programs use this host's processors and files, and a network of their own."""
 
     kind = "far host"
 
@@ -25,20 +25,23 @@ class FarHost(Host):
         self.address = address
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        # Not by `ip netns exec`, which mounts another /sys.
+        # `ip netns exec` would mount another /sys.
         chdir = ["env", f"--chdir={folder}"] if folder else []
         return [*hidden(without), "nsenter", f"--net=/run/netns/{NAMESPACE}", *chdir, *program]
 
 
 class Link(Network):
-    """The link between the two hosts: as fast as a card, or as the host can. It is made for a run, and removed with it."""
+    """Link between this host and the namespace: as fast as a network card (`shaped`), or as fast as the host can.
+
+    It is made for a run, and removed with it.
+    """
 
     def __init__(self, shaped: bool = True):
         super().__init__("link")
         self.shaped = shaped
 
     def set_up(self, on=HOST) -> None:
-        """Make both ends anew; Unavailable if that fails."""
+        """Remove both ends of the link, and make them again. Raise Unavailable if that fails."""
         self.sweep()
         subnet = free_subnet("a link to a second host", FIRST)
         output(["ip", "netns", "add", NAMESPACE])

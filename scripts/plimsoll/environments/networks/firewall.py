@@ -1,4 +1,5 @@
-"""Rules of this host's firewall that a network needs: Docker's engine has the host refuse to hand on what it does not know."""
+"""Rules of this host's firewall that a network needs. Docker's engine makes the host refuse to forward packets that
+it does not know."""
 
 import contextlib
 import os
@@ -8,7 +9,7 @@ import shutil
 from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 
-# How our rules for translating addresses are found again.
+# Comment that identifies our rules for translating addresses.
 OURS = "plimsoll: to the second host"
 TRANSLATION = (
     *("--match", "addrtype", "!", "--src-type", "LOCAL", "--match", "comment", "--comment", OURS),
@@ -17,13 +18,13 @@ TRANSLATION = (
 
 
 def hand_on(device: str) -> None:
-    """Let the host hand on packets that come from a device, or go to it; Unavailable if that fails."""
+    """Let the host forward packets that come from a device, or go to it. Raise Unavailable if that fails."""
     for rule in _rules(device):
         output(["iptables", "--wait", "--insert", *rule])
 
 
 def no_longer(device: str) -> None:
-    """Remove these rules; they need not be there."""
+    """Remove the rules that `hand_on` makes for a device. Missing ones are ignored."""
     for rule in _rules(device):
         with contextlib.suppress(Unavailable):
             while True:
@@ -31,13 +32,13 @@ def no_longer(device: str) -> None:
 
 
 def translate(address: str) -> None:
-    """Let what others send through this host to an address have this host's: it knows no way back to their networks.
-    Unavailable if that fails."""
+    """Give this host's address to packets that others send through it to `address`. Otherwise the receiver knows no
+    way back to their networks. Raise Unavailable if that fails."""
     output(["iptables", "--wait", "--table", "nat", "--insert", "POSTROUTING", "--destination", address, *TRANSLATION])
 
 
 def translate_no_longer() -> None:
-    """Remove these rules, whatever the address; there need be none."""
+    """Remove all rules that `translate` has made, for any address. There may be none."""
     if os.geteuid() or not shutil.which("iptables"):
         return
     for rule in output(["iptables", "--wait", "--table", "nat", "--list-rules", "POSTROUTING"]).splitlines():

@@ -6,21 +6,24 @@ from plimsoll.environments.networks.second_host import ByName
 from plimsoll.environments.networks.wired import OpenVSwitch, Wired
 from plimsoll.interchange import SecondHost
 
-# What a parent on the host's network connects its children by.
+# Bridge by which a parent on the host's network connects its children.
 CHILDREN = HostBridge("plimsoll-child")
-# The way to the second host.
+# Link to the namespace that stands for a second host.
 LINK = Link()
-# The same, as fast as the host is.
+# The same link, as fast as the host is.
 UNSHAPED = Link(shaped=False)
-# What is left of the way to one that is another machine.
+# Network to a second host that is another machine. Here it only sweeps what any such network has left.
 BY_NAME = ByName()
-# Containers of different kinds meet at it; and a bridge that is treated alike.
+# Switch that connects containers of different kinds, and a bridge that is treated alike.
 SWITCH, PLAIN_BRIDGE = OpenVSwitch("plimsoll-ovs"), Wired("plimsoll-br")
 
 
 def way(second: SecondHost | None, shaped: bool = True) -> Link | ByName:
-    """The network to the second host of a plan: the other machine, or the namespace that stands for one, behind a link that is
-    `shaped` or not."""
+    """Return the network to the second host of a plan.
+
+    `second` describes another machine. Without it a namespace stands for the second host, behind a link that is
+    `shaped` or not.
+    """
     if second:
         return ByName(second["name"])
     return LINK if shaped else UNSHAPED

@@ -1,4 +1,5 @@
-"""A second host that is another machine, reached by ssh: its shell, and a copy of the image's files, without an engine."""
+"""A second host that is another machine, reached by ssh. It needs a shell and a copy of the image's files, and no
+engine."""
 
 import ipaddress
 import json
@@ -18,16 +19,17 @@ from plimsoll.host.topology import read
 from plimsoll.interchange import Image, SecondHost
 from plimsoll.measuring.process import kill
 
-# It never asks anybody, gives up what does not answer any more, and leaves alone what the user's other connections have.
+# This ssh never prompts, gives up if the machine stops answering, and does not use the user's other connections.
 SSH = (
     "ssh",
     "-T",
     *("-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5"),
     *("-o", "ControlPath=none", "-o", "ClearAllForwardings=yes"),
 )
-# What begins each line that is ours: a shell there may greet.
+# Beginning of each line that is ours: a shell there may print a greeting.
 MARK = "plimsoll:"
-# What tells it about itself, one `name value` a line; the kernel's number of its start, to know this machine when it is named.
+# Script by which a machine describes itself, one `name value` per line. The kernel's boot identifier shows whether
+# the named machine is this one.
 TELLS = r"""
 tell() { echo "plimsoll: $*"; }
 tell architecture "$(uname -m)"
@@ -36,11 +38,11 @@ tell cpu_model "$(LC_ALL=C lscpu | sed -n 's/^ *Model name:[[:space:]]*//p' | he
 tell usable "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 tell machine "$(cat /proc/sys/kernel/random/boot_id)"
 """
-# Keeps a program in a session of its own for as long as standard input is open, and ends all of the session then: what the
-# measuring process has started there ends with it, whatever ends that.
+# Script that keeps a program in a session of its own while standard input is open, and then kills that session. So
+# everything that the measuring process has started there ends with it, also after a kill.
 KEPT = 'setsid "$@" </dev/null & trap "kill -KILL -$!" EXIT HUP TERM; cat >/dev/null'
-# The folder of an image there, for all users if root makes it; and, if there is a copy, which of its files are not those of the
-# sums on standard input.
+# Script that prints the folder of an image there; if root makes it, it is for all users. If there is a copy, the
+# script also prints which of its files do not match the sums on standard input.
 LOOKED_FOR = """
 top=${XDG_CACHE_HOME:-$HOME/.cache}
 if [ "$(id -u)" = 0 ]; then top=/var/cache; fi
@@ -51,18 +53,18 @@ if [ -d "$folder" ]; then
     echo "plimsoll: there"
 fi
 """
-# Unpacks standard input, in place in one step, for all users.
+# Script that unpacks standard input into a folder for all users. The folder appears in one step.
 UNPACKED = """
 umask 022
 rm -rf "$1.part"
 mkdir -p "$1.part" && tar --extract --no-same-owner --directory "$1.part" && mv -T "$1.part" "$1"
 """
-# How long a copy of the image may take (s).
+# Time limit for a copy of the image (s).
 COPY_SECONDS = 600.0
-# It hangs if it takes longer to answer (s).
+# A machine that takes longer to answer hangs (s).
 ANSWER_SECONDS = 30.0
-# Says so, and looks then until a process that has a word is bound to one processor, or forty looks were in vain: what each of
-# them is bound to.
+# Script that says that it is ready, and then looks until a process with a word is bound to one processor, or forty
+# looks have found none. It then prints what each such process is bound to.
 WATCHED = r"""
 echo plimsoll: ready
 look=0
@@ -76,19 +78,20 @@ while [ $look -lt 40 ]; do
 done
 for each in $seen; do echo "plimsoll: bound $each"; done
 """
-# The processors' time twice, one line for all of them and one for that of a number.
+# Script that prints the processors' times twice: a line for all of them, and a line for the processor of a number.
 TIMES = r"""
 for turn in 1 2; do
     sed -n -e "s/^cpu /plimsoll: &/p" -e "s/^cpu$1 /plimsoll: &/p" /proc/stat
     [ $turn = 2 ] || sleep "$2"
 done
 """
-# The columns of /proc/stat that are idle time.
+# Columns of /proc/stat that are idle time.
 IDLE = (3, 4)
 
 
 class Reached(Node):
-    """A machine that ssh reaches by a name. It has a copy of an image's files, and programs of the image run from there."""
+    """A machine that ssh reaches by a name. It has a copy of an image's files, and runs programs of the image from
+    there."""
 
     kind = "second host"
     own_kernel = True
@@ -100,21 +103,25 @@ class Reached(Node):
         self.processor = 0
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        """By ssh. No variable of the caller's reaches it but those that ssh is configured to send."""
+        """Return an ssh command. No variable of the caller reaches the program, except those that ssh is configured
+        to send."""
         there = ["env", f"--chdir={folder}", *program] if folder else program
         return [*SSH, self.name, shlex.join(there)]
 
     def of_image(self, program, preload=None) -> list[str]:
-        """Through the image's loader, in the copy, with no variable of the user's there."""
+        """Return the words that start a program through the image's loader, in the copy, without any variable of the
+        user there."""
         words = rootfs.loaded(self.image, *program, preload=preload)
         return ["env", "-i", *(word.replace(str(self.image), self.root) for word in words)]
 
     def kept(self, program: list[str]) -> list[str]:
-        """The command on this host that keeps a program up there until its standard input is closed."""
+        """Return the command on this host that keeps a program running there until the command's standard input is
+        closed."""
         return self.enter(["sh", "-c", KEPT, "sh", *program])
 
     def hold(self, image: Image) -> None:
-        """Have a copy of an image there; Unavailable if it cannot be made, or if files of it are not the image's."""
+        """Make a copy of an image there if it is missing. Raise Unavailable if that fails, or if files of the copy
+        differ from the image's."""
         self.image = Path(image["rootfs"])
         sums = "".join(f"{known['sha256']}  {path}\n" for path, known in image["files"].items())
         asked = ("sh", "-c", LOOKED_FOR, "sh", self.image.parent.name)
@@ -141,7 +148,7 @@ class Reached(Node):
             raise Unavailable(f"the image could not be copied to {self.name}: {last_words(done.stderr, done.returncode)}")
 
     def ask(self, *program: str, given: str = "") -> list[str]:
-        """The lines that are ours of what a program there prints; Unavailable if it fails."""
+        """Return our lines of what a program there prints. Raise Unavailable if it fails."""
         command = self.enter(list(program))
         try:
             done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=ANSWER_SECONDS)
@@ -154,7 +161,8 @@ class Reached(Node):
         return ours(done.stdout)
 
     def busy_share(self, seconds: float) -> float:
-        """The share of time that was not idle for these seconds: of all its processors, or of `processor` if that is more."""
+        """Return the share of time that was not idle during `seconds`: of all its processors, or of `processor` if
+        that is more."""
         told = self.ask("sh", "-c", TIMES, "sh", str(self.processor), str(seconds))
         times = [(line.split()[0], [int(number) for number in line.split()[1:9]]) for line in told]
         before, after = dict(times[: len(times) // 2]), dict(times[len(times) // 2 :])
@@ -165,9 +173,11 @@ class Reached(Node):
         return max(shares)
 
     def watch(self, word: str) -> subprocess.Popen:
-        """A process on this host that ends when a process there, one of whose words this is, is bound to one processor, and
-        prints what each of them is bound to; it gives up after some ten seconds. It looks from now on; Unavailable if it does
-        not."""
+        """Return a process on this host that watches where programs there are bound. It has begun to look.
+
+        It ends when a program with `word` in its command line is bound to one processor, or after some ten seconds.
+        It prints what each such program is bound to. Raise Unavailable if it does not begin.
+        """
         command = self.enter(["sh", "-c", WATCHED, "sh", word])
         watch = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -179,17 +189,19 @@ class Reached(Node):
 
 
 class ByName(Network):
-    """The network between this host and a second one. What leaves this host for it has this host's address."""
+    """Network between this host and a second machine. What others send through this host to that machine gets this
+    host's address."""
 
     def __init__(self, name: str = ""):
         super().__init__("second host")
         self.second = name
 
     def set_up(self, on=HOST) -> None:
-        """Have packets translated; Unavailable if that fails, or if the second host cannot be found."""
+        """Make the host translate addresses of packets to the second machine. Raise Unavailable if that fails, or if
+        the machine cannot be found."""
         self.far = Reached(self.second)
         self.sweep()
-        # Others than root have no networks of their own that could need it.
+        # Only root has networks of its own that could need this.
         if not os.geteuid():
             firewall.translate(self.far.address)
 
@@ -198,14 +210,14 @@ class ByName(Network):
 
 
 class Away:
-    """A second host by its name, as a run's means: it is asked for after an attempt that did not end well, as environments
-    are."""
+    """A second machine, by its name, as a resource of a run. Like a runtime it is examined after an attempt that did
+    not end well."""
 
     def __init__(self, name: str):
         self.name = name
 
     def examine(self, image: Image) -> None:
-        """Outage if ssh does not reach it."""
+        """Raise Outage if ssh does not reach the machine."""
         try:
             Reached(self.name).ask("true")
         except Unavailable as problem:
@@ -213,21 +225,22 @@ class Away:
             raise Outage(f"the second host {self.name} does not answer ({problem})", remedy) from problem
 
     def revive(self) -> None:
-        """Nothing: from here it cannot be started."""
+        """Do nothing: the machine cannot be started from here."""
 
 
 def away(second: SecondHost | None) -> list[Away]:
-    """The second host of a run as its means; none if it is no other machine."""
+    """Return the second host of a run as a list of resources. The list is empty if it is not another machine."""
     return [Away(second["name"])] if second else []
 
 
 def ours(text: str) -> list[str]:
-    """The lines of a text that are ours, without their mark."""
+    """Return our lines of a text, without their mark."""
     return [line.removeprefix(MARK).strip() for line in text.splitlines() if line.startswith(MARK)]
 
 
 def look(name: str) -> SecondHost:
-    """What a second host is; Unavailable if ssh does not reach it, or if nothing could be measured with it."""
+    """Return the description of a second host. Raise Unavailable if ssh does not reach it, or if nothing can be
+    measured with it."""
     there = Reached(name)
     said, here = (dict(line.partition(" ")[::2] for line in told) for told in (there.ask("sh", "-c", TELLS), _here()))
     if said["machine"] == here["machine"]:
@@ -245,12 +258,12 @@ def look(name: str) -> SecondHost:
 
 
 def _here() -> list[str]:
-    """What this machine tells of itself."""
+    """Return the lines in which this machine describes itself."""
     return ours(output(["sh", "-c", TELLS]))
 
 
 def address_here(address: str) -> str:
-    """The address of this host from which another one is reached."""
+    """Return the address of this host from which another one is reached."""
     return _route(address)["prefsrc"]
 
 
@@ -260,14 +273,16 @@ def _route(address: str) -> dict:
 
 
 def _link(address: str) -> dict:
-    """The speed of the card of this host by which an address is reached, as `megabits` per second; nothing if it has none."""
+    """Return the speed of this host's network card on the route to an address, as `megabits` per second. The result
+    is empty if the card has none."""
     route = _route(address)
     speed = read(Path(f"/sys/class/net/{route['dev']}/speed"))
     return {"megabits": int(speed)} if speed.isdigit() else {}
 
 
 def address_of(name: str) -> str:
-    """The IPv4 address that ssh goes to for a name; Unavailable if there is none."""
+    """Return the IPv4 address that ssh uses for a name. Raise Unavailable if there is none, or if it is this host's
+    loopback."""
     asked = output([*SSH, "-G", name]).splitlines()
     host = next(line.split()[1] for line in asked if line.startswith("hostname "))
     try:

@@ -7,14 +7,16 @@ from plimsoll.environments.base import HOST, Node, output
 from plimsoll.environments.networks.base import PREFIX
 from plimsoll.errors import Unavailable
 
-# A network gets the first subnet that no route overlaps, of 10.FIRST.0.0 and those that follow: SUBNETS of them, or as many as
-# there are.
+# A network gets the first subnet that no route overlaps. Candidates are 10.FIRST.0.0 and the next ones up to
+# 10.255.0.0, SUBNETS at most.
 FIRST, SUBNETS = 77, 50
 
 
 def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv4Network:
-    """A subnet for `what`, of those from 10.`first`.0.0 on; Unavailable if none is free. One that overlaps another's hangs
-    programs without a word."""
+    """Return a free subnet for `what`, the first from 10.`first`.0.0 on. Raise Unavailable if none is free.
+
+    Programs on a subnet that overlaps another one hang without any message.
+    """
     taken = routes(on)
     for second in range(first, min(first + SUBNETS, 256)):
         subnet = ipaddress.ip_network(f"10.{second}.0.0/{PREFIX}")
@@ -24,6 +26,6 @@ def free_subnet(what: str, first: int = FIRST, on: Node = HOST) -> ipaddress.IPv
 
 
 def routes(on: Node = HOST) -> list:
-    """Every network that a node has a route to."""
+    """Return every network that a node has a route to."""
     table = json.loads(output(on.inside(["ip", "-json", "-4", "route", "show", "table", "all"])) or "[]")
     return [ipaddress.ip_network(route["dst"], strict=False) for route in table if route.get("dst", "default") != "default"]

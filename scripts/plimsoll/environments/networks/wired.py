@@ -1,4 +1,5 @@
-"""Networks whose containers start with none, and are then wired to a switch of this host: one pair of virtual devices each."""
+"""Networks of a switch on this host. Containers start without a network, and a pair of virtual devices then connects
+each of them to the switch."""
 
 import contextlib
 import ipaddress
@@ -18,24 +19,25 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring.process import ended_within, kill
 
-# Where the subnets of these networks begin: apart from all others'.
+# Second number of the first subnet of these networks. It keeps them apart from all others.
 FIRST = 227
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
-# The device of Open vSwitch in user space itself.
+# Device that Open vSwitch makes for itself in user space.
 NETDEV = "ovs-netdev"
-# What the kernel switches by, with the ports that `ovs-dpctl` lists in it.
+# The kernel's datapath, and the pattern of its ports in what `ovs-dpctl` prints.
 DATAPATH, PORT = "ovs-system", re.compile(r"^\s*port \d+: (?P<device>\S+)", re.MULTILINE)
-# Has the kernel answer no question for an address on a device (arp_ignore).
+# Command that makes the kernel answer no ARP request on a device (arp_ignore).
 SILENT = ("sh", "-c", 'echo 8 >"/proc/sys/net/ipv4/conf/$0/arp_ignore"')
-# How long a switch may take to be there, and to end (s).
+# Time limits for the start and the end of a switch (s).
 READY_SECONDS, END_SECONDS = 10.0, 5.0
 
 
 class Wired(Network):
-    """`device` is the switch on this host, and the name that its wires begin with. It is made for a run, and removed with it.
+    """Network of a bridge on this host. It is made for a run, and removed with it.
 
-    Nothing is left to the virtual devices that a network card could do: checksums and large segments are made by whoever sends.
-    A switch in user space does not make them, and two switches can be compared only if both are treated alike.
+    `device` is the name of the switch on this host, and the beginning of its wires' names. The virtual devices have
+    no offloads: the sender makes checksums and large segments itself. A switch in user space does not make them, and
+    two switches can be compared only if both are treated alike.
     """
 
     offloads = False
@@ -47,7 +49,7 @@ class Wired(Network):
         self.wires = 0
 
     def set_up(self, on=HOST) -> None:
-        """Make it, unless this process has; Unavailable if that fails."""
+        """Make the switch, unless this process has made it. Raise Unavailable if that fails."""
         if self.subnet:
             return
         self.sweep()
@@ -57,7 +59,7 @@ class Wired(Network):
         self.subnet = subnet
 
     def connect(self, node: Node) -> None:
-        """Wire a container to it, with the host as the way to all else; Unavailable if that fails."""
+        """Connect a container to the switch, with the host as its default gateway. Raise Unavailable if that fails."""
         address = self._address()
         wire = f"{self.device}{self.wires}"
         (process,) = output([*node.command, "inspect", "--format", "{{.State.Pid}}", node.name]).split()
@@ -76,12 +78,12 @@ class Wired(Network):
         return Plug(self._address(), str(self.subnet[1]), tuple(self._plugging("DEVICE")), self.offloads)
 
     def _address(self) -> str:
-        """The next address, with the length of the prefix."""
+        """Return the next address, with the length of the prefix."""
         self.wires += 1
         return f"{self.subnet[1 + self.wires]}/{self.subnet.prefixlen}"
 
     def passed(self) -> int:
-        """Bytes that have passed between the switch and this host."""
+        """Return the number of bytes that have passed between the switch and this host."""
         counters = Path(f"/sys/class/net/{self.device}/statistics")
         return sum(int((counters / name).read_text()) for name in ("rx_bytes", "tx_bytes"))
 
@@ -99,16 +101,18 @@ class Wired(Network):
         output(["ip", "link", "add", self.device, "type", "bridge"])
 
     def _plugging(self, wire: str) -> list[tuple[str, ...]]:
-        """The commands that put a device of this host into the switch."""
+        """Return the commands that put a device of this host into the switch."""
         return [("ip", "link", "set", wire, "up"), ("ip", "link", "set", wire, "master", self.device)]
 
     def _remove(self) -> None:
-        """Remove what the switch is besides devices."""
+        """Remove the parts of the switch that are not devices."""
 
 
 class OpenVSwitch(Wired):
-    """Open vSwitch: in the kernel if it has it, otherwise in user space. Its daemons are children of the run, so that their
-    processor time is the run's own."""
+    """Open vSwitch: in the kernel if the kernel has it, otherwise in user space.
+
+    Its daemons are children of the run, so their processor time counts as the run's.
+    """
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -117,7 +121,7 @@ class OpenVSwitch(Wired):
 
     @property
     def offloads(self) -> bool:
-        """In the kernel the devices' offloads work."""
+        """Whether the devices' offloads work: only if the kernel switches."""
         return in_kernel()
 
     def _make(self) -> None:
@@ -137,14 +141,14 @@ class OpenVSwitch(Wired):
 
     def _plugging(self, wire: str) -> list[tuple[str, ...]]:
         plugging = [("ip", "link", "set", wire, "up"), tuple(self._control("add-port", self.device, wire))]
-        # In user space the switch only listens to its wires, and the kernel hears all as well: it must not answer for this host
-        # there, or packets to the host would leave the switch out.
+        # A switch in user space only listens to its wires, and the kernel receives all packets as well. The kernel
+        # must not answer for this host there, or packets to the host would bypass the switch.
         return plugging if in_kernel() else [(*SILENT, wire), *plugging]
 
     def _remove(self) -> None:
         if self.daemons and in_kernel():
-            # What it has made in the kernel outlives it, unless it is told so. It answers before it cleans up, and a signal
-            # would end it in the middle of that.
+            # What the daemon has made in the kernel outlives it without `--cleanup`. The daemon answers before it
+            # cleans up, and a signal would interrupt that.
             with contextlib.suppress(Unavailable, subprocess.TimeoutExpired):
                 output(["ovs-appctl", f"--target={self.folder}/ovs-vswitchd.ctl", "exit", "--cleanup"])
                 self.daemons[-1].wait(END_SECONDS)
@@ -155,22 +159,25 @@ class OpenVSwitch(Wired):
             kill(daemon)
         self.daemons = []
         shutil.rmtree(self.folder, ignore_errors=True)
-        # It outlives the daemon that made it. Another one on this host may have its own.
+        # This device outlives the daemon that made it. Another Open vSwitch on this host may have its own.
         if device.exists(NETDEV) and not any_runs():
             output(["ip", "link", "delete", NETDEV])
         if in_kernel() and device.exists(self.device):
             self._leave_kernel()
 
     def _leave_kernel(self) -> None:
-        """Remove what a daemon that was killed has left in the kernel, where a device of the switch is no link that can be
-        deleted: this switch, and the datapath unless others have something in it."""
+        """Remove what a killed daemon has left in the kernel, where a device of the switch cannot be deleted as a
+        link.
+
+        Remove this switch, and also the datapath if nothing else is in it.
+        """
         output(["ovs-dpctl", "del-if", DATAPATH, self.device])
         others = [port for port in PORT.findall(output(["ovs-dpctl", "show", DATAPATH])) if not port.startswith(self.device)]
         if others == [DATAPATH] and not any_runs():
             output(["ovs-dpctl", "del-dp", DATAPATH])
 
     def _start(self, program: str, *words: str) -> None:
-        """Start a daemon, whose words are in its folder."""
+        """Start a daemon whose files are in the switch's folder. Raise Unavailable if it is not installed."""
         log = open(self.folder / f"{program}.log", "wb")
         places = {f"OVS_{place}DIR": str(self.folder) for place in ("RUN", "DB", "LOG")}
         control = f"--unixctl={self.folder}/{program}.ctl"
@@ -193,8 +200,10 @@ class OpenVSwitch(Wired):
 
 
 def refuse_another() -> None:
-    """Unavailable if the kernel switches for another Open vSwitch of this host: it has one switch for all, and ours would
-    remove the other's bridges from it."""
+    """Raise Unavailable if the kernel switches for another Open vSwitch of this host.
+
+    The kernel has one datapath for all, and ours would remove the other's bridges from it.
+    """
     if in_kernel() and any_runs():
         raise Unavailable(
             "another Open vSwitch runs here, and the kernel cannot have two: stop it (systemctl stop openvswitch-switch)"
@@ -202,10 +211,10 @@ def refuse_another() -> None:
 
 
 def any_runs() -> bool:
-    """Whether an Open vSwitch runs on this host, whoever's."""
+    """Return whether an Open vSwitch runs on this host, of any user."""
     return bool(output(["sh", "-c", "pidof ovs-vswitchd || true"]).strip())
 
 
 def in_kernel() -> bool:
-    """Whether the kernel switches packets for Open vSwitch."""
+    """Return whether the kernel switches packets for Open vSwitch."""
     return topology.open_vswitch() == topology.KERNEL

@@ -1,1 +1,1 @@
-"""A Hadoop cluster for the time of a run: its configuration, its daemons, its files, its jobs, and the jobs' data."""
+"""A Hadoop cluster that exists for one run: its configuration, its daemons, its files, its jobs, and the jobs' data."""

@@ -1,6 +1,8 @@
-"""A cluster in containers: a master (NameNode, ResourceManager, history server) and workers (DataNode, NodeManager).
+"""A Hadoop cluster in containers: a master (NameNode, ResourceManager, history server) and workers (DataNode,
+NodeManager).
 
-All are on one network of this host, or the workers are on another machine each, and all on their machines' networks.
+Either all nodes are on one network of this host, or each worker is on another machine. In the second case all nodes use
+their machines' own networks.
 """
 
 import subprocess
@@ -23,25 +25,28 @@ from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
 PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
-# Where a node has its configuration and its logs: Hadoop and Java split paths at blanks, commas and colons. Java opens no file
-# below a folder whose name its locale cannot write, not even by a link to it.
+# Where a node has its configuration and its logs. These paths are plain because Hadoop and Java split paths at blanks,
+# commas and colons. Java also opens no file below a folder whose name its locale cannot write, not even through a link.
 CONFIGURATION, LOGS = "/cluster/conf", "/cluster/logs"
 LINKED = f'export LC_ALL=C.UTF-8; ln -s "$0" {LOGS} && exec "$@"'
 JOB = "CleanPrices"
-# A cluster that takes longer to be ready hangs, and so does a client that submits a job, and a history that does not come (s).
+# Time limits: for a cluster to be ready, for a client to submit a job, and for a history to appear (s). What takes
+# longer hangs.
 READY_SECONDS, SUBMIT_SECONDS, HISTORY_SECONDS = 120.0, 60.0, 30.0
 LOOK_SECONDS = 0.1
-# The engine is asked so often whether a container has ended (s).
+# Interval between looks whether a container has ended (s).
 ENDED_SECONDS = 1.0
 RESOURCES, HISTORY = 8088, 19888
 JMX = "/jmx?qry=Hadoop:service=NameNode,name="
-# Of an application that has ended.
+# States of an application that has ended.
 ENDED = ("FINISHED", "FAILED", "KILLED")
 
 
 class Cluster:
-    """A cluster of the `services` of a run, with `workers` workers; `folder` takes its configuration and its logs. With
-    `engines` each worker is in a container of another one of these."""
+    """A cluster of `workers` workers in containers of a run's `services`. Configuration and logs lie in `folder`.
+
+    With `engines` each worker runs on another one of these engines.
+    """
 
     def __init__(
         self,
@@ -56,12 +61,12 @@ class Cluster:
         self.node_megabytes = node_megabytes
         self.names = ["master", *(f"worker{number}" for number in range(1, workers + 1))]
         self.nodes: list[Node] = []
-        # Of nodes by host name. On a network of this host they are known when the nodes are up.
+        # Address of each node by its host name. On a network of this host they are known only when the nodes run.
         self.addresses: dict[str, str] = {}
 
     @property
     def master(self) -> Node:
-        """The node of the master."""
+        """The master's node."""
         return self.nodes[0]
 
     @property
@@ -69,7 +74,7 @@ class Cluster:
         return self.folder / "conf"
 
     def start(self) -> None:
-        """Start the containers, and wait until the daemons say that all is up; Unavailable if one does not start."""
+        """Start the containers, and wait until all daemons say that they are ready. Raise Unavailable if one does not start."""
         configuration.write(self._configuration, self.services.name("master"), self.node_megabytes)
         if self.engines:
             self._start_on_machines()
@@ -81,7 +86,7 @@ class Cluster:
             self._wait(what, ready)
 
     def _start_on_machines(self) -> None:
-        """The master here, and each worker on a machine of its own. Names are found at the machines' addresses."""
+        """Start the master here and each worker on a machine of its own. Host names are mapped to the machines' addresses."""
         there = [second_host.address_of(engine.host) for engine in self.engines]
         here = {second_host.address_here(address) for address in there}
         if len(here) > 1:
@@ -94,7 +99,7 @@ class Cluster:
             self.nodes += engine.start([spec._replace(network=None, group=None)])
 
     def take_down(self) -> None:
-        """Remove all nodes, wherever they are; Unavailable if one stays."""
+        """Remove all nodes, on this host and on other machines. Raise Unavailable if one could not be removed."""
         problems = []
         try:
             for engine, node in zip(self.engines, self.nodes[1:], strict=False):
@@ -119,7 +124,7 @@ class Cluster:
         return self.services.spec(name, self.image, command=command, volumes=(configuration.DATA,), **more)
 
     def ask(self, port: int, path: str) -> dict:
-        """What a daemon of the master says at a path; rest.NoAnswer if it does not."""
+        """Return the JSON document that a daemon of the master gives for a path. Raise rest.NoAnswer if it gives none."""
         return rest.asked(self.addresses[self.master.name], port, path)
 
     def _stores(self) -> bool:
@@ -135,7 +140,10 @@ class Cluster:
         return bool(self.ask(HISTORY, "/ws/v1/history/info"))
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:
-        """Until something is ready. Unavailable, with the last words of a container that has ended, if it is not in time."""
+        """Wait until `ready()` is true.
+
+        Raise Unavailable if that takes too long or a container ends; its last words are in the message.
+        """
         end, last, looked = time.monotonic() + READY_SECONDS, "a part of it is missing", time.monotonic()
         while time.monotonic() < end:
             try:
@@ -151,29 +159,32 @@ class Cluster:
         raise Unavailable(f"{what} was not ready within {READY_SECONDS:g} s ({last})")
 
     def ended(self) -> list[str]:
-        """Names of the containers of the cluster that are not up any more."""
+        """Return the names of the cluster's containers that no longer run."""
         listed = ["ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
         said = all_of([[*engine.command, *listed] for engine in (self.services.environment, *self.engines)])
         states = dict(line.split() for text in said for line in text.splitlines())
         return [node.name for node in self.nodes if states.get(node.name) != "running"]
 
     def _said(self, name: str) -> str:
-        """The last words of a container that has ended."""
+        """Return the last words of a container that has ended."""
         homes = [self.services.environment, *(self.engines or [self.services.environment] * len(self.nodes))]
         said = {node.name: home for node, home in zip(self.nodes, homes, strict=False)}[name].last_words(name)
         return said or f"{name} ended without a word"
 
     def put(self, file: Path, name: str) -> str:
-        """Write a file into HDFS; SHA-256 of what was sent."""
+        """Write a file into HDFS, and return the SHA-256 of the content that was sent."""
         return rest.put(self.addresses, self.master.name, file, name)
 
     def checksum(self, name: str) -> str:
-        """SHA-256 of a file in HDFS."""
+        """Return the SHA-256 of a file in HDFS."""
         return rest.checksum(self.addresses, self.master.name, name)
 
     def submit(self, settings: Mapping[str, str], source: str, target: str, watch: Watch) -> str:
-        """Submit the job with these settings; its identifier. Unavailable, with its client's last words, if that fails, or
-        if a disk is about to be full that the `watch` looks at."""
+        """Submit the job with these settings, and return its identifier.
+
+        Raise Unavailable, with the client's last words, if that fails. Raise it too if a disk that `watch` looks at is
+        about to be full.
+        """
         given = [f"-D{key}={value}" for key, value in settings.items()]
         words = [PROGRAM, "run", CONFIGURATION, JOB, *given, source, target]
         log = self.folder / f"client-{Path(target).name}.log"
@@ -198,8 +209,12 @@ class Cluster:
         return submitted[1]
 
     def wait(self, job: str, limit: float, watch: Watch) -> None:
-        """Until a job has ended well. InvalidOutput if it fails, if it takes longer than `limit` seconds (it is left to the end
-        of the cluster), or if the master ends; Unavailable if a disk is about to be full that the `watch` looks at."""
+        """Wait until a job has ended successfully.
+
+        Raise InvalidOutput if the job fails, if the master ends, or if the job takes longer than `limit` seconds. A job
+        that takes too long goes on until the cluster is removed. Raise Unavailable if a disk that `watch` looks at is
+        about to be full.
+        """
         end = time.monotonic() + limit
         while time.monotonic() < end:
             try:
@@ -218,8 +233,11 @@ class Cluster:
         raise InvalidOutput(f"the job had not ended after {limit:g} s")
 
     def history(self, job: str) -> dict:
-        """What the history server says of a job: its `job`, `counters` (of maps and of reduces, by name) and `conf` (value by
-        key). InvalidOutput if it does not know the job in time."""
+        """Return what the history server says about a job: `job`, `counters` (of maps and of reduces, by name) and
+        `conf` (value by key).
+
+        Raise InvalidOutput if the server does not know the job in time.
+        """
         end = time.monotonic() + HISTORY_SECONDS
         where = f"/ws/v1/history/mapreduce/jobs/{job}"
         while True:

@@ -1,16 +1,18 @@
-"""The configuration of a cluster: Hadoop's defaults but for what containers without its start scripts need, and what keeps its
-memory within the host's."""
+"""The configuration of a cluster: Hadoop's defaults with a few changes.
+
+They are what containers need without Hadoop's start scripts, and what keeps the cluster's memory within the host's.
+"""
 
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 HADOOP = "/opt/hadoop/lib/*"
-# On a volume of each node: what it stores, and what its tasks write.
+# Folder on a volume of each node, for what the node stores and for what its tasks write.
 DATA = "/data"
-# A block, and so a part that one map task reads, has this many bytes (Hadoop's default).
+# Size of an HDFS block, which is also the part that one map task reads (bytes; Hadoop's default).
 BLOCK_BYTES = 128 * 2**20
-# A worker that has said nothing for so long is lost, and so long is one asked to end a task (s). Hadoop's own ten and three
-# minutes are longer than a run.
+# After this time without a message a worker counts as lost; a worker also has this long to end a task (s). Hadoop's own
+# ten and three minutes are longer than a run.
 LOST_SECONDS = 15
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -21,8 +23,10 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c: %m%n
 
 
 def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
-    """Keys and values by file, without its ending. `master` is the host name of the master, `node_megabytes` the memory that
-    the tasks of a worker may ask for."""
+    """Return the configuration: (key, value) pairs by file name without its ending.
+
+    `master` is the host name of the master, `node_megabytes` the memory that the tasks of a worker may request.
+    """
     return {
         "core-site": {
             "fs.defaultFS": f"hdfs://{master}:9000",
@@ -33,10 +37,11 @@ def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
             "dfs.namenode.name.dir": f"file://{DATA}/name",
             "dfs.datanode.data.dir": f"file://{DATA}/data",
             "dfs.namenode.rpc-bind-host": "0.0.0.0",
-            # Names of containers have no addresses that could be turned back into names.
+            # The addresses of containers cannot be resolved back into names.
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
             "dfs.permissions.enabled": "false",
-            # The same for two workers and for four: Hadoop's three would give four workers a copy more to write.
+            # The same number of copies for two and four workers: Hadoop's default of three would make four workers
+            # write one copy more.
             "dfs.replication": "2",
             "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
             "dfs.namenode.safemode.extension": "0",
@@ -49,7 +54,7 @@ def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
             "yarn.client.nodemanager-connect.max-wait-ms": str(1000 * LOST_SECONDS),
             "yarn.nodemanager.aux-services": "mapreduce_shuffle",
             "yarn.nodemanager.local-dirs": f"{DATA}/local",
-            # Tasks' logs stay when the cluster goes: hadoop.sh says where.
+            # Tasks' logs outlive the cluster: hadoop.sh sets the folder.
             "yarn.nodemanager.log-dirs": "${plimsoll.logs}/tasks",
             "yarn.nodemanager.resource.memory-mb": str(node_megabytes),
             "yarn.scheduler.maximum-allocation-mb": str(node_megabytes),
@@ -65,7 +70,8 @@ def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
             "mapreduce.jobhistory.webapp.address": f"{master}:19888",
             "yarn.app.mapreduce.am.staging-dir": "/staging",
             "yarn.app.mapreduce.am.command-opts": "-Xmx1024m -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            # Hadoop's default, said aloud: otherwise it follows from the heap, and one megabyte too many is rounded up to 2048.
+            # Hadoop's default, stated explicitly. Otherwise it follows from the heap, and one megabyte too many is
+            # rounded up to 2048.
             "mapreduce.map.memory.mb": "1024",
             "mapreduce.reduce.memory.mb": "1024",
             "mapreduce.map.java.opts": "-Xmx800m -XX:+UseSerialGC",
@@ -84,7 +90,7 @@ def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
 
 
 def write(folder: Path, master: str, node_megabytes: int) -> None:
-    """Write the files of a cluster into a new folder."""
+    """Write the configuration files of a cluster into a new folder."""
     folder.mkdir()
     for name, values in properties(master, node_megabytes).items():
         rows = (f"<property><name>{key}</name><value>{escape(value)}</value></property>" for key, value in values.items())

@@ -1,6 +1,8 @@
-"""The data of the jobs: records of spot prices that the image's generator makes from a seed, and what a job makes of them.
+"""The data of the jobs: records of spot prices that the image's generator makes from a seed, and the result that a job
+must give.
 
-What a job has to make is computed by `sort`, which has nothing in common with Hadoop. Both are made once on a machine.
+`sort` computes the expected result, because it has no code in common with Hadoop. Data and result are made once per
+machine.
 """
 
 import hashlib
@@ -19,16 +21,16 @@ from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 
 NOTED = "prices.json"
-# Where the generator's container has the folder of the data.
+# Where the generator's container mounts the folder of the data.
 PLACE = "/prices"
 PROGRAM = "/opt/plimsoll/bin/prices.jar"
-# To make, or to sort, a gigabyte takes no longer (s).
+# Time limit for generating or sorting one gigabyte (s).
 SECONDS_OF_GIGABYTE = 300
-# Distinct records by instance type, operating system, zone and time; those alike in these by tag and price.
+# Sorts the distinct records by instance type, operating system, zone and time. Ties are sorted by tag and price.
 SORT = 'set -o pipefail; export LC_ALL=C TMPDIR="${1%/*}"; sort -u -- "$1" | sort -s -t "\t" -k4,4 -k5,5 -k6,6 -k3,3'
 
 
-# SHA-256 of what the generator makes of the configuration's seed, by the bytes that the profiles quick and ci ask for.
+# SHA-256 of the generated data, by (the configuration's seed, bytes): the sizes are those of the profiles quick and ci.
 KNOWN = {
     (20200814, 4 * 2**20): "f0b26875c7e11feb24d3cc1b198a780a3400e9e7672cee8ebf534c08f400627b",
     (20200814, 8 * 2**20): "3dbd75ed578e2f93e96aea24bd76a3490a174f8ec913fee390d962a2c08fc8bb",
@@ -38,7 +40,7 @@ KNOWN = {
 
 
 class Noted(TypedDict):
-    """What is noted of data."""
+    """The facts that are saved about generated data."""
 
     records: int
     distinct: int
@@ -48,8 +50,11 @@ class Noted(TypedDict):
 
 
 class Prices(NamedTuple):
-    """Data of a job: the `file`, how many `records` it has and how many of them are `distinct`, its `bytes` and `sha256`, and
-    the SHA-256 of what the job has to make of it (`expected`)."""
+    """The data of a job.
+
+    `file` has `records` records, of which `distinct` are different, with `bytes` and `sha256` of the file. `expected`
+    is the SHA-256 of the job's correct result.
+    """
 
     file: Path
     records: int
@@ -60,7 +65,7 @@ class Prices(NamedTuple):
 
 
 def there(image: Image, seed: int, size: int) -> bool:
-    """Whether data were made before."""
+    """Whether the data were made before."""
     return (_folder(image, seed, size) / NOTED).is_file()
 
 
@@ -69,7 +74,10 @@ def _folder(image: Image, seed: int, size: int) -> Path:
 
 
 def made(image: Image, seed: int, size: int) -> Prices:
-    """Data of at least `size` bytes; Unavailable if they cannot be made, or were changed since."""
+    """Return data of at least `size` bytes; make them first if needed.
+
+    Raise Unavailable if they cannot be made, or were changed since.
+    """
     folder = _folder(image, seed, size)
     noted = folder / NOTED
     if not noted.is_file():
@@ -103,14 +111,14 @@ def _make(image: Image, seed: int, size: int, folder: Path) -> None:
         "sha256": told["sha256"],
         "expected": expected,
     }
-    # Last, and in one step: what is noted is there.
+    # Written last and in one step, so that saved facts always describe complete data.
     new = folder / f".prices-{os.getpid()}.json"
     new.write_text(json.dumps(known))
     new.rename(folder / NOTED)
 
 
 def _told(text: str) -> dict:
-    """What the generator said of what it has made. Unavailable if that is not whole."""
+    """Parse what the generator printed about the data. Raise Unavailable if it is incomplete."""
     found = re.fullmatch(r"records=([0-9]+) sha256=([0-9a-f]{64})\s*", text)
     if not found:
         raise Unavailable(f"the generator said {text[:60]!r} of the data that it has made")
@@ -118,7 +126,7 @@ def _told(text: str) -> dict:
 
 
 def _sorted(file: Path, limit: float) -> tuple[int, str]:
-    """How many distinct records a file has, and the SHA-256 of these in order."""
+    """Return (number of distinct records in a file, SHA-256 of these records in order). Raise Unavailable if sorting fails."""
     digest, lines = hashlib.sha256(), 0
     shell = ["bash", "-c", SORT, "bash", str(file)]
     with subprocess.Popen(["timeout", str(limit), *shell], stdout=subprocess.PIPE) as process:

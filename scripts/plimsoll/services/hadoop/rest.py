@@ -1,4 +1,4 @@
-"""What the daemons of a cluster say and store, by HTTP: no program has to start for it in a container."""
+"""HTTP requests to the daemons of a cluster: their state, and files in HDFS. They need no program inside a container."""
 
 import hashlib
 import http.client
@@ -9,33 +9,33 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 
-# The port of the master that knows where files are.
+# Port of the NameNode on the master.
 NAMENODE = 9870
 ANSWER_SECONDS = 10.0
-# Of a file that is written or read.
+# Time limit for each answer while a file is written or read (s).
 FILE_SECONDS = 120.0
 PART_BYTES = 1 << 20
 
 
 class NoAnswer(Exception):
-    """A daemon did not answer as it should, which it may do later."""
+    """A daemon did not answer correctly. It may do so later."""
 
 
 def asked(address: str, port: int, path: str) -> dict:
-    """The JSON document at a path of a daemon; NoAnswer if it gives none."""
+    """Return the JSON document at a path of a daemon. Raise NoAnswer if it gives none."""
     try:
         with _answered(address, port, "GET", path) as answer:
             text = answer.read()
         if answer.status != 200:
             raise NoAnswer(f"{path} gave {answer.status}")
         return document(text, path)
-    # A ValueError is http.client's for a length that is no number.
+    # http.client raises ValueError for a length that is not a number.
     except (OSError, http.client.HTTPException, ValueError) as problem:
         raise NoAnswer(f"{path}: {problem}") from problem
 
 
 def document(text: bytes, path: str) -> dict:
-    """The dictionary that a daemon gave for a path, as JSON; NoAnswer if it gave something else."""
+    """Parse the JSON dictionary that a daemon gave for a path. Raise NoAnswer if it is something else."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -46,8 +46,10 @@ def document(text: bytes, path: str) -> dict:
 
 
 def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str:
-    """Write a file of this host into HDFS; SHA-256 of what was sent. `addresses` are those of all nodes by host name.
-    Unavailable if it fails."""
+    """Write a file of this host into HDFS, and return the SHA-256 of the content that was sent.
+
+    `addresses` has the address of each node by host name. Raise Unavailable if writing fails.
+    """
     digest = hashlib.sha256()
 
     def content() -> Iterator[bytes]:
@@ -64,7 +66,7 @@ def put(addresses: Mapping[str, str], master: str, file: Path, name: str) -> str
 
 
 def checksum(addresses: Mapping[str, str], master: str, name: str) -> str:
-    """SHA-256 of a file in HDFS. Unavailable if it cannot be read."""
+    """Return the SHA-256 of a file in HDFS. Raise Unavailable if it cannot be read."""
     digest = hashlib.sha256()
     with _redirected(addresses, master, "GET", f"/webhdfs/v1{name}?op=OPEN&user.name=root", 200) as answer:
         while part := answer.read(PART_BYTES):
@@ -82,7 +84,10 @@ def _redirected(
     body: Callable[[], Iterator[bytes]] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[http.client.HTTPResponse]:
-    """The answer of the worker to which the master sends on whoever asks for a file."""
+    """Yield the answer of the worker to which the master redirects a request for a file.
+
+    Raise Unavailable unless its status is `wanted`, or if there is no answer.
+    """
     try:
         with _answered(addresses[master], NAMENODE, method, path) as first:
             first.read()

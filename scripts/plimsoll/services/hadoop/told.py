@@ -1,4 +1,4 @@
-"""What the daemons of a cluster tell of a job, held against what they should tell: nonsense gives no value."""
+"""Answers of a cluster's daemons about a job, checked: an answer that cannot be right raises InvalidOutput."""
 
 import re
 from typing import Any, NotRequired, TypedDict
@@ -6,12 +6,12 @@ from typing import Any, NotRequired, TypedDict
 from plimsoll import documents
 from plimsoll.workloads.base import InvalidOutput
 
-# What the client prints of a job that it has submitted; its identifier becomes a part of addresses.
+# The line that the client prints when it has submitted a job. Its identifier becomes part of addresses.
 SUBMITTED = re.compile(r"job (job_[0-9]+_[0-9]+)\s*")
 
 
 class App(TypedDict):
-    """How far an application is."""
+    """The state of an application."""
 
     state: str
     finalStatus: str
@@ -19,7 +19,7 @@ class App(TypedDict):
 
 
 class Job(TypedDict):
-    """A job that has ended: moments and times in milliseconds."""
+    """A job that has ended. Times and durations are in milliseconds."""
 
     id: str
     submitTime: int
@@ -46,14 +46,17 @@ class Counter(TypedDict):
 
 
 class Property(TypedDict):
-    """A key of a job's configuration."""
+    """A setting in a job's configuration."""
 
     name: str
-    value: str | bool | int | float  # its JSON has no quotes around what looks like one of these
+    value: str | bool | int | float  # Hadoop's JSON has no quotes around a text that looks like one of these types
 
 
 def job(answer: dict) -> Job:
-    """What the history server says of a job. InvalidOutput if it is not what it should be."""
+    """Return what the history server says about a job.
+
+    Raise InvalidOutput if it has another form, or times that cannot be right.
+    """
     found = _part(answer, Job, "job")
     order = [found["submitTime"], found["startTime"], found["finishTime"]]
     if order != sorted(order) or order[0] <= 0 or min(_numbers(found)) < 0:
@@ -66,7 +69,11 @@ def _numbers(found: dict) -> list[int]:
 
 
 def counters(answer: dict) -> dict[str, dict[str, int]]:
-    """What map tasks and reduce tasks counted, by the counter's name. InvalidOutput if it is not what it should be."""
+    """Return what map tasks and reduce tasks counted, by the counter's name.
+
+    Raise InvalidOutput if the answer has another form, or if a counter is negative or occurs twice with different
+    values.
+    """
     counted = {}
     for group in _listed(answer, "jobCounters", "counterGroup"):
         for one in _listed(group, "counter"):
@@ -78,13 +85,13 @@ def counters(answer: dict) -> dict[str, dict[str, int]]:
 
 
 def configuration(answer: dict) -> dict[str, str | bool | int | float]:
-    """The values of a job's configuration, by key. InvalidOutput if it is not what it should be."""
+    """Return the values of a job's configuration, by key. Raise InvalidOutput if the answer has another form."""
     properties = [_part({"property": one}, Property, "property") for one in _listed(answer, "conf", "property")]
     return {one["name"]: one["value"] for one in properties}
 
 
 def app(answer: dict) -> App | None:
-    """How far an application is; None if a daemon does not say so as it should, which it may do later."""
+    """Return the state of an application. Return None if the daemon's answer has another form: a later one may be right."""
     try:
         return _part(answer, App, "app")
     except InvalidOutput:
@@ -92,7 +99,7 @@ def app(answer: dict) -> App | None:
 
 
 def _listed(answer: object, *keys: str) -> list:
-    """What is below some keys, as a list: Hadoop's JSON has an element that is alone without one."""
+    """Return the list below these keys. Hadoop's JSON gives a single element without a list around it."""
     for key in keys:
         if not isinstance(answer, dict) or key not in answer:
             raise InvalidOutput(f"the history server's answer has no {key}")

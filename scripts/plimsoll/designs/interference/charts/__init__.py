@@ -1,1 +1,1 @@
-"""Charts of studies of interference: each file lists its own in CHARTS."""
+"""Charts of interference studies. Each file lists its charts in CHARTS."""

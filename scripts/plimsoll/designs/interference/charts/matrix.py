@@ -1,5 +1,7 @@
-"""Who disturbs whom: one row for what is measured, one column for the partner, one panel per case, and the papers' below
-ours."""
+"""Chart `matrix`: who disturbs whom.
+
+A row is what is measured, a column its partner, and a panel a case. The papers' panels stand below ours.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,15 +16,16 @@ from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# Blue for better, red for worse: told apart by colour-blind readers too. Beyond these ends the colour is the end's.
+# Blue is better and red is worse: colour-blind readers can tell them apart. Values beyond the ends have the end's
+# colour.
 COLOURS, ENDS = "RdBu", (-0.75, 0.75)
 OURS, THEIRS = "interference_ratio", "paper_interference_ratio"
-# A ratio stands in white where its colour is darker than this.
+# A ratio is printed in white if its absolute value is larger than this, because its colour is then dark.
 DARK = 0.45
 
 
 class Matrix(Chart):
-    """One panel of ours per case of two microservices, and one of the papers' below it where they print anything."""
+    """A panel of our ratios for each case with two microservices, and one of the papers' below it where they print any."""
 
     name = "matrix"
     notebook = "interference"
@@ -57,7 +60,7 @@ class Matrix(Chart):
 
 
 def _label(data: FigureData, metric: str) -> str:
-    """The letter, the microservice, and which of its metrics: 'B: Bonnie++, block input'."""
+    """Return the name of a metric's row: letter, microservice and metric, such as "B: Bonnie++, block input"."""
     benchmark, label = data.options["benchmark_of"][metric], data.metrics[metric]["label"]
     service = data.options["benchmarks"][benchmark]["label"]
     whole = service if label in service else label if service in label else f"{service}, {label[0].lower()}{label[1:]}"
@@ -88,7 +91,7 @@ def _panel(axis: Axes, part: pd.DataFrame, data: FigureData, column: str) -> Non
 
 
 def _colour_bar(figure: Figure, axes: np.ndarray, values: np.ndarray) -> None:
-    """The colour bar; an end of it is pointed where a value lies beyond."""
+    """Draw the colour bar. An end is pointed if a value lies beyond it."""
     low, high = np.nanmin(values, initial=0) < ENDS[0], np.nanmax(values, initial=0) > ENDS[1]
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[
         bool(low), bool(high)

@@ -1,4 +1,4 @@
-"""What the charts of interference share: the views of cells in order, their names, and the sentences of captions."""
+"""Shared parts of the interference charts: the views of cells in order, their names, and sentences of captions."""
 
 from collections.abc import Iterable
 
@@ -18,19 +18,22 @@ CASES = {
     "3a": "case 3a: two containers",
     "3b": "case 3b: two, limits",
 }
-# Cases in which nothing else runs.
+# Cases with a single microservice.
 OF_ONE = (ALONE, "1a")
-# All of it is Docker: tints and hatches of its colour tell the cases apart.
+# All cases run in Docker: tints and hatches of Docker's colour tell them apart.
 COLOURS = {"1": "#9ecbe4", "2": "#0072b2", "3a": "#4a9bc9", "3b": "#0a4f78"}
 HATCHES = {"1": "", "2": "", "3a": "//", "3b": "xx"}
-# A second sign beside the shade, for each of several metrics in a panel.
+# Each of several metrics in a panel has a marker besides its shade.
 MARKERS = ("o", "s", "^", "D")
 SHADES = ("#1b1b3a", "#7a5195", "#c7762e", "#2a9d8f")
 
 
 def summarise(data: FigureData) -> pd.DataFrame:
-    """One row per metric and view of a cell, including those without an iteration that counts: the statistics of its
-    iterations, the interference ratio with its interval, and in `paper_..` what the papers print."""
+    """Return one row per metric and view of a cell, in the study's first runtime and the papers' placement.
+
+    A row has the statistics of its iterations, the interference ratio with its interval, and in columns `paper_...` the
+    papers' values. Views without an iteration that counts have a row too, with n = 0.
+    """
     statistics = statistics_table.statistics_of(data.observations)
     benchmark_of, metrics = data.options["benchmark_of"], list(data.metrics)
     rows = [
@@ -51,7 +54,10 @@ def summarise(data: FigureData) -> pd.DataFrame:
 
 
 def views(data: FigureData, benchmark: str) -> list[dict]:
-    """Views of a microservice in the order of the papers: alone, then beside each other in the cases of two."""
+    """Return the views of a microservice in the papers' order: alone, then beside each other one, by case.
+
+    A view has `benchmark`, `case` and `co_runner`.
+    """
     present = {(cell["case"], frozenset(cell["members"]), len(cell["members"])) for cell in data.cells}
     shown = [{"benchmark": benchmark, "case": ALONE, "co_runner": "none"}]
     for case in together(cell["case"] for cell in data.cells):
@@ -62,40 +68,40 @@ def views(data: FigureData, benchmark: str) -> list[dict]:
 
 
 def together(cases: Iterable[str]) -> list[str]:
-    """The cases with two microservices, in the papers' order."""
+    """Return the cases with two microservices, in the papers' order."""
     return [case for case in style.in_order(CASES, cases) if case not in OF_ONE]
 
 
 def case_label(case: str) -> str:
-    """A case in words."""
+    """Return a case's name for people."""
     return CASES.get(case, f"case {case}")
 
 
 def look(case: str) -> tuple[str, str]:
-    """Colour and hatch of a case."""
+    """Return colour and hatch of a case."""
     return COLOURS.get(case, style.FALLBACK[0]), HATCHES.get(case, style.FALLBACK_HATCHES[0])
 
 
 def letter(data: FigureData, benchmark: str) -> str:
-    """The papers' letter of a microservice, with a star if another program stands in for it."""
+    """Return the papers' letter of a microservice, with a star if another program stands in for it."""
     return data.options["benchmarks"][benchmark]["letter"]
 
 
 def name(data: FigureData, row) -> str:
-    """L, or L(+S)."""
+    """Return the name of a row's view in the papers' letters: L, or L(+S)."""
     own = letter(data, row.benchmark)
     return own if row.co_runner == "none" else f"{own}(+{letter(data, row.co_runner)})"
 
 
 def placed(data: FigureData) -> str:
-    """A sentence on where clients and servers ran; empty if no microservice that is shown has a server."""
+    """Return a sentence on where clients and servers ran; empty if no microservice of the figure has a server."""
     shown = {cell["placement"] for cell in data.cells if any(workloads.find(name).roles for name in cell["members"])}
     words = "; ".join(words for placement, words in PLACEMENTS.items() if placement in shown)
     return f" {words[0].upper()}{words[1:]}." if words else ""
 
 
 def key(data: FigureData) -> str:
-    """Sentences that say what the letters stand for, which are substitutes, and where clients and servers ran."""
+    """Return sentences on what the letters mean, which microservices are substitutes, and where clients and servers ran."""
     benchmarks = data.options["benchmarks"]
     words = [f"{letter(data, name)}: {described['label']}" for name, described in benchmarks.items()]
     stars = [
@@ -107,7 +113,7 @@ def key(data: FigureData) -> str:
 
 
 def sample_size(summary: pd.DataFrame) -> str:
-    """Iterations per view and blocks, for captions."""
+    """Return a caption's sentence on the number of iterations per view and the number of blocks."""
     counts, blocks = summary.loc[summary["n"] > 0, "n"], summary["blocks"].max()
     if counts.empty:
         return "No iteration counts."
@@ -115,7 +121,7 @@ def sample_size(summary: pd.DataFrame) -> str:
 
 
 def interval(summary: pd.DataFrame) -> str:
-    """What the intervals of ratios are of, for captions."""
+    """Return a caption's sentence on how the ratios' intervals were made; empty if no ratio has one."""
     ways = {
         "blocks": "Student's, of the logarithms of ratios within blocks",
         "iterations": "a bootstrap of the iterations; it does not know how one start differs from the next",
@@ -125,19 +131,21 @@ def interval(summary: pd.DataFrame) -> str:
 
 
 def without(summary: pd.DataFrame, data: FigureData) -> str:
-    """A sentence about views without an iteration that counts."""
+    """Return a sentence that names the views without an iteration that counts; empty if there are none."""
     missing = [f"{name(data, row)} in case {row.case}" for row in summary[summary["n"] == 0].itertuples()]
     return f" No iteration counts of {', '.join(dict.fromkeys(missing))}." if missing else ""
 
 
 def finite(*values) -> bool:
-    """Whether all values are numbers."""
+    """Return whether all values are finite numbers."""
     return all(value is not None and np.isfinite(value) for value in values)
 
 
 def findings(data: FigureData, summary: pd.DataFrame) -> str:
-    """Sentences that tell what a figure shows: the worst and the best ratio whose interval leaves out 0, and how many there
-    are."""
+    """Return sentences on what a figure shows, for readers who cannot see it.
+
+    They give the worst and the best ratio whose interval leaves out 0, and how many such ratios there are.
+    """
     ratios = summary.dropna(subset=["interference_ratio", "ratio_low", "ratio_high"])
     sure = ratios[(ratios["ratio_low"] > 0) | (ratios["ratio_high"] < 0)]
     if ratios.empty:

@@ -1,4 +1,7 @@
-"""jha2021's figures 6, 8, 10, 11 and 13, jha2018's 5 and 6: interference ratios of a microservice beside each other one."""
+"""Chart `ratios`: interference ratios of a microservice beside each other one.
+
+It draws jha2021's figures 6, 8, 10, 11 and 13, and jha2018's figures 5 and 6.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +21,7 @@ OPEN = {"markerfacecolor": "white", "markeredgewidth": 0.7, "markersize": 3.2}
 
 
 class Ratios(Chart):
-    """Ratios with their intervals, one marker per metric; the papers' as open markers beside them."""
+    """Ratios with their intervals, one marker per metric. Open markers beside them are the papers' ratios."""
 
     name = "ratios"
     notebook = "interference"
@@ -30,7 +33,7 @@ class Ratios(Chart):
         style.apply()
         figure, axis = plt.subplots(figsize=(2 * style.COLUMN_INCHES, 2.7), layout="constrained")
         two = summary[summary["case"] != pairs.ALONE]
-        # Two microservices may share a figure (TCP_STREAM and TCP_RR): a place on the axis then stands for a case and a
+        # Two microservices may share a figure (TCP_STREAM and TCP_RR). So a place on the axis is a case and a
         # co-runner.
         keys = two[["case", "co_runner"]].drop_duplicates().reset_index(drop=True)
         gaps = 0.9 * (keys["case"] != keys["case"].shift()).cumsum()
@@ -56,7 +59,7 @@ class Ratios(Chart):
 
 
 def _look(number: int) -> tuple[str, str]:
-    """(marker, shade) of the metric of that number; they are used again where there are more metrics than markers."""
+    """Return (marker, shade) of the metric with this number. If there are more metrics than markers, these repeat."""
     return pairs.MARKERS[number % len(pairs.MARKERS)], [*pairs.SHADES, *style.FALLBACK][number % 12]
 
 
@@ -92,7 +95,7 @@ def _finish(axis: Axes, keys: pd.DataFrame, place: dict, data: FigureData, summa
     for case, group in keys.groupby("case", sort=False):
         places = [place[case, other] for other in group["co_runner"]]
         axis.axvspan(min(places) - 0.6, max(places) + 0.6, color="#f2f2f2", zorder=0, linewidth=0)
-        # Above the panel: no line of the grid runs through it there.
+        # The case's name stands above the panel, where no grid line crosses it.
         words = {"ha": "center", "va": "bottom", "fontsize": 6.8, "transform": axis.get_xaxis_transform()}
         axis.text(np.mean(places), 1.01, pairs.case_label(case), **words)
     names = [f"+{pairs.letter(data, other)}" for other in keys["co_runner"]]

@@ -1,4 +1,7 @@
-"""jha2021's figures 5, 7, 9 and 12, jha2018's 4 and 7: what each microservice reaches alone and beside each other one."""
+"""Chart `values`: what each microservice reaches alone and beside each other one.
+
+It draws jha2021's figures 5, 7, 9 and 12, and jha2018's figures 4 and 7.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,9 +15,9 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# At most this many dots of single iterations per bar.
+# At most this many dots of single iterations are drawn per bar.
 DOTS = 40
-# What error bars show, by `bars` of the study's figure: from values to their ends.
+# Functions from values to the ends of an error bar, by the option `bars` of the study's figure.
 ERRORS = {
     "minimum and maximum": lambda values: (values.min(), values.max()),
     "standard deviation": lambda values: (values.mean() - values.std(ddof=1), values.mean() + values.std(ddof=1)),
@@ -22,7 +25,7 @@ ERRORS = {
 
 
 class Values(Chart):
-    """For each metric a panel of ours and, where the papers print values, one of theirs below it."""
+    """A panel of our values for each metric and, where the papers print values, a panel of theirs below it."""
 
     name = "values"
     notebook = "interference"
@@ -68,7 +71,7 @@ class Values(Chart):
 
 
 def _places(part: pd.DataFrame) -> np.ndarray:
-    """Places of the bars, with a gap between the cases."""
+    """Return the positions of the bars on the abscissa, with a gap between the cases."""
     return np.arange(len(part)) + 0.7 * (part["case"] != part["case"].shift()).cumsum().to_numpy()
 
 
@@ -91,7 +94,7 @@ def _bars(axis: Axes, points: pd.DataFrame, error) -> None:
     places = sorted(points["x"].unique())
     case_of = points.drop_duplicates("x").set_index("x")["case"]
     looks = {"color": "grey", "saturation": 1, "capsize": 0.3, "err_kws": {**bars.WHISKER, "zorder": 4}}
-    # Numbers and not names on the abscissa, for the gaps between the cases.
+    # The abscissa has numbers in place of names, which allows gaps between the cases.
     sns.barplot(points, x="x", y="value", native_scale=True, errorbar=error, width=0.85, ax=axis, **looks)
     for bar, place in zip(sorted(axis.patches, key=lambda bar: bar.get_x()), places, strict=True):
         colour, hatch = pairs.look(case_of[place])
@@ -126,9 +129,12 @@ def _theirs(axis: Axes, part: pd.DataFrame, label: str) -> None:
 
 
 def _ticks(axis: Axes, part: pd.DataFrame, data: FigureData, below: list[str] | None) -> list[str]:
-    """Name the combinations, unless the panel `below` has the same names; the names."""
+    """Label the bars with the names of the combinations, and return these names.
+
+    The labels are left out if `below`, the names of the panel below, are the same.
+    """
     places = _places(part)
-    # Where metrics are of several microservices the partner is what the panels have in common.
+    # If the metrics belong to several microservices, the panels share the partners' names only.
     shared = len(set(data.options["benchmark_of"].values())) > 1
     names = [_partner(data, row) if shared else pairs.name(data, row) for row in part.itertuples()]
     axis.set_xticks(places, [""] * len(names) if names == below else names, fontsize=style.SMALLEST)

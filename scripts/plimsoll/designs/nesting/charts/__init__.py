@@ -1,1 +1,1 @@
-"""Charts of studies of nesting: each file lists its own in CHARTS."""
+"""Charts of studies of nesting. Each file lists its charts in CHARTS."""

@@ -1,4 +1,7 @@
-"""amaral2015's figures 3 and 4: a metric over the number of instances, one line per runtime."""
+"""Charts `growth` and `slowdown`: a metric over the number of instances, with a line per runtime.
+
+They draw amaral2015's figures 3 and 4.
+"""
 
 import textwrap
 
@@ -15,15 +18,17 @@ from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# Characters in a line of an upright axis's label.
+# Characters per line in the label of an ordinate.
 LABEL_WIDTH = 26
-# What is drawn as a part of another metric, in its panel: the boot of virtual machines.
+# Metrics that are drawn as a part of another one, in its panel: the boot of virtual machines.
 WITHIN = {"boot_time": "ready_time"}
 
 
 class Growth(Chart):
-    """Values over the number of instances, a panel for each metric that is no part of another. Where nested containers are
-    drawn, each parent has one child."""
+    """Values over the number of instances, with a panel for each metric that is not a part of another.
+
+    Where nested containers are drawn, each parent has one child.
+    """
 
     name = "growth"
     notebook = "nesting"
@@ -31,12 +36,12 @@ class Growth(Chart):
     linear = False
 
     def values(self, data: FigureData) -> pd.DataFrame:
-        """The observations that are drawn."""
+        """Return the observations that are drawn."""
         own = data.observations
         return own[own["metric"].isin(data.metrics) & own["children"].isin([NO_CHILDREN, "1"])]
 
     def label(self, data: FigureData, metric: str) -> str:
-        """What the upright axis of a metric shows."""
+        """Return the label of the ordinate for a metric: its name and unit."""
         described = data.metrics[metric]
         return f"{described['label']} ({described['unit']})"
 
@@ -51,7 +56,7 @@ class Growth(Chart):
         looks = style.looks(summary["runtime"])
         for metric, axis in zip(shown, axes[0], strict=True):
             handles = self._panel(axis, data, summary, metric, looks)
-        # The paper's means are of the first one.
+        # The paper's means are of the first metric.
         paper = self.of_paper(data)
         drawn = lines.places(summary["instances"], *([row["instances"] for row in rows] for rows in paper.values()))
         for runtime, rows in paper.items():
@@ -65,7 +70,7 @@ class Growth(Chart):
         return figure
 
     def _panel(self, axis: Axes, data: FigureData, summary: pd.DataFrame, metric: str, looks: dict) -> list[Line2D]:
-        """Draw a metric, and what is a part of it; its lines, for a legend."""
+        """Draw a metric and its parts in a panel; return the metric's lines, for a legend."""
         values, handles = self.values(data), []
         for number, (runtime, look) in enumerate(looks.items()):
             beside = number - (len(looks) - 1) / 2
@@ -78,7 +83,7 @@ class Growth(Chart):
         return handles
 
     def of_paper(self, data: FigureData) -> dict[str, list[dict]]:
-        """The paper's means by runtime, where it prints them: of parents with one child."""
+        """Return the paper's means by runtime: those of parents with one child, if it prints them."""
         rows = [row for row in data.options["paper"] if row["children"] == 1]
         return {"docker-nested": rows} if rows else {}
 
@@ -97,7 +102,7 @@ class Growth(Chart):
         return f"{data.title}, by the number of instances. {'; '.join(filter(None, told))}."
 
     def _told(self, data: FigureData, summary: pd.DataFrame, metric: str, before: str) -> str:
-        """The first and the last value of each line of a metric, in words."""
+        """Return in words the first and the last mean of each line of a metric. `before` stands before each line's name."""
         own = summary[summary["metric"] == metric]
         unit = own["unit"].iloc[0] if len(own) else ""
         looks = style.looks(own["runtime"]).items()
@@ -106,23 +111,23 @@ class Growth(Chart):
 
 
 def _panels(data: FigureData) -> list[str]:
-    """The metrics that have a panel."""
+    """Return the metrics that have a panel."""
     return [metric for metric in data.metrics if metric not in WITHIN]
 
 
 def _parts(data: FigureData) -> list[str]:
-    """The metrics that are parts of others."""
+    """Return the metrics that are drawn as parts of others."""
     return [metric for metric in data.metrics if metric in WITHIN]
 
 
 def _of_parts(data: FigureData, summary: pd.DataFrame) -> list[Line2D]:
-    """What stands for parts in the legend, of those that are drawn."""
+    """Return the legend entries of the parts that are drawn."""
     there = [part for part in _parts(data) if part in set(summary["metric"])]
     return [Line2D([], [], color=lines.GREY, label=f"dotted: {data.metrics[part]['label']}", **lines.OF_PART) for part in there]
 
 
 class Slowdown(Growth):
-    """Times over that of one instance on bare metal in the same block."""
+    """Times divided by that of one instance on bare metal in the same block."""
 
     name = "slowdown"
     notebook = "nesting"

@@ -1,4 +1,4 @@
-"""Lines over numbers of instances, which the charts of this design are made of: means with their intervals, and single runs."""
+"""Lines over numbers of instances, as in the charts of this design: means with intervals, and single runs."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,16 +10,19 @@ from plimsoll.figures.data import FigureData
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 OF_PAPER = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white", "markersize": 2.6, "alpha": 0.55}
-# A part of what a line shows.
+# Style of a line that shows a part of what another line shows.
 OF_PART = {"linestyle": ":", "linewidth": 1.1}
-# Lines lie beside each other by this factor, so that none hides another.
+# Lines are shifted from each other by this factor, so that none hides another.
 BESIDE = 1.06
 GREY = "#777777"
 
 
 def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, x: str, look: style.Look, marker: str, beside: float) -> Line2D:
-    """One line: the means of `part` (rows of `statistics.of_cells`) over the column `x`, their intervals, and the single runs
-    of `points`; as many places to the right as `beside` says. The line, for a legend."""
+    """Draw a line of means over the column `x`, with intervals and single runs. Return the line, for a legend.
+
+    `part` has the means (rows of `statistics.of_cells`), and `points` the single runs. Everything is shifted to the
+    right by `beside` steps.
+    """
     colour, shift = look.colour, BESIDE**beside
     part = part.assign(place=shift * part[x].astype(int)).sort_values("place")
     looks = {"color": colour, "linewidth": 1.1, "marker": marker, "markersize": 3.6, "zorder": 4, "label": look.label}
@@ -32,20 +35,23 @@ def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, x: str, look: sty
 
 
 def part(axis: Axes, rows: pd.DataFrame, x: str, colour, beside: float) -> None:
-    """The means of a part of what a line shows, dotted and in its colour."""
+    """Draw the means of a part of another line's values, as a dotted line in that line's colour."""
     rows = rows.assign(place=BESIDE**beside * rows[x].astype(int)).sort_values("place")
     axis.plot(rows["place"], rows["mean"], color=colour, zorder=3, marker="_", markersize=5, **OF_PART)
 
 
 def paper_s(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:
-    """The paper's means over the key `x`, as a broken line."""
+    """Draw the paper's means over the key `x` as a broken line."""
     rows = sorted(rows, key=lambda row: row[x])
     looks = {**OF_PAPER, "color": colour, "marker": marker, "label": label}
     axis.plot([row[x] for row in rows], [row["mean"] for row in rows], **looks)
 
 
 def finish(axis: Axes, x_label: str, y_label: str, places: list[int], linear: bool = False) -> None:
-    """Axes in powers of two, with plain numbers; `linear` leaves the upright one as it is."""
+    """Scale both axes by powers of two, with plain numbers, and label them.
+
+    With `linear`, the ordinate is linear and begins at 0.
+    """
     axis.set_xscale("log", base=2)
     axis.set_xticks(places, [str(place) for place in places])
     axis.xaxis.set_minor_locator(NullLocator())
@@ -59,7 +65,7 @@ def finish(axis: Axes, x_label: str, y_label: str, places: list[int], linear: bo
 
 
 def places(*numbers) -> list[int]:
-    """Where an axis has ticks: all numbers that are drawn."""
+    """Return the positions of an axis's ticks: all numbers that are drawn, sorted."""
     return sorted({int(number) for group in numbers for number in group})
 
 
@@ -69,7 +75,7 @@ def cores(axis: Axes, number: int) -> None:
 
 
 def marks(whisker: str, cores: int | None = None, paper: bool = False) -> list[Line2D]:
-    """Entries of a legend: what whiskers are, what dots are, where the cores end, and what broken lines are."""
+    """Return legend entries for whiskers, dots, the line at the number of `cores`, and the `paper`'s broken lines."""
     handles = [
         Line2D([], [], color="black", linewidth=0.9, marker="|", markersize=5, linestyle="", label=f"whiskers: {whisker}"),
         Line2D([], [], color="black", marker=".", markersize=3, alpha=0.5, linestyle="", label="single runs"),
@@ -83,7 +89,7 @@ def marks(whisker: str, cores: int | None = None, paper: bool = False) -> list[L
 
 
 def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
-    """How many runs each mean is of, and what the whiskers are; and what is missing."""
+    """Return a caption's sentences on the runs per mean, the whiskers, and the cells that could not be measured."""
     numbers = sorted(set(summary["n"].astype(int))) if len(summary) else [0]
     each = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     text = f"Means of {each} runs (profile {data.profile}), with Student's 95 % interval; dots are single runs."
@@ -92,7 +98,7 @@ def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
 
 
 def ends(summary: pd.DataFrame, x: str, what: str, unit: str) -> str:
-    """The first and last value of a line, in words."""
+    """Return in words the first and the last mean of a line."""
     table = summary.assign(place=summary[x].astype(int)).sort_values("place")
     if table.empty:
         return f"{what}: no valid run"

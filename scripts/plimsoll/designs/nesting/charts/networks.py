@@ -1,4 +1,7 @@
-"""amaral2015's tables II to V as a figure: throughput and latency between a client and a server, one row per network."""
+"""Chart `networks`: throughput and latency between a client and a server, one row per network.
+
+It draws amaral2015's tables II to V.
+"""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -16,7 +19,7 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 from plimsoll.host import topology
 
-# How each placement is drawn: the marker, whether it is filled, and how far below the middle of its row.
+# For each placement: its marker, whether the marker is filled, and how far below the middle of its row it is.
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
 NAMESPACE = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
@@ -26,7 +29,7 @@ NETWORKS = {"host": "host's network", "bridge": "bridge", OPEN_VSWITCH: "Open vS
 
 
 class Networks(Chart):
-    """One panel for throughput and one for latency, with the runtimes' colours."""
+    """A panel for throughput and one for latency, in the runtimes' colours."""
 
     name = "networks"
     notebook = "nesting"
@@ -69,7 +72,7 @@ class Networks(Chart):
         units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
         axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)
         low, high = axis.get_xlim()
-        # Over many decades numbers would overlap.
+        # Over many decades, more numbers would overlap.
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < MANY * low else (1,)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
@@ -91,40 +94,43 @@ class Networks(Chart):
 
 
 def switch(options: dict, summary: pd.DataFrame) -> str:
-    """Where Open vSwitch switches, in a sentence; nothing if it is in the kernel as the paper's, or is not shown."""
+    """Return a sentence on where Open vSwitch switches.
+
+    It is empty if Open vSwitch switches in the kernel, as the paper's does, or is not shown.
+    """
     if options["open_vswitch"] == topology.KERNEL or not summary["network"].str.contains(OPEN_VSWITCH).any():
         return ""
     return f"Open vSwitch switches in {options['open_vswitch']} here, and is another switch than the paper's. "
 
 
 def second_host(options: dict) -> str:
-    """What the second host is, in a sentence; nothing if there is none."""
+    """Return a sentence on what the second host is; empty if all is on one host."""
     if options["hosts"] != TWO:
         return ""
     return f"The second host is {name}. " if (name := options["second_host"]) else NAMESPACE
 
 
 def _placements(metrics: dict[str, dict]) -> list[str]:
-    """The placements of client and server that are shown."""
+    """Return the placements of client and server that the metrics show."""
     return [placement for placement in MARKS if not placement or any(name.endswith(f"_{placement}") for name in metrics)]
 
 
 def _mark(placement: str, data: FigureData) -> Line2D:
-    """What stands for a placement in the legend."""
+    """Return the legend entry of a placement."""
     marker, filled, _ = MARKS[placement]
     label = of_placement(placement, data.options["hosts"])
     return Line2D([], [], color="black", linestyle="", marker=marker, markersize=3.6, label=label, **_fill(filled))
 
 
 def _rows(summary: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """(client, server, network) of each row: bare metal first, then containers, then nested ones."""
+    """Return (client, server, network) of each row: bare metal first, then containers, then nested ones."""
     keys = summary[KEYS].drop_duplicates().itertuples(index=False, name=None)
     order = list(style.looks(environments.known()))
     return sorted(keys, key=lambda key: (order.index(_environment(*key)), key))
 
 
 def _environment(client: str, server: str, network: str) -> str:
-    """The environment whose colour a row has."""
+    """Return the runtime whose colour a row has: that of the end that is not on bare metal."""
     return server if client == "bare" else client
 
 

@@ -1,4 +1,4 @@
-"""amaral2015's figure 5: creation by parents and children, one line for each number of children in a parent."""
+"""Chart `parents`: creation time by parents, a line for each number of children in a parent (amaral2015's figure 5)."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -11,12 +11,12 @@ from plimsoll.figures import style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# From one child in a parent to 256: dark to light, which also prints in grey.
+# From one child in a parent (dark) to 256 (light): the shades also differ when printed in grey.
 SHADES = colormaps["viridis"]
 
 
 class Parents(Chart):
-    """Ours in full lines, the paper's in broken ones of the same colours."""
+    """Our values as full lines, and the paper's as broken lines in the same colours."""
 
     name = "parents"
     notebook = "nesting"
@@ -37,7 +37,7 @@ class Parents(Chart):
             lines.paper_s(axis, rows, "instances", colour, marker, "")
             own = summary[summary["children"] == str(children)], values[values["children"] == str(children)]
             look = style.Look(colour, "", f"{children} child{'' if children == 1 else 'ren'} in each")
-            # To the left of the paper's: ours have few parents.
+            # Our line is shifted to the left of the paper's.
             handles.append(lines.draw(axis, *own, "instances", look, marker, place - 3))
         drawn = lines.places(summary["instances"], [row["instances"] for row in paper])
         lines.cores(axis, data.options["cores"])

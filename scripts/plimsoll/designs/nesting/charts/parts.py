@@ -1,4 +1,4 @@
-"""What the creation of nested containers is made of, part by part."""
+"""Chart `parts`: the creation time of nested containers, part by part."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -13,7 +13,7 @@ LOOKS = (("#882255", ""), ("#cc6677", "//"), ("#ddcc77", ".."), ("#44aa99", "xx"
 
 
 class Parts(Chart):
-    """One bar per cell, in it the means of the parts above each other, in the order of the figure's metrics."""
+    """A bar per cell, in which the mean of each part is stacked, in the order of the figure's metrics."""
 
     name = "parts"
     notebook = "nesting"
@@ -57,7 +57,7 @@ class Parts(Chart):
 
 
 def _cells(summary: pd.DataFrame) -> list[tuple[str, int, int]]:
-    """(task, parents, children) of each cell, in order."""
+    """Return (task, parents, children in each) of each cell, sorted."""
     keys = summary[["task", "instances", "children"]].drop_duplicates().itertuples(index=False, name=None)
     return sorted((task, int(instances), int(children)) for task, instances, children in keys)
 

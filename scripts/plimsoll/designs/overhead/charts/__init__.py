@@ -1,1 +1,1 @@
-"""Charts of studies of overhead: each file lists its own in CHARTS."""
+"""Charts of studies of overhead. Each file of this folder lists its charts in CHARTS."""

@@ -1,4 +1,4 @@
-"""What the charts of overhead share: environments with their looks in order, and sentences for captions."""
+"""Shared parts of the charts of overhead: runtimes in order with their looks, and sentences for captions."""
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -10,19 +10,19 @@ from plimsoll.figures.data import FigureData
 
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": "#777777", "linestyle": ""}
 WIDTH = 0.8
-# Tells an environment on a volume from the same one with its own files.
+# Hatch of a runtime with a volume, to separate it from the same runtime with its own files.
 VOLUME_HATCH = "//"
 
 
 def environments(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """(runtime, storage) of what is drawn, bare metal first."""
+    """Return (runtime, storage) of each combination in a table, bare metal first."""
     keys = list(table[["runtime", "storage"]].drop_duplicates().itertuples(index=False, name=None))
     order = list(style.looks({runtime for runtime, _ in keys}))
     return sorted(keys, key=lambda key: (order.index(key[0]), key[1] == VOLUME))
 
 
 def looks(keys: list[tuple[str, str]]) -> dict[tuple[str, str], style.Look]:
-    """The look of each environment."""
+    """Return the look of each (runtime, storage)."""
     of_runtime = style.looks({runtime for runtime, _ in keys})
     told = {}
     for runtime, storage in keys:
@@ -33,17 +33,17 @@ def looks(keys: list[tuple[str, str]]) -> dict[tuple[str, str], style.Look]:
 
 
 def place(number: int, position: int, of: int) -> float:
-    """Where a bar's middle is: the bar `position` of a group of as many, in the group `number`."""
+    """Return where the middle of a bar is: bar `position` of the `of` bars in group `number`."""
     return number + (position - (of - 1) / 2) * WIDTH / of
 
 
 def names(data: FigureData) -> list[str]:
-    """The metrics' labels, short enough to stand below an axis."""
+    """Return the metrics' labels, short enough to fit below an axis."""
     return [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
 
 
 def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
-    """How many iterations and blocks, and what is missing, in sentences."""
+    """Return sentences for a caption: the number of iterations and blocks, and what was not measured."""
     if summary.empty:
         return "No iteration counts."
     low, high, most = int(summary["n"].min()), int(summary["n"].max()), int(summary["blocks"].max())
@@ -55,11 +55,11 @@ def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
 
 
 def handles(keys: list[tuple[str, str]], paper: bool) -> list:
-    """Entries of a legend."""
+    """Return the entries of a legend: one per (runtime, storage), and one for the paper's values if they are drawn."""
     of_paper = [Line2D([], [], label="the paper", **PAPER)] if paper else []
     return [*style.patches(looks(keys).values()), *of_paper]
 
 
 def not_bare(keys: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those that are set against bare metal."""
+    """Return the (runtime, storage) that are compared with bare metal."""
     return [key for key in keys if key[0] != BARE]

@@ -1,4 +1,4 @@
-"""li2018's figure 7: means by metric and environment, with standard deviations."""
+"""li2018's figure 7: means by metric and runtime, with standard deviations."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +13,7 @@ from plimsoll.figures.data import FigureData
 
 
 class Means(Overheads):
-    """A panel of ours, and one of the paper's below it, which is of another machine."""
+    """Bars of means: a panel with our values, and one below with the paper's values from another machine."""
 
     name = "means"
     notebook = "overhead"

@@ -1,4 +1,4 @@
-"""li2018's figures 4, 6, 8 and 10: what each environment costs, and how much more a benchmark varies in it."""
+"""li2018's figures 4, 6, 8 and 10: what each runtime costs, and how much more a benchmark varies in it."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,13 +13,13 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# Changes beyond this are drawn on an axis that is linear up to so many percent, and logarithmic beyond.
+# Changes above the share LARGE need a mixed axis: linear up to LINEAR percent, and logarithmic beyond.
 LARGE, LINEAR = 0.5, 10
 TICKS = [-100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
 
 class Overheads(Chart):
-    """Above the change of the mean, with its sign; below how many times as much the iterations vary."""
+    """Two panels: the signed change of the mean above, and below how many times as much the iterations vary."""
 
     name = "overheads"
     notebook = "overhead"
@@ -44,7 +44,7 @@ class Overheads(Chart):
         self._of_paper(above, below, data, keys)
         above.axhline(0, color="black", linewidth=0.7)
         if summary["change"].abs().max() > LARGE:
-            # Emulated machines are slower by factors, which would hide all else.
+            # Emulated machines are many times slower, which would hide all other changes.
             above.set_yscale("symlog", linthresh=LINEAR, linscale=0.8)
             above.yaxis.set_major_locator(FixedLocator(TICKS))
             above.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -81,8 +81,10 @@ class Overheads(Chart):
 
     @staticmethod
     def _of_paper(above: Axes, below: Axes, data: FigureData, keys: list[tuple[str, str]]) -> None:
-        """The paper's values beside ours of the same environment; of virtual machines beside emulated ones where these stand
-        for them."""
+        """Draw the paper's values beside ours of the same runtime.
+
+        Its virtual machines stand beside our emulated ones if only those are measured.
+        """
         metrics, runtimes = list(data.metrics), [runtime for runtime, _ in keys]
         for row in data.options["changes"]:
             there = next((name for name in (row["runtime"], f"{row['runtime']}-emulated") if name in runtimes), None)

@@ -13,7 +13,7 @@ from plimsoll.figures.data import FigureData
 
 
 class Radar(Overheads):
-    """A polygon for each environment; the outermost circle is the best score, 1."""
+    """Radar chart with a polygon for each runtime; the outermost circle is the best score, 1."""
 
     name = "radar"
     notebook = "overhead"
@@ -58,7 +58,7 @@ class Radar(Overheads):
 
 
 def _of_paper(data: FigureData, metrics: list[str]) -> dict[str, list[float]]:
-    """The paper's scores by runtime, in the order of the metrics."""
+    """Return the paper's scores by runtime, in the order of the metrics."""
     of_runtime: dict[str, dict[str, float]] = {}
     for row in data.options["paper"]:
         of_runtime.setdefault(row["runtime"], {})[row["metric"]] = row["paper_mean"]

@@ -1,4 +1,4 @@
-"""li2018's figure 9: what each iteration reached, over the time of the measuring."""
+"""li2018's figure 9: the value of each iteration over the time of measuring."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -15,13 +15,13 @@ MARKERS = ("o", "s", "^", "D", "v")
 
 
 class Trajectory(Chart):
-    """One panel for each metric; a run's iterations are joined by a line."""
+    """Lines of values over time: one panel per metric, with one line for the iterations of each run."""
 
     name = "trajectory"
     notebook = "overhead"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
-        """One row per metric and iteration: minutes since the first one of the figure, and its value."""
+        """Return one row per metric and iteration: minutes since the figure's first iteration, and the value."""
         own = data.observations[data.observations["metric"].isin(data.metrics)]
         if own.empty:
             return pd.DataFrame(columns=["metric", "runtime", "storage", "repetition", "iteration", "minutes", "value", "unit"])

@@ -1,1 +1,1 @@
-"""Charts of studies of one application over containers: each file lists its own in CHARTS."""
+"""Charts of splitting studies. Each file of this folder lists its charts in CHARTS."""

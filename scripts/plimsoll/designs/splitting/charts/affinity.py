@@ -12,14 +12,14 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# How much of white is mixed into a runtime's colour, and a second sign for prints in grey.
+# Share of white that is mixed into a runtime's colour, and a hatch that separates levels in grey prints.
 SHADES = {"any": (0.0, ""), "pin": (0.15, "--"), "cpu": (0.3, "//"), "cpumem": (0.5, "xx"), "cpumempin": (0.7, "..")}
 UNKNOWN = (0.85, "++")
 FREE = "free scheduling (ANY)"
 
 
 class Affinity(Chart):
-    """One panel per hardware setting and mode; in it one group per runtime and scheme, and in that one bar per affinity."""
+    """Bars of a metric: one panel per hardware setting and mode, one group per runtime and scheme, one bar per affinity."""
 
     name = "affinity"
     notebook = "affinity"
@@ -59,14 +59,14 @@ class Affinity(Chart):
 
 
 def summarise(data: FigureData, metric: str) -> pd.DataFrame:
-    """One row per cell, with `ratio_to_any`: its mean over that of the same deployment with free scheduling."""
+    """Return one row per cell. `ratio_to_any` is its mean over the mean of the same deployment with free scheduling (ANY)."""
     table = cells.summarise(data, metric)
     keys = ["hardware", "mode", "scheme", "runtime"]
     return table.assign(ratio_to_any=cells.ratio_to(table, table["affinity"] == "any", keys))
 
 
 def against_any(observations: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
-    """The summary with the interval of each cell's ratio to free scheduling."""
+    """Return the summary with the interval of each cell's ratio to free scheduling (ANY)."""
 
     def free(row: dict) -> list[tuple]:
         return [tuple({**row, "affinity": "any"}[factor] for factor in OF_DEPLOYMENT)]
@@ -75,7 +75,7 @@ def against_any(observations: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
 
 
 def legend(figure: Figure, summary: pd.DataFrame) -> None:
-    """Put the levels of affinity below a figure of such panels: a grey patch each."""
+    """Put a legend below the figure: one grey patch for each level of affinity."""
     levels = style.in_order(SHADES, summary["affinity"])
     looks = [style.Look(_shade("#4d4d4d", level), SHADES.get(level, UNKNOWN)[1], cells.level(level)) for level in levels]
     handles = [*style.patches(looks), *bars.marks("95 % interval of the mean")]
@@ -88,7 +88,7 @@ def _shade(colour: str, level: str) -> tuple[float, ...]:
 
 
 def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
-    """Draw one group per runtime and scheme, and in that one bar per level of affinity."""
+    """Draw one group of bars per runtime and scheme, with one bar per level of affinity."""
     looks, schemes = style.looks(part["runtime"]), sorted(part["scheme"].unique())
     groups = {f"{runtime} {scheme}": (runtime, scheme) for runtime in looks for scheme in schemes}
     levels = style.in_order(SHADES, part["affinity"])

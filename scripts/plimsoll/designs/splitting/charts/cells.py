@@ -1,4 +1,4 @@
-"""From observations to one row per cell: what every chart of measurements starts from."""
+"""Tables with one row per cell, made from observations: the start of every chart of measurements."""
 
 from collections.abc import Callable, Iterable
 
@@ -21,11 +21,13 @@ COLUMNS = (
 
 
 def summarise(data: FigureData, metric: str, planned: list[dict] | None = None) -> pd.DataFrame:
-    """One row per cell of the plan (or of `planned`): n, how many of them hit their limit, mean, median, minimum, maximum, SD,
-    the mean's 95 % interval, and the ratio to bare metal with the same cores (or, where that does not exist, bare metal's only
-    scheme).
+    """Return one row per cell of the plan, or per cell of `planned`.
 
-    A cell without runs that count is a row with n = 0. Where runs hit their limit the mean is only a bound; it has no interval.
+    A row has n, the number of runs that reached their limit (`censored`), mean, median, minimum, maximum, SD, and the mean's
+    95 % interval. `ratio_to_bare` is the ratio to bare metal with the same cores, or to bare metal's only scheme if there is
+    no such cell.
+
+    A cell without runs that count has n = 0. If runs reached their limit, the mean is only a bound and has no interval.
     """
     observations = data.observations
     chosen = observations[observations["metric"] == metric]
@@ -62,22 +64,26 @@ def _row(cell: dict, groups: dict[tuple, pd.DataFrame]) -> dict:
 
 
 def measuring(data: FigureData, metric: str) -> list[dict]:
-    """The planned cells of the sections in which a metric was measured."""
+    """Return the planned cells of the sections in which a metric was measured."""
     observed = data.observations
     sections = set(observed.loc[observed["metric"] == metric, "section"])
     return [cell for cell in data.cells if cell["section"] in sections]
 
 
 def bare_metal(cell: dict) -> list[tuple]:
-    """Cells that a cell is compared with: bare metal with the same cores, or bare metal's only scheme, the first that is
-    there."""
+    """Return the cells of bare metal to compare a cell with: the same cores first, then bare metal's only scheme.
+
+    The first of them that was measured is used.
+    """
     likes = ({**cell, "runtime": "bare", "scheme": name} for name in scheme.of_bare_metal(cell["scheme"]))
     return [tuple(like[factor] for factor in OF_DEPLOYMENT) for like in likes]
 
 
 def ratio_to(table: pd.DataFrame, reference: pd.Series, keys: list[str]) -> pd.Series:
-    """Each row's mean over that of its reference, the row with the same `keys` among those that `reference` marks; NaN without
-    one."""
+    """Return the ratio of each row's mean to the mean of its reference; NaN without a reference.
+
+    `reference` marks the rows that can be references. A row's reference has the same values of `keys`.
+    """
     means = table[reference].set_index(keys)["mean"]
     return table["mean"] / [means.get(key, np.nan) for key in table[keys].itertuples(index=False, name=None)]
 
@@ -85,11 +91,11 @@ def ratio_to(table: pd.DataFrame, reference: pd.Series, keys: list[str]) -> pd.S
 def compared(
     observations: pd.DataFrame, summary: pd.DataFrame, ratio: str, references: Callable[[dict], list[tuple]]
 ) -> pd.DataFrame:
-    """The summary with `ratio` (its column of that name) and the 95 % interval of it, `ratio_low` to `ratio_high`.
+    """Return the summary with its column `ratio` as `ratio`, and its 95 % interval, `ratio_low` to `ratio_high`.
 
-    `references` lists the cells that a row may be compared with; the first that was measured counts. The interval is
-    Student's, of the logarithms of ratios within blocks, as in the verdicts; NaN for fewer than three blocks, for runs at
-    their limit, and for values that have no logarithm.
+    `references` lists the cells that a row may be compared with; the first that was measured is used. The interval is
+    Student's, of the logarithms of ratios within blocks, as in the verdicts. It is NaN for fewer than three blocks, for runs
+    that reached their limit, and for values that have no logarithm.
     """
     runs = dict(iter(observations.groupby(["metric", *OF_DEPLOYMENT])))
     ends = []
@@ -109,7 +115,7 @@ def _interval(own: pd.DataFrame | None, other: pd.DataFrame | None, ratio: float
     a, b = blocks.within_blocks(*(_sample(group) for group in (own, other)))
     if not len(a) or (a <= 0).any() or (b <= 0).any():
         return nothing
-    # Of the geometric mean; moved to the ratio of the means, which is printed.
+    # The interval belongs to the geometric mean. It is moved to the ratio of the means, which is what charts print.
     middle, low, high = blocks.t_interval(np.log(a / b))
     return ratio * np.exp(low - middle), ratio * np.exp(high - middle)
 
@@ -121,58 +127,63 @@ def _sample(runs: pd.DataFrame) -> blocks.Sample:
 
 
 def panels(summary: pd.DataFrame, columns: dict[str, Iterable[str]]) -> list[tuple]:
-    """Values of the columns that the summary has, as tuples: each column in the order given for it, unknown values last."""
+    """Return the combinations of the columns' values in the summary, as tuples, in the given order of each column.
+
+    Values that the order does not list come last.
+    """
     present = set(summary[list(columns)].itertuples(index=False, name=None))
     places = {name: style.in_order(order, summary[name]) for name, order in columns.items()}
     return sorted(present, key=lambda key: [places[name].index(value) for name, value in zip(columns, key, strict=True)])
 
 
 def title(hardware: str, mode: str) -> str:
-    """'UMA, over-subscribed'."""
+    """Return a panel's title: 'UMA, over-subscribed'."""
     return f"{hardware.upper()}, {MODES.get(mode, mode)}"
 
 
 def level(name: str) -> str:
-    """A level of affinity for people."""
+    """Return a level of affinity for people: 'CPUMEM'."""
     return LEVELS.get(name, name.upper())
 
 
 def scheme_names(part: pd.DataFrame) -> list[str]:
-    """Each scheme with containers x ranks per container below it, in order."""
+    """Return the schemes in order, each with 'containers x ranks per container' on a second line."""
     counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first().sort_index()
     return [f"{row.Index}\n{row.containers} x {row.ranks_per_container}" for row in counts.itertuples()]
 
 
 def sample_size(summary: pd.DataFrame) -> str:
-    """'n = 5' or 'n = 3 to 5': the runs per cell."""
+    """Return the number of runs per cell: 'n = 5' or 'n = 3 to 5'."""
     return f"n = {_span(summary['n'])}"
 
 
 def planned(data: FigureData, summary: pd.DataFrame) -> str:
-    """'(5 planned)' or '(4 to 12 planned)': the runs that were planned per cell of a summary, or of the figure where that does
-    not say."""
+    """Return the number of planned runs per cell: '(5 planned)' or '(4 to 12 planned)'.
+
+    The number comes from the summary, or from the figure's cells if the summary does not have it.
+    """
     numbers = summary["planned"] if "planned" in summary else [cell["repetitions"] for cell in data.cells]
     return f"({_span(numbers)} planned)"
 
 
 def _span(counts: Iterable[float]) -> str:
-    # Beside cells of which nothing is known pandas keeps them as 2.0.
+    # pandas keeps counts as 2.0 if they are unknown for other cells.
     least, most = int(min(counts := list(counts))), int(max(counts))
     return f"{least}" if least == most else f"{least} to {most}"
 
 
 def not_measured(data: FigureData) -> str:
-    """Sentences for the end of a caption: what could not be measured here, and why."""
+    """Return sentences for the end of a caption: what could not be measured here, and why."""
     return "".join(f" Not measured, {reason}." for reason in data.missing)
 
 
 def axis_label(label: str, unit: str) -> str:
-    """A metric with its unit; on two lines if it is long."""
+    """Return a metric with its unit for an axis, on two lines if it is long."""
     return f"{label}\n({unit})" if len(label) > 18 else f"{label} ({unit})"
 
 
 def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
-    """What bars, whiskers, dots and numbers are, for captions; `reference` is what the numbers are ratios to."""
+    """Return what bars, whiskers, dots and numbers are, for a caption. `reference` names what the numbers are ratios to."""
     return (
         f"Bars: mean of {sample_size(summary)} valid runs per cell {planned(data, summary)}; whiskers: 95 % interval of "
         f"the mean (Student's t); dots: single runs. Numbers above bars: ratio of the mean to {reference}, where its 95 % "
@@ -181,20 +192,22 @@ def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
 
 
 def too_few(data: FigureData) -> str:
-    """For a caption: that no ratio is printed, where there are too few blocks for an interval."""
+    """Return the end of a sentence of a caption: no ratio is printed if there are too few blocks for an interval."""
     return "" if data.repetitions >= blocks.SMALLEST else f"; none with fewer than {blocks.SMALLEST} repetitions"
 
 
 def described(cell: dict) -> str:
-    """A cell for people: 'Docker, 2 x 1 ranks in containers (E2), UMA, exactly subscribed, ANY'."""
+    """Return a cell for people: 'Docker (E2, 2 x 1; UMA, exactly subscribed, ANY)'."""
     runtime = style.looks([cell["runtime"]])[cell["runtime"]].label
     shape = f"{cell['scheme']}, {cell['containers']} x {cell['ranks_per_container']}"
     return f"{runtime} ({shape}; {title(cell['hardware'], cell['mode'])}, {level(cell['affinity'])})"
 
 
 def findings(data: FigureData, compared: pd.DataFrame, reference: str) -> str:
-    """Sentences that tell what a figure shows: the ratio farthest from 1 whose interval leaves out 1, and how many there
-    are."""
+    """Return sentences on what a figure shows: the ratio farthest from 1, and how many ratios differ from 1.
+
+    Only ratios whose interval leaves out 1 are considered.
+    """
     rows = [row for row in compared.to_dict("records") if np.isfinite(row["ratio_low"])]
     if not rows:
         return f"Too few valid runs to compare cells with {reference}."

@@ -18,7 +18,7 @@ KEYS = ["hardware", "runtime"]
 
 
 class Contention(Chart):
-    """One panel per hardware setting on a common scale; in it one group per scheme, and in that one bar per runtime."""
+    """Bars of the ratio: one panel per hardware setting on a common scale, one group per scheme, one bar per runtime."""
 
     name = "contention"
     notebook = "why"
@@ -58,7 +58,7 @@ class Contention(Chart):
 
 
 def ratios(data: FigureData) -> pd.DataFrame:
-    """Observations of the ratio: each run against the mean stalls of one rank alone in the same setting and runtime."""
+    """Return observations of the ratio: each run against the mean stalls of one rank alone, in the same setting and runtime."""
     (metric,) = data.metrics
     rates = data.observations[data.observations["metric"] == metric]
     alone = rates[rates["scheme"] == ALONE].groupby(KEYS)["value"].mean()

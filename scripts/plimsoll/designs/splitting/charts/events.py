@@ -1,4 +1,4 @@
-"""liu2020's figures 14, 20, 22, 38 and 39: what the kernel and the processor counted, by scheme and by runtime or affinity."""
+"""liu2020's figures 14, 20, 22, 38 and 39: counts of the kernel and the processor, by scheme and by runtime or affinity."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -12,8 +12,10 @@ from plimsoll.figures.data import FigureData
 
 
 class Events(Chart):
-    """One panel per metric that is counted here, hardware setting and mode; `bars` of the study's figure says whether a group
-    has one bar per runtime or one per affinity."""
+    """Bars of counts: one panel per metric that is counted here, hardware setting and mode.
+
+    The option `bars` of the study's figure says whether a group has one bar per runtime or one per affinity.
+    """
 
     name = "events"
     notebook = "why"

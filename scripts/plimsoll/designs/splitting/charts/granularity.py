@@ -1,4 +1,4 @@
-"""liu2020's figures 5, 6, 9 to 13, 15 and 40: a metric by scheme and runtime, with bare metal as the line to compare with."""
+"""liu2020's figures 5, 6, 9 to 13, 15 and 40: a metric by scheme and runtime, with bare metal as a reference line."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,12 +13,12 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
 BARE = "bare"
-# As many schemes fit into half of a column.
+# Number of schemes up to which a panel fits into half of a column.
 BESIDE = 2
 
 
 class Granularity(Chart):
-    """One panel per hardware setting, mode and affinity; in it one group per scheme, and in that one bar per runtime."""
+    """Bars of a metric: one panel per hardware setting, mode and affinity, one group per scheme, one bar per runtime."""
 
     name = "granularity"
     notebook = "splitting"
@@ -71,8 +71,10 @@ class Granularity(Chart):
 
 
 def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, highest: float) -> None:
-    """Draw one group per scheme, and in that one bar per runtime; `highest` is what the axis has to show. Bare metal is a line.
-    Where its ranks are grouped on cores of their own, it has one bar per scheme like the others."""
+    """Draw one group of bars per scheme, with one bar per runtime. The axis reaches `highest`.
+
+    Bare metal is a line. Where its ranks are grouped on cores of their own, it has one bar per scheme like other runtimes.
+    """
     looks = style.looks(part["runtime"])
     bare = part[part["runtime"] == BARE]
     line = len(bare) == 1 and len(looks) > 1
@@ -92,7 +94,7 @@ def _line(axis: Axes, row: pd.Series, colour: str) -> None:
 
 
 def legend(figure: Figure, summary: pd.DataFrame) -> None:
-    """Put the runtimes below a figure of such panels: a patch each, and a line for bare metal where that is drawn as one."""
+    """Put a legend below the figure: one patch per runtime, and a line for bare metal where it is drawn as a line."""
     looks = style.looks(summary["runtime"])
     handles: list = style.patches(looks.values())
     panels = summary[summary["runtime"] == BARE].groupby(["hardware", "mode", "affinity", "metric"]).size()
@@ -104,7 +106,7 @@ def legend(figure: Figure, summary: pd.DataFrame) -> None:
 
 
 class Scheduling(Granularity):
-    """The same for more containers than cores, where the question is how the scheduler shares cores among their cgroups."""
+    """Bars like Granularity's, for more containers than cores: how the scheduler shares cores among the containers' cgroups."""
 
     name = "cgroup-scheduling"
     notebook = "scheduling"

@@ -18,15 +18,18 @@ COLUMNS = [*OTHERS, "n_uma", "n_numa", "n", "difference", "difference_low", "dif
 
 
 class Hardware(Chart):
-    """One panel per level of affinity; in it one group per scheme, and in that one bar per runtime."""
+    """Bars of the difference: one panel per level of affinity, one group per scheme, one bar per runtime."""
 
     name = "hardware"
     notebook = "hardware"
     metrics = "one"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
-        """One row per deployment that was measured in both settings: n of both, the difference (UMA - NUMA) / NUMA in per
-        cent, of geometric means, and its 95 % interval."""
+        """Return one row per deployment: the difference (UMA - NUMA) / NUMA of the geometric means in percent.
+
+        A row also has the number of runs in each setting (`n_uma`, `n_numa`), and the difference's 95 % interval and p. They
+        are NaN if a setting has fewer than three runs.
+        """
         (metric,) = data.metrics
         chosen = data.observations[data.observations["metric"] == metric]
         rows = []
@@ -72,7 +75,7 @@ class Hardware(Chart):
 
 
 def _panel(axis: Axes, part: pd.DataFrame, looks: dict[str, style.Look], schemes: list[str]) -> None:
-    """Bars of differences that `summarise` has made, with their intervals."""
+    """Draw bars of the differences in `part`, a part of the table of `summarise`, with their intervals."""
     slot = bars.WIDTH / len(looks)
     for number, (runtime, look) in enumerate(looks.items()):
         own = bars.only(part, {"runtime": runtime}).set_index("scheme").reindex(schemes)

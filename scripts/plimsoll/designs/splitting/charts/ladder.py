@@ -1,4 +1,4 @@
-"""Our own figure: a ladder of deployments from bare metal to default Docker, and what each of its steps costs."""
+"""Plimsoll's own figure: a ladder of deployments from bare metal to Docker's defaults, and what each of its steps costs."""
 
 import textwrap
 
@@ -17,16 +17,18 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
 BARE = "bare metal"
-# Letters in a line of a label, and of a title.
+# Letters in a line of a label and of a title.
 LABEL_WIDTH, TITLE_WIDTH = 27, 15
-# Of a row: (ratio, and its interval) to bare metal, and to the step that it comes from.
+# Columns of a row: ratio and interval against bare metal, and against the step that the row starts from.
 TO_BARE = ("ratio_to_bare", "ratio_to_bare_low", "ratio_to_bare_high")
 OF_STEP = ("step", "step_low", "step_high")
 
 
 class Ladder(Chart):
-    """One panel per metric, side by side; in each one row per step, with its ratio to bare metal as a point and what the step
-    costs as a number."""
+    """Points on a ladder: one panel per metric and hardware setting, side by side, with one row per step.
+
+    A row shows its ratio to bare metal as a point, and what the step costs as a number.
+    """
 
     name = "ladder"
     notebook = "splitting"
@@ -81,7 +83,7 @@ class Ladder(Chart):
 
 
 def _of_metric(data: FigureData, summary: pd.DataFrame) -> pd.DataFrame:
-    """The summary of a metric with what each step adds, and its ratios with their intervals."""
+    """Return the summary of a metric with what each step adds, and both ratios of each row with their intervals."""
     steps = data.options["steps"]
     before = {name: step.get("from") for name, step in steps.items()}
     summary = summary.assign(**{"from": summary["runtime"].map(before), "adds": summary["runtime"].map(_adds(steps))})
@@ -102,7 +104,7 @@ def _adds(steps: dict) -> dict[str, str]:
 
 
 def _before(row: dict, runtime: str | None) -> list[tuple]:
-    """The cells that a row may come from: those of a runtime with its levels, or bare metal's."""
+    """Return the cells that a row may start from: the same cell with another runtime, or cells of bare metal."""
     if runtime == "bare":
         return cells.bare_metal(row)
     return [tuple({**row, "runtime": runtime}[factor] for factor in OF_DEPLOYMENT)]
@@ -142,7 +144,7 @@ def _panel(axis: Axes, part: pd.DataFrame, steps: list[str], told: dict) -> None
 
 
 def _label(name: str, told: dict, looks: dict) -> str:
-    """What a step adds; it begins with the runtime where the ladder begins anew from bare metal."""
+    """Return the label of a step: what it adds. It begins with the runtime where the ladder starts from bare metal again."""
     step = told[name]
     if "from" not in step:
         return BARE
@@ -154,7 +156,7 @@ def _scale(axis: Axes, part: pd.DataFrame) -> None:
     shown = part[part["n"] > 0]
     ends = shown[list(TO_BARE)].to_numpy(float)
     ends = ends[np.isfinite(ends) & (ends > 0)]
-    # Room for the numbers, which stand above the points.
+    # Leave room for the numbers above the points.
     low, high = min(ends.min(initial=1.0), 0.8), max(ends.max(initial=1.0), 1.25)
     room = (high / low) ** 0.35
     axis.set_xlim(low / room, high * room)

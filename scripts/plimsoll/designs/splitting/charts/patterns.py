@@ -10,7 +10,7 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# Colours as in figure 1.
+# Colours of figure 1.
 LOOK = {
     "beff_pingpong_seconds": (profile.LOOK["blocking_pingpong_transfer"][1], ""),
     "beff_sendrecv_seconds": (profile.LOOK["blocking_concurrent_transfer"][1], ""),
@@ -21,7 +21,7 @@ ONE = "one container"
 
 
 class Patterns(Chart):
-    """One panel per hardware setting and mode; in it one group per scheme, and in that one bar per pattern."""
+    """Bars of time: one panel per hardware setting and mode, one group per scheme, one bar per pattern."""
 
     name = "patterns"
     notebook = "why"
@@ -79,7 +79,7 @@ class Patterns(Chart):
 
 
 def _looks(metrics: list[str]) -> dict[str, tuple[str, str]]:
-    """Colour and hatch of each metric; one that is not in figure 1 gets its own."""
+    """Return the colour and hatch of each metric. A metric that is not in figure 1 gets a spare one."""
     others = [metric for metric in metrics if metric not in LOOK]
     spare = dict(zip(others, zip(style.FALLBACK, style.FALLBACK_HATCHES, strict=True), strict=False))
     return {metric: LOOK.get(metric) or spare.get(metric, ("#999999", "")) for metric in metrics}

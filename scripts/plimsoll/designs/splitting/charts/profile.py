@@ -1,4 +1,4 @@
-"""liu2020's figure 1: where the time of each benchmark goes, by the MPI functions that its ranks are in."""
+"""liu2020's figure 1: the time of each benchmark by the MPI functions that its ranks are in."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -13,7 +13,7 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 from plimsoll.instruments.mpi_profile import PATTERNS
 
-# Point-to-point patterns in cold colours, collective ones in warm (Tol's muted set, safe for colour-blind readers).
+# Point-to-point patterns have cold colours, and collective ones warm colours (Tol's muted set, safe for colour-blind readers).
 LOOK = {
     "blocking_pingpong_transfer": ("MPI_Send, MPI_Recv", "#332288"),
     "blocking_concurrent_transfer": ("MPI_Sendrecv", "#88ccee"),
@@ -37,8 +37,11 @@ KEYS = ["hardware", "mode", "section", "what"]
 
 
 def summarise(profile: pd.DataFrame) -> pd.DataFrame:
-    """One row per hardware setting, mode, section and pattern (`all` for all of them): mean share of the ranks' time with its
-    95 % interval, mean seconds per rank, least and most calls of all ranks together, and n."""
+    """Return one row per hardware setting, mode, section and pattern (`all` for all patterns together).
+
+    A row has n, the mean share of the ranks' time with its 95 % interval, and the mean seconds per rank. It also has the least
+    and the most calls of all ranks together.
+    """
     rows = []
     for key, group in profile[profile["what"].isin(["all", *PATTERNS])].groupby(KEYS, sort=False):
         low, high = paper_tests.mean_interval(group["share"].to_numpy(float))
@@ -58,7 +61,7 @@ def summarise(profile: pd.DataFrame) -> pd.DataFrame:
 
 
 class Profile(Chart):
-    """One panel per hardware setting and mode; in it one bar per benchmark, whose coloured part is spent in MPI functions."""
+    """Bars of time: one panel per hardware setting and mode, one bar per benchmark; the coloured part is in MPI functions."""
 
     name = "profile"
     notebook = "why"

@@ -1,4 +1,4 @@
-"""liu2020's figures 4 and 30: which cores and ranks each container of each scheme has on this host."""
+"""liu2020's figures 4 and 30: the cores and ranks of each container of each scheme on this host."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -18,16 +18,20 @@ COLUMNS = ("hardware", "scheme", "affinity", "mode", "container", "ranks", "cpus
 
 
 class Scenarios(Chart):
-    """One panel per setting, affinity and scheme: the host's sockets and cores, and one bar per container over the cores it may
-    use. Nothing is measured for it."""
+    """Drawing of the design: one panel per setting, affinity and scheme, with the host's sockets and cores.
+
+    Each container is one bar over the cores that it may use. Nothing is measured for this chart.
+    """
 
     name = "scenarios"
     notebook = "hardware"
     metrics = "none"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
-        """One row per setting, scheme, affinity and container: its ranks, processors, memory nodes and the cores of its
-        ranks."""
+        """Return one row per setting, scheme, affinity and container.
+
+        A row has the container's ranks, processors and memory nodes, and the cores of its ranks.
+        """
         rows, seen = [], set()
         for cell in data.cells:
             key = (cell["hardware"], cell["scheme"], cell["affinity"])
@@ -105,7 +109,7 @@ def _panel(axis: Axes, part: pd.DataFrame, sockets: dict[str, list[int]]) -> Non
 
 
 def _stretches(cpus: str, sockets: dict[str, list[int]], where: dict[int, float]) -> list[tuple[float, float]]:
-    """Left and right end of each stretch of neighbouring cores within a socket."""
+    """Return the left and right end of each stretch of neighbouring cores within a socket."""
     runs = [cpulist.parse(run) for run in cpulist.format(cpulist.parse(cpus)).split(",")]
     inside = [[core for core in run if core in socket] for run in runs for socket in sockets.values()]
     return [(where[cores[0]], where[cores[-1]] + 0.9) for cores in inside if cores]

@@ -15,7 +15,7 @@ from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
-# Open MPI's own choice between the two that it can be told: a marker each, as the colour is the runtime's.
+# Markers by level of yielding; `default` is Open MPI's own choice. Colours are already taken by the runtimes.
 MARKERS = {"default": "o", "disabled": "s", "enabled": "D"}
 WORDS = {"default": "left to Open MPI", "disabled": "switched off", "enabled": "switched on"}
 CHOSEN = "yielding left to Open MPI"
@@ -23,8 +23,10 @@ TINY = 1e-9
 
 
 class Yielding(Chart):
-    """One panel per benchmark and hardware setting; in it one place per deployment, and in that one mark per level of yielding.
-    The scale is logarithmic, so there are marks and no bars, which would begin anywhere."""
+    """Marks of run times: one panel per benchmark and hardware setting, one mark per deployment and level of yielding.
+
+    The scale is logarithmic. Bars would have no natural start on it, so there are only marks.
+    """
 
     name = "yielding"
     notebook = "scheduling"
@@ -108,12 +110,15 @@ def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, deployments: li
 
 
 def _narrow(label: str) -> str:
-    """A runtime's name on lines of its own."""
+    """Return a runtime's name broken into narrow lines."""
     return label.replace("Singularity", "Singu-\nlarity").replace(" ", "\n")
 
 
 def _mark(axis: Axes, x: float, row: dict, colour: str) -> None:
-    """A mean with its interval. One that reaches below 0 leaves the panel at its lower edge: a logarithmic scale has no 0."""
+    """Draw a mean with its interval. An interval that reaches below 0 leaves the panel at its lower edge.
+
+    A logarithmic scale has no 0.
+    """
     look = {"color": colour, "markersize": 4.5, "markeredgecolor": "black", "markeredgewidth": 0.4, "zorder": 5}
     if np.isfinite(row["mean_low"]):
         axis.plot([x, x], [max(row["mean_low"], TINY), row["mean_high"]], zorder=4, **bars.WHISKER)
@@ -125,7 +130,7 @@ def _mark(axis: Axes, x: float, row: dict, colour: str) -> None:
 
 
 def _scale(axis: Axes, part: pd.DataFrame) -> None:
-    """A logarithmic scale with plain numbers, closer where the range is small; `part` has at least one run."""
+    """Set a logarithmic scale with plain numbers, closer together if the range is small. `part` has at least one run."""
     shown = part[part["n"] > 0]
     low = shown["minimum"].min() / 1.3
     high = 1.3 * max(shown["maximum"].max(), shown["mean_high"].max(), 1.4 * shown.loc[shown["censored"] > 0, "mean"].max())
@@ -137,7 +142,7 @@ def _scale(axis: Axes, part: pd.DataFrame) -> None:
 
 
 def _legend(summary: pd.DataFrame) -> list[Line2D]:
-    """A mark per level of yielding, what whiskers and dots are, and the triangle only if a run hit its limit."""
+    """Return the legend: a mark per level of yielding, whiskers and dots, and the triangle only if a run reached its limit."""
     grey = {"linestyle": "", "color": "#777777", "markersize": 4.5, "markeredgecolor": "black", "markeredgewidth": 0.4}
     handles = [
         Line2D([], [], marker=MARKERS.get(level, "v"), label=f"yielding {WORDS.get(level, level)}", **grey)

@@ -1,1 +1,1 @@
-"""Charts of studies of tuning: each file lists its own in CHARTS."""
+"""Charts of studies of tuning. Each file of this folder lists its charts in CHARTS."""

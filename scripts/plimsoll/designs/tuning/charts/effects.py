@@ -1,4 +1,4 @@
-"""A factorial design, which li2018 names as future work: main effects of strategies, and interactions of pairs."""
+"""Effects of a factorial design, which li2018 names as future work: of single strategies, and of pairs (interactions)."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -15,7 +15,7 @@ MAIN, TOGETHER = {"marker": "o", "color": "#0072b2"}, {"marker": "D", "color": "
 
 
 class Effects(Chart):
-    """One panel per metric, one row per effect, with its interval."""
+    """Points with intervals: one panel per metric, one row per effect."""
 
     name = "effects"
     notebook = "tuning"
@@ -65,7 +65,7 @@ class Effects(Chart):
 
 
 def _runs(data: FigureData) -> str:
-    """The least and the most runs of a combination."""
+    """Return the least and the most runs of a combination of strategies, as text."""
     first = next(iter(data.metrics))
     own = data.observations[data.observations["metric"] == first].groupby("strategy").size()
     own = own[[set(parts(name)) <= {BASELINE, *data.options["factors"]} for name in own.index]]

@@ -12,7 +12,7 @@ from plimsoll.figures.data import FigureData
 
 
 class Strategies(Chart):
-    """Left the mean with its runs, right the change against the baseline with its interval; one row per strategy."""
+    """One row per strategy: on the left the mean and the single runs, on the right the change from the baseline."""
 
     name = "strategies"
     notebook = "tuning"
