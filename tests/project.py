@@ -100,7 +100,7 @@ class Project:
             study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
 
     def keep_three_cells(self, section: str = "beff", **factors: object) -> None:
-        """Cut liu2020 down to a section in one container or none: on bare metal, in Docker, and in Docker with the capability."""
+        """Cut liu2020 down to a section in one container or none: on bare metal, in Docker, and there with the capability."""
         small = {"hardware": ["uma"], "mode": ["exact"], "schemes": "single", "affinity": ["any"]}
         self.keep_experiment("seccomp", section, **small, **factors)
 
