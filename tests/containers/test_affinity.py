@@ -13,6 +13,7 @@ from plimsoll.mpi import launch
 from plimsoll.mpi.job import Job
 
 from tests import machines
+from tests.conftest import usual
 
 FREE = ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup")
 OURS = (
@@ -25,6 +26,7 @@ OURS = (
 )
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
+USUAL = (*FREE, "podman", "singularity-sharens")
 
 
 def allowed(found):
@@ -32,7 +34,7 @@ def allowed(found):
 
 
 @pytest.mark.parametrize("scheme", ["E1", "O1"])
-@pytest.mark.parametrize("runtime", [*FREE, *OURS, *UNPRIVILEGED])
+@pytest.mark.parametrize("runtime", usual([*FREE, *OURS, *UNPRIVILEGED], USUAL))
 def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     working(runtime)
     mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
@@ -74,7 +76,7 @@ def test_containers_of_optional_levels_have_cores_of_their_own(workspace, workin
     assert allowed(found) == [("0", "0"), ("0", "0"), ("1", "0"), ("1", "0")]
 
 
-@pytest.mark.parametrize("runtime", [*FREE, *OURS, *UNPRIVILEGED])
+@pytest.mark.parametrize("runtime", usual([*FREE, *OURS, *UNPRIVILEGED], USUAL))
 def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"
@@ -109,14 +111,17 @@ def test_a_run_whose_ranks_were_not_where_the_design_says_does_not_count(workspa
 
 @pytest.mark.parametrize(
     ("runtime", "scheme", "sees"),
-    [
-        ("bare", "O1", "yes"),
-        ("singularity", "O2", "yes"),
-        ("docker", "O1", "yes"),
-        ("docker", "O2", "no"),
-        ("singularity-instance", "O1", "yes"),
-        ("singularity-instance", "O2", "no"),
-    ],
+    usual(
+        [
+            ("bare", "O1", "yes"),
+            ("singularity", "O2", "yes"),
+            ("docker", "O1", "yes"),
+            ("docker", "O2", "no"),
+            ("singularity-instance", "O1", "yes"),
+            ("singularity-instance", "O2", "no"),
+        ],
+        [("singularity", "O2", "yes"), ("docker", "O1", "yes"), ("docker", "O2", "no")],
+    ),
 )
 def test_open_mpi_sees_over_subscription_in_one_container_and_not_in_several(workspace, working, runtime, scheme, sees):
     """Liu and Guitart, section 4.4.4."""

@@ -71,7 +71,9 @@ def is_its_own(found: dict) -> bool:
     return found["noise"]["during"]["own_seconds"] > 1.0
 
 
-@pytest.mark.parametrize("settings", [SITE, MAPPED], ids=["cgroup-parent", "userns-remap"])
+@pytest.mark.parametrize(
+    "settings", [pytest.param(SITE, marks=pytest.mark.long), MAPPED], ids=["cgroup-parent", "userns-remap"]
+)
 def test_an_engine_with_a_site_s_settings_is_measured_like_any_other(host, workspace, image, settings):
     with host.engine(image, **settings):
         seen = tried(host, workspace)

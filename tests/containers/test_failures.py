@@ -429,7 +429,7 @@ def instead(monkeypatch, words: str):
     monkeypatch.setattr(Job, "command", command)
 
 
-@pytest.mark.parametrize("runtime", ["bare", "docker", "podman", "singularity-instance"])
+@pytest.mark.parametrize("runtime", usual(["bare", "docker", "podman", "singularity-instance"], ["docker"]))
 def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_stays(workspace, working, monkeypatch, runtime):
     working(runtime)
     instead(monkeypatch, "setsid sleep 3000 >/dev/null 2>&1 & exit 0")
@@ -445,7 +445,7 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
 GARBAGE = "head -c 20000 /dev/urandom"
 
 
-@pytest.mark.parametrize("runtime", ["bare", "docker"])
+@pytest.mark.parametrize("runtime", usual(["bare", "docker"], ["docker"]))
 @pytest.mark.parametrize(
     ("words", "status", "reason"),
     [
@@ -487,7 +487,7 @@ FILLS = "for each in $(seq 50); do head -c 10M /dev/zero >>{}; sleep 0.1; done; 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root looks at the disk of a container's files")
-@pytest.mark.parametrize("runtime", ["docker", "podman"])
+@pytest.mark.parametrize("runtime", usual(["docker", "podman"], ["docker"]))
 def test_a_benchmark_that_fills_the_disk_of_its_container_is_ended_before_that_is_full(
     workspace, working, monkeypatch, low, runtime
 ):

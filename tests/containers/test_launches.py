@@ -14,6 +14,8 @@ from plimsoll import measure
 from plimsoll.measuring import progress, record
 from plimsoll.mpi.job import Job
 
+from tests.conftest import usual
+
 DEPLOYMENT = "uma/exact/{}/any/default/standard/plain"
 
 
@@ -33,7 +35,10 @@ def launch(workspace):
     return launch
 
 
-@pytest.mark.parametrize("runtime", ["E1/bare", "E2/docker", "E1/docker", "E2/singularity", "E2/singularity-instance"])
+@pytest.mark.parametrize(
+    "runtime",
+    usual(["E1/bare", "E2/docker", "E1/docker", "E2/singularity", "E2/singularity-instance"], ["E1/bare", "E2/docker"]),
+)
 def test_all_sections_are_measured_in_one_launch(workspace, working, launch, runtime):
     working(runtime.partition("/")[2])
     found = launch(DEPLOYMENT.format(runtime))

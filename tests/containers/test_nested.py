@@ -240,6 +240,7 @@ def test_a_parent_s_engine_has_a_copy_of_its_own_that_goes_with_it(services, ima
     assert sorted((str(path), path.lstat().st_mtime_ns) for path in kept.rglob("*") if not path.is_dir()) == before
 
 
+@pytest.mark.long
 def test_a_parent_that_does_not_get_ready_has_the_copied_folder_made_anew(services, image):
     services.stop_all()
     (node,) = services.start([services.spec("c0", image)])

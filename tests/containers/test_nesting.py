@@ -312,6 +312,7 @@ def soon_lost(second, monkeypatch):
     return second
 
 
+@pytest.mark.long
 def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch):
     real, cut = network.Task._test, []
 

@@ -12,7 +12,7 @@ RANK = stopped("hpcc")
 @pytest.mark.parametrize(
     ("runtime", "order", "act", "said"),
     [
-        ("bare", 4800, stop, RANK),
+        pytest.param("bare", 4800, stop, RANK, marks=pytest.mark.long),
         pytest.param("docker", 2400, stop, RANK, marks=pytest.mark.long),
         ("docker", 2400, pause("docker"), PAUSED),
         pytest.param("podman", 2400, pause("podman"), PAUSED, marks=pytest.mark.long),

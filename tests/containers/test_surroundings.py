@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from plimsoll.host import variables
 
+from tests.conftest import usual
 from tests.containers.conftest import called
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
@@ -23,6 +24,7 @@ RUNTIMES = (
     *("singularity-user", "singularity-sharens", "singularity-sharens-two-copies", "singularity-instance"),
     "singularity-instance-host-network",
 )
+USUAL = ("bare", "docker", "podman", "singularity", "singularity-sharens", "singularity-instance")
 # Measured in one node alone.
 OF_ONE_NODE = ("bare", "docker-ptrace")
 # Programs split paths at these, or take them for something else.
@@ -142,7 +144,7 @@ def measured(workspace, unusual):
 
 
 @needs_root
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", usual(RUNTIMES, USUAL))
 def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(
     working, measured, unusual, planted, planted_on_the_host, runtime
 ):

@@ -135,6 +135,7 @@ def test_a_run_whose_master_was_killed_is_invalid_and_the_next_one_works(workspa
     acts(workspace.run("buffer+lzo_compression"), "buffer+lzo_compression")
 
 
+@pytest.mark.long
 def test_a_cluster_that_cannot_start_says_why_at_once(workspace, monkeypatch):
     own = cluster.configuration.properties
 

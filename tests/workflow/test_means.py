@@ -36,6 +36,7 @@ def test_an_engine_that_cannot_start_containers_for_a_while_is_waited_for(study)
     assert any(record["invalid_attempts"] for record in records)
 
 
+@pytest.mark.long
 def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study):
     study.settings = TWICE
     process = study.start()
