@@ -137,6 +137,8 @@ def test_a_figure_has_no_run_that_the_list_of_all_runs_says_is_impossible(tmp_pa
     for judged, values in ((path, [24]), (nothing, [37.6, 24]), (None, [37.6, 24])):
         kept, told = collect.collect_some(tmp_path, PLAN, STUDY, [("over/any", 1), ("over/any", 2)], judged)
         assert kept["value"].tolist() == values and (told["status"] == status.VALID).sum() == len(values)
-    # Tables without a row have no texts.
-    monkeypatch.setattr(collect, "_read", lambda *asked: (pd.DataFrame(columns=observed.columns, dtype=float), runs.head(0)))
-    assert collect.collect_some(tmp_path, PLAN, STUDY, [], nothing)[0].empty
+    # A figure without a run.
+    without = pd.DataFrame(columns=runs.columns, dtype=float)
+    monkeypatch.setattr(collect, "_read", lambda *asked: (observed.head(0), without))
+    for judged in (path, nothing):
+        assert collect.collect_some(tmp_path, PLAN, STUDY, [], judged)[1].empty

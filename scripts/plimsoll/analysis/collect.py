@@ -93,7 +93,8 @@ def _without(
     reasons: dict[tuple[str, int], str], observations: pd.DataFrame, runs: pd.DataFrame, plan: Plan
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return observations and runs after the runs that have `reasons` were made invalid. Invalid runs have no observations."""
-    if not reasons:
+    # A table without a row has no texts that paths could be made of.
+    if not reasons or runs.empty:
         return observations, runs
     why = pd.Series(map(reasons.get, _keys(runs, plan)), runs.index, dtype=object)
     invalid = why.notna()
